@@ -11,7 +11,9 @@ from typing import Any
 import anyio
 import pytest
 from agent_rows import assert_all_passed
+from metered_conversations import StandingClock
 from scripted_sessions import MODEL, REAL_KEY, run_scripted
+from wire_clients import wait_until
 
 from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.drivers.loop import LoopProvider, LoopSession
@@ -185,9 +187,22 @@ async def test_at_the_deadline_in_a_stream_the_call_is_over_and_its_tokens_unkno
     (call,) = trace.model_calls
     assert call.cut
     assert usage_of(trace.model_calls).output is None
-    assert trace.cause is not None
-    assert trace.cause.kind is Cause.MODEL_PROVIDER  # which stood still for most of the time
     assert endpoint.cut_offs == 1
+
+
+async def test_a_model_that_never_answers_is_to_blame_at_the_deadline(tmp_path: Path) -> None:
+    clock = StandingClock()
+    async with opened(tmp_path, Script(pace=Pace(before_first_s=PATIENCE_S))) as (session, _):
+        session.tap.clock = clock
+        async with anyio.create_task_group() as until_deadline:
+            until_deadline.start_soon(session.prompt, "Do it.")
+            await wait_until(lambda: session.tap.call_count == 1)
+            clock.stands_at = 10
+            until_deadline.cancel_scope.cancel()
+        trace = await session.trace()
+
+    assert trace.cause is not None
+    assert trace.cause.kind is Cause.MODEL_PROVIDER
 
 
 async def test_a_session_that_has_spent_its_budget_ends_with_what_it_did(tmp_path: Path) -> None:

@@ -191,6 +191,18 @@ def test_of_tokens_that_are_not_known_the_lower_bound_counts_and_an_unknown_pric
     assert RunSpend().find_excess(Budget(max_usd=9)) is None
 
 
+def test_of_tokens_that_were_not_told_the_estimate_counts_and_is_said_to_be_one() -> None:
+    spend = RunSpend()
+    at_least, estimate = TokenUsage.of(input=5, output=0), TokenUsage.of(input=400, output=100)
+    spend.add([attempt(tokens_at_least=at_least, tokens_estimated=estimate, cost_estimated_usd=0.5)])
+    spend.add([attempt(tokens=TokenUsage.of(input=100, output=0), cost_usd=0.1)])
+
+    words = "(600 of 600; 500 tokens estimated, of answers that did not tell theirs)"
+    assert spend.find_excess(Budget(max_tokens=600)) == f"max_tokens of the run is used up {words}"
+    assert spend.find_excess(Budget(max_usd=0.61)) is None
+    assert "0.6 of 0.6; 500 tokens estimated" in (spend.find_excess(Budget(max_usd=0.6)) or "")
+
+
 class CutProvider:
     """Its sessions end in the middle of an answer, as they do at a deadline."""
 

@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 import anyio
 import psutil
 import pytest
+from metered_conversations import StandingClock
+from wire_clients import wait_until
 
 from ghx_bench.agents.drivers.installation import find_launch
 from ghx_bench.agents.drivers.recipe import Recipe
 from ghx_bench.agents.drivers.recipe_provider import RecipeProvider
-from ghx_bench.agents.testing import Fault, Script, ScriptedEndpoint
+from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_bench.profiler.causes import Cause, TransientError
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer, Mode
@@ -58,8 +60,7 @@ async def hold(agent: RecipeProvider, wanted: SessionRequest, prompt: str) -> tu
 async def with_model(kind: type[P], recipe: Recipe, script: Script) -> AsyncGenerator[tuple[P, ScriptedEndpoint]]:
     """Hold an agent that asks a scripted model what to do."""
     async with ScriptedEndpoint.open(script) as endpoint:
-        model_provider = endpoint.providers(key="the-real-key")["openai-chat"]
-        agent = kind(recipe, find_launch(recipe, Path("nowhere")), model_provider)
+        agent = kind(recipe, find_launch(recipe, Path("nowhere")), endpoint.providers(key="the-real-key"))
         async with agent.run(Path("nowhere")):
             yield agent, endpoint
 
@@ -106,3 +107,20 @@ class TinyAgentContract(SessionProviderContract):
 
         assert trace.cause is not None
         assert (trace.cause.kind, trace.cause.may_work_next_time) == (Cause.MODEL_PROVIDER, True)
+
+    async def test_a_model_that_never_answers_is_to_blame_at_the_deadline(self) -> None:
+        clock, silent = StandingClock(), Script(pace=Pace(before_first_s=PATIENCE_S))
+        async with self.metered(silent) as (agent, _), agent.session(request(self.folder)) as session:
+            tap = session.tap
+            assert tap is not None
+            tap.clock = clock
+            async with anyio.create_task_group() as until_deadline:
+                until_deadline.start_soon(session.prompt, "fail")
+                await wait_until(lambda: tap.call_count == 1)
+                clock.stands_at = 10
+                until_deadline.cancel_scope.cancel()
+            trace = await session.trace()
+
+        assert trace.cause is not None
+        assert (trace.cause.kind, trace.cause.may_work_next_time) == (Cause.MODEL_PROVIDER, True)
+        assert "10.0 of 10.0 s" in trace.cause.message

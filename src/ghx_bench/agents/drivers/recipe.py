@@ -220,7 +220,7 @@ class Recipe(Settings):
     @property
     def wires(self) -> tuple[WireKind, ...]:
         """The model APIs that it speaks: first the one that counts for most models."""
-        named = (self.wire, *(each.wire for each in self.for_models))
+        named: tuple[WireKind | None, ...] = (self.wire, *(each.wire for each in self.for_models))
         return tuple(dict.fromkeys(each for each in named if each is not None))
 
     def with_model(self, model: str) -> "Recipe":

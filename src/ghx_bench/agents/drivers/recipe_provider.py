@@ -75,9 +75,10 @@ class RecipeProvider(ABC):
         queue: ServiceQueue | None = None,
         records: bool = False,
     ) -> None:
-        wired = {wire: each for wire, each in (model_providers or {}).items() if wire in recipe.wires}
-        if missing := [wire for wire in recipe.wires if wire not in wired]:
+        given = model_providers or {}
+        if missing := [wire for wire in recipe.wires if wire not in given]:
             raise ValueError(f"the recipe of {recipe.name} has the wire {missing[0]}, and no provider is given for it")
+        wired: dict[WireKind, ModelProvider] = {wire: given[wire] for wire in recipe.wires}
         self.name = recipe.name
         self.version = None if recipe.install is None else recipe.install.version
         self.recipe, self.launch = recipe, launch
