@@ -65,7 +65,8 @@ def check_files(paths: Sequence[PathLike], *, config: PathLike | None = None) ->
     """Look into the files named, and into those files of the folders named that are ours.
 
     The scorers that scenarios may name are those of the configurations among the files, and of `config`; without one,
-    of the current folder's `eval.config.yaml`. The files with these scorers are executed.
+    of the current folder's `eval.config.yaml`. The files with these scorers, and with agents that configurations name,
+    are executed.
     """
     checker = _Checker()
     for path in map(Path, paths):
@@ -151,6 +152,7 @@ class _Checker:
         self._check_solutions(around)
         for each in self._configs:
             self._result.errors += _choice_errors(each, self._scenarios, self._sets)
+            self._result.errors += _agent_errors(each)
         return self._sort_result()
 
     def _sort_result(self) -> CheckResult:
@@ -307,6 +309,18 @@ def _choice_errors(configured: LocatedConfig, ids: Collection[str], sets: Collec
         known = {*sets, *sets_in(folders)}
         if chosen.set not in known:
             yield _unknown_name(document, ("scenarios", "set"), "set", chosen.set, known)
+
+
+def _agent_errors(configured: LocatedConfig) -> Iterator[Problem]:
+    """Yield which agents of a configuration are not there, or cannot be called."""
+    from ghx_bench.eval.project.user_agents import check_agent  # noqa: PLC0415 - most files checked name no agent
+
+    for index, agent in enumerate(configured.placed.chosen_agents):
+        try:
+            check_agent(agent)
+        except InputError as error:
+            place = ("agents", index, "id") if configured.written.agents else ("provider", "id")
+            yield problem(configured.document, pointer_of(place), str(error))
 
 
 def _unknown_name(document: Document, tokens: Tokens, kind: str, name: str, known: Collection[str]) -> Problem:
