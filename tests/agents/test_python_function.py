@@ -11,26 +11,27 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from agent_rows import assert_all_passed
+from scripted_sessions import MODEL, REAL_KEY, run_scripted
 
 from ghx_bench.agents import AgentTask, BlockingToolBelt, ToolBelt
 from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.drivers.loop_limits import ModelRoute
 from ghx_bench.agents.drivers.python_function import FunctionProvider, FunctionSession
+from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.testing import Fault, Script, ScriptedEndpoint
 from ghx_bench.profiler.causes import AgentError, Cause, EnvironmentFailure, TransientError
 from ghx_bench.profiler.config import Budget, Budgets
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.metrics import TokenUsage
-from ghx_bench.profiler.model_calls import usage_of
+from ghx_bench.profiler.model_calls import WireKind, usage_of
 from ghx_bench.profiler.testing import SessionProviderContract, sample_cell
 from ghx_bench.profiler.trace import TextOutputEvent
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
 PATIENCE_S = 60
-REAL_KEY = "sk-real-4711"
-MODEL = "scripted-1"
 SCRIPT = Script(solution=Solution.model_validate({"steps": [{"shell": "echo hello"}], "answer": "done"}))
 
 
@@ -141,6 +142,20 @@ async def test_calls_of_a_function_go_through_the_meter_which_alone_has_the_key(
     assert {key for each in endpoint.calls for key in each.keys} == {REAL_KEY}
     assert {each.model for each in endpoint.calls} == {MODEL}
     assert endpoint.calls[-1].results == ("hello\n",)
+
+
+async def test_a_function_passes_a_scenario_with_a_server_and_its_tokens_are_those_of_the_script(
+    tmp_path: Path,
+) -> None:
+    def make(providers: Mapping[WireKind, ModelProvider]) -> FunctionProvider:
+        routes = {MODEL: ModelRoute(wire="openai-chat", model=MODEL)}
+        return FunctionProvider(ask, routes=routes, providers={"openai-chat": providers["openai-chat"]})
+
+    ran = await run_scripted([make], tmp_path, modes=["ghx-mcp"])
+
+    assert_all_passed(ran, 1)
+    [row] = ran.rows
+    assert (row.agent, row.tool_calls.by_category) == ("ask", {"mcp": 4})
 
 
 async def test_a_model_that_is_down_is_not_the_functions_fault(tmp_path: Path) -> None:

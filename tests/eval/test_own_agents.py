@@ -229,6 +229,29 @@ def test_the_way_of_a_function_to_its_model_is_checked_before_anything_runs(
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("agent", "says"),
+    [
+        ("mine.py:Agnt", "mine.py:Agnt: there is nothing called 'Agnt' in it; did you mean 'Agent'?"),
+        ("mine.py:number", "mine.py:number: an int is no agent: it has no method `session`"),
+        ("mine.py:without", "mine.py:without: cannot be called with its task and no options"),
+        ("gone.yaml", "gone.yaml: no such file"),
+        ("referense", "no agent 'referense'; did you mean 'reference'?"),
+        ("mine.py:Angry", None),  # it is not made: that may need a key, or a program
+        ("mine.py:wait", None),
+    ],
+)
+def test_check_finds_agents_that_are_not_there(
+    agent: str, says: str | None, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "eval.config.yaml").write_text(f"modes: [baseline]\nagents: ['{agent}']\n")
+
+    assert run(["check", "eval.config.yaml"]) == (0 if says is None else 2)
+
+    told = capsys.readouterr()
+    assert says is None or f"eval.config.yaml:2:10: /agents/0/id: {says}" in told.out + told.err
+
+
 def test_a_function_is_listed_as_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "eval.config.yaml").write_text("modes: [baseline]\nprovider: {id: ./mine.py:wait}\n")
 

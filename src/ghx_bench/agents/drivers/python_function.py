@@ -31,8 +31,6 @@ from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.trace import SessionTrace, TextOutputEvent
 
-PROTOCOL = "python"
-
 T = TypeVar("T")
 
 
@@ -73,7 +71,7 @@ class ModelEndpoint:
     """Where the model is asked, through the meter: what a client of its API is given instead of the vendor's."""
 
     base_url: str
-    key: str
+    key: str = field(repr=False)
     """Worth nothing elsewhere, and nothing after the session."""
 
 
@@ -137,7 +135,7 @@ class FunctionProvider:
         )
         self.is_metered, self.is_paid = bool(providers), self._meter.is_paid
         self.control_kind = self._meter.control_kind
-        self.facts: Mapping[str, JsonValue] = {"protocol": PROTOCOL, **self._meter.facts}
+        self.facts: Mapping[str, JsonValue] = {"protocol": "python", **self._meter.facts}
         self._threaded = ThreadedProvider(_FunctionInThread(function, dict(arguments or {})))
 
     @asynccontextmanager

@@ -3,11 +3,13 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from subprocess import PIPE
 from typing import Protocol
 
 import anyio
+from anyio import to_thread
 from anyio.abc import ByteReceiveStream, Process
 from pydantic import JsonValue
 
@@ -132,6 +134,8 @@ async def tool_belt(
     async with process_group() as group, AsyncExitStack() as stack:
         wanted = ToolSet.of(request.mode).mcp_servers if with_servers else {}
         if wanted:
+            # In a thread: it takes a second, in which the agent whose event loop this is would seem to block it.
+            await to_thread.run_sync(import_module, "ghx_bench.agents.tools.toolserver")
             from ghx_bench.agents.tools.toolserver import connect  # noqa: PLC0415 - loads the MCP SDK, see there
 
             for name, server in wanted.items():

@@ -69,7 +69,8 @@ def check_files(paths: Sequence[PathLike], *, config: PathLike | None = None, to
     Whether a quarantine has ended is looked at where it is said which day it is.
 
     The scorers that scenarios may name are those of the configurations among the files, and of `config`; without one,
-    of the current folder's `eval.config.yaml`. The files with these scorers are executed.
+    of the current folder's `eval.config.yaml`. The files with these scorers, and with agents that configurations name,
+    are executed.
     """
     checker = _Checker(today)
     for path in map(Path, paths):
@@ -157,6 +158,7 @@ class _Checker:
         for each in self._configs:
             self._result.errors += _choice_errors(each, self._scenarios, self._sets)
             self._result.errors += _quarantine_errors(each, self._scenarios, self._today)
+            self._result.errors += _agent_errors(each)
         return self._sort_result()
 
     def _sort_result(self) -> CheckResult:
@@ -321,6 +323,18 @@ def _quarantine_errors(configured: LocatedConfig, ids: Collection[str], today: d
     known = {*ids, *built_in_ids(), *scenario_ids(configured.placed.scenario_dirs)} if entries else ()
     for index, reason, remedy in quarantine_mistakes(entries, today=today, known=known):
         yield problem(configured.document, pointer_of(("quarantine", index)), reason, remedy)
+
+
+def _agent_errors(configured: LocatedConfig) -> Iterator[Problem]:
+    """Yield which agents of a configuration are not there, or cannot be called."""
+    from ghx_bench.eval.project.user_agents import check_agent  # noqa: PLC0415 - most files checked name no agent
+
+    for index, agent in enumerate(configured.placed.chosen_agents):
+        try:
+            check_agent(agent)
+        except InputError as error:
+            place = ("agents", index, "id") if configured.written.agents else ("provider", "id")
+            yield problem(configured.document, pointer_of(place), str(error))
 
 
 def _unknown_name(document: Document, tokens: Tokens, kind: str, name: str, known: Collection[str]) -> Problem:

@@ -35,11 +35,10 @@ from ghx_bench.eval.project.object_references import (
 )
 from ghx_bench.eval.scenario.extensions import Target
 from ghx_bench.eval.scenario.manifest import RepositoryName
-from ghx_bench.profiler.config import AgentEntry, Folder, ProfileConfig
-from ghx_bench.profiler.errors import UnknownNameError
+from ghx_bench.profiler.config import AgentEntry, Folder, ProfileConfig, SetBy
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.packs import run_folder
-from ghx_bench.profiler.store.record import NAMED_CONTROLS, read_record
+from ghx_bench.profiler.store.record import read_record
 from ghx_bench.twin.urls import covers_github
 
 REPLAY = "replay"
@@ -279,7 +278,10 @@ class EvalConfig(ProfileConfig):
             known = [each for each in base.chosen_agents if _is_meant(each, name)]
             # Beside `replay`, a name may be that of an agent of the replayed run.
             if not known and base.agents and (replay is None or REPLAY in names):
-                _require_known_agent(name, base.agents)
+                # Imported here: few commands name an agent that their file does not have, and it takes 18 ms.
+                from ghx_bench.eval.project.user_agents import require_known_agent  # noqa: PLC0415 - see above
+
+                require_known_agent(name, base.agents)
             chosen += known or [AgentEntry.model_construct(id=name)]
         if replay is not None:
             chosen = _replay(cast("JsonValue", replay), names, chosen)
@@ -373,18 +375,6 @@ def _is_meant(entry: AgentEntry, name: str) -> bool:
         return False
     one, other = (normalise_reference(each, default=DEFAULT_AGENT) for each in (name, entry.id))
     return one == other
-
-
-def _require_known_agent(name: str, own: Sequence[AgentEntry]) -> None:
-    """Refuse a name that neither the file nor any package has, with those of the file among the known."""
-    # Imported here: few commands name an agent that their file does not have, and it takes 18 ms.
-    from ghx_bench.agents.drivers.recipe import recipe_names  # noqa: PLC0415 - see above
-    from ghx_bench.eval.project.loop_agent import LOOP  # noqa: PLC0415 - see above
-    from ghx_bench.eval.project.user_agents import installed_agents  # noqa: PLC0415 - see above
-
-    others = (*NAMED_CONTROLS, LOOP, *recipe_names(), *installed_agents())
-    if name not in others and not _is_path(name):
-        raise UnknownNameError("agent", name, known={*(each.name or each.id for each in own), *others})
 
 
 def _replay(run: JsonValue, names: Sequence[str], chosen: Sequence[AgentEntry]) -> list[AgentEntry]:

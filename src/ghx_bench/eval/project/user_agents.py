@@ -1,8 +1,10 @@
 """Agents of others: those of installed packages, and those in a Python file of the user's own."""
 
 import inspect
+import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -14,16 +16,24 @@ from pydantic import JsonValue
 from ghx_bench._base.errors import FlagError, InputError
 from ghx_bench._base.problems import did_you_mean, listed, one_line
 from ghx_bench.agents.controls.replay import ReplayProvider
+from ghx_bench.agents.drivers.recipe import recipe_names
 from ghx_bench.documents.text import FlawedTextError
 from ghx_bench.documents.yamltext import load_yaml
-from ghx_bench.eval.project.loop_agent import RouteOptions
-from ghx_bench.eval.project.object_references import DEFAULT_AGENT, explain_import, load_object
+from ghx_bench.eval.project.loop_agent import LOOP, RouteOptions
+from ghx_bench.eval.project.object_references import (
+    DEFAULT_AGENT,
+    explain_import,
+    is_recipe_file,
+    is_reference,
+    load_object,
+)
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.contracts import SessionProvider
+from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.packs import run_folder
-from ghx_bench.profiler.store.record import read_record
+from ghx_bench.profiler.store.record import NAMED_CONTROLS, read_record
 from ghx_bench.profiler.store.traces import NoTraceError, parse_trace
 from ghx_bench.profiler.trace import SessionTrace
 
@@ -88,6 +98,33 @@ def installed_agents() -> Mapping[str, EntryPoint]:
 def agent_at(reference: str, options: Mapping[str, JsonValue]) -> SessionProvider | AgentFunction:
     """Import the agent that a reference leads to, and make it with its options."""
     return _make_agent(load_object(reference, default=DEFAULT_AGENT), reference, options)
+
+
+def require_known_agent(name: str, own: Sequence[AgentEntry]) -> None:
+    """Refuse a name that neither the file nor any package has, with those of the file among the known."""
+    others = (*NAMED_CONTROLS, LOOP, *recipe_names(), *installed_agents())
+    if name not in others and not (is_reference(name) or is_recipe_file(name)):
+        raise UnknownNameError("agent", name, known={*(each.name or each.id for each in own), *others})
+
+
+def check_agent(entry: AgentEntry) -> None:
+    """Raise `InputError` if an agent is not there, or is a function that cannot be called with its options.
+
+    The file of an agent is executed. A class is not made: that may need more than a person who checks files has.
+    """
+    if is_recipe_file(entry.id):
+        if not Path(entry.id).is_file():
+            raise BadAgentError(f"{entry.id}: no such file")
+    elif not is_reference(entry.id):
+        require_known_agent(entry.id, ())
+    else:
+        # What the user's own code prints must not get between the lines of --json.
+        with redirect_stdout(sys.stderr):
+            found = load_object(entry.id, default=DEFAULT_AGENT)
+        if not callable(found):
+            _require_agent(found, entry.id)
+        elif is_agent_function(found):
+            _take_function(found, entry.id, entry.options)
 
 
 def installed_agent(entry: EntryPoint, options: Mapping[str, JsonValue]) -> SessionProvider | AgentFunction:
