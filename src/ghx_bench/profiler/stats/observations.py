@@ -11,6 +11,7 @@ import numpy as np
 
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.errors import UnknownNameError
+from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.arrays import BoolArray, FloatArray, IntArray
 from ghx_bench.profiler.stats.errors import BadPairError
@@ -142,7 +143,7 @@ class Observations:
             return f"no row of {called} could be measured"
         if analysis_set == "both-succeeded" and not np.any(rows & (self.success == 1)):
             return f"no row of {called} succeeded"
-        return f"{metric} is not known in any row of {called}"
+        return f"{METRICS.label(metric)} is not known in any row of {called}"
 
     def require_arms(self, *arms: Arm) -> None:
         """Refuse arms that no row has, and an arm against itself."""
@@ -225,7 +226,7 @@ def why_unpaired(observations: Observations, a: Arm, b: Arm, metric: str, analys
     models_a, models_b = (set(observations.model.codes[observations.arm.are(arm)].tolist()) for arm in (a, b))
     if not models_a & models_b:
         return f"{a} and {b} have no model in common"
-    return f"no scenario has a known {metric} of one model in both"
+    return f"no scenario has a known {METRICS.label(metric)} of one model in both"
 
 
 def pair_up(
