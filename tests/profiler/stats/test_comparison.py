@@ -841,7 +841,7 @@ def test_a_cost_of_0_that_an_older_package_wrote_for_tokens_is_unknown_and_count
 
     assert old.headline.suite.reason == "cost is not known in any row of either"
     assert [(each.cause, each.rows) for each in old.headline.left_out] == [("not recorded", 3)] * 2
-    assert "cost_total_usd is 0 in every row" in (ours.headline.suite.reason or "")
+    assert "cost is 0 in every row" in (ours.headline.suite.reason or "")
 
 
 def test_a_row_that_spent_no_tokens_may_have_cost_nothing() -> None:
