@@ -137,7 +137,7 @@ class _Overall:
         }
 
     def _question(self, metric: str, run: str) -> Question:
-        return Question(a=_whole(run), b=self.first, metric=metric, plan=self.plan, strata="arms")
+        return Question(a=_whole(run), b=self.first, metric=metric, plan=self.plan, stratum="arm")
 
     def _conclude(self, draft: Draft, comparison: ModeComparison, run: str) -> OverallComparison:
         before, after = self.counts[run]
