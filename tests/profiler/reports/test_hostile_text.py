@@ -135,7 +135,8 @@ def test_data_files_are_whole_and_no_cell_is_a_formula(report: Path) -> None:
     assert len(lines) == 14
     assert not [cell for line in lines for cell in line if cell.startswith(("=", "+", "@"))]
     rows = json.loads((report / "data" / "results.json").read_text())["rows"]
-    assert rows[0]["mode"] == f"{EVIL} / {EVIL}"  # its agent, which is not that of every row, and its mode
+    # Its agent and its model, which are not those of every row, and its mode.
+    assert rows[0]["mode"] == f"{EVIL} / {EVIL} / {EVIL}"
 
 
 @given(st.text())

@@ -428,9 +428,9 @@ def test_rows_of_several_runs_in_one_file_keep_a_page_each(tmp_path: Path) -> No
 
 
 def test_runs_are_told_apart_whatever_they_are_called(tmp_path: Path) -> None:
-    runs = [write_run(tmp_path / name, made_up_rows(scenarios=1), run_id=name) for name in ("a @ b", "a@b")]
+    runs = [write_run(tmp_path / name, made_up_rows(scenarios=1), run_id=name) for name in ("a @ b", "a@b", "c")]
     made = generate_report(runs, generated_at=NOW, output_dir=tmp_path / "out", formats=["data"])
 
     modes = made.summary["modes"]
     assert isinstance(modes, dict)
-    assert list(modes)[:2] == ["baseline @ a@b #1", "baseline @ a@b #2"]
+    assert list(modes)[:3] == ["baseline @ a@b #1", "baseline @ a@b #2", "baseline @ c"]

@@ -176,15 +176,20 @@ def test_modes_that_only_one_run_has_are_named(tmp_path: Path) -> None:
     assert summary["missing"] == []
 
 
-def test_the_run_that_began_later_is_held_against_the_earlier_however_they_are_named(tmp_path: Path) -> None:
+def test_runs_are_held_against_the_first_that_is_named_whenever_they_began(tmp_path: Path) -> None:
     old = rows_file(tmp_path / "old.jsonl", rows_of("a", day=1, modes=["ghx"]))
     new = rows_file(tmp_path / "new.jsonl", rows_of("b", day=2, modes=["ghx"]))
+    third = rows_file(tmp_path / "third.jsonl", rows_of("c", day=3, modes=["ghx"]))
 
-    for number, files in enumerate(([old, new], [new, old])):
-        summary = summary_of(results=files, out=tmp_path / f"out-{number}")
-        assert {(each["a"], each["b"]) for each in summary["comparisons"]} == {("ghx @ new", "ghx @ old")}
-        assert [each["label"] for each in summary["sources"]] == ["old", "new"]
-    assert "in the order in which they began: old, new" in report_of(results=[new, old], out=tmp_path / "read")
+    for files in ([old, new, third], [new, third, old]):
+        first, *later = (file.stem for file in files)
+        summary = summary_of(results=files, out=tmp_path / f"out-{first}")
+        assert [each["label"] for each in summary["sources"]] == [first, *later]
+        assert {(each["a"], each["b"]) for each in summary["comparisons"]} == {
+            (f"ghx @ {each}", f"ghx @ {first}") for each in later
+        }
+        assert [each["after"]["run"] for each in summary["runComparisons"]] == later
+    assert "in the order in which they began: old, new" in report_of(results=[old, new], out=tmp_path / "read")
 
 
 def test_runs_that_began_at_the_same_or_no_known_time_keep_the_order_they_were_named_in(tmp_path: Path) -> None:
