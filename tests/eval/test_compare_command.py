@@ -93,6 +93,13 @@ FILES = {
 TWO_MODES = ("--mode", "baseline", "--mode", "ghx")
 
 
+@pytest.fixture(autouse=True)
+def is_no_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what is judged here out of the pipeline that these tests may run in."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+
+
 def make_baseline(folder: Path) -> None:
     """Make a run over three modes that solves everything, and bless it."""
     done = fork_ghx_bench(write_files(folder, FILES), "run", "--no-report", "--json")

@@ -10,6 +10,7 @@ from bench_command import fork_ghx_bench, left_in, printed, rows_of, run_in, wri
 from labelling_project import PROJECT
 from report_runs import a_row, glance_at, write_run
 
+from ghx_bench.eval.cli.judging import Judging, RunJudge
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.cli.measuring import show
 from ghx_bench.eval.loader import load_eval_scenarios
@@ -332,6 +333,7 @@ def test_a_table_too_wide_for_the_terminal_loses_nothing(
         SuiteResult(run_id="r", directory=tmp_path, total=1, measured=1),
         glance_at(tmp_path),
         as_json=False,
+        judgement=RunJudge(tmp_path, Judging()).conclude(),
     )
 
     header, line, *_ = capsys.readouterr().out.splitlines()

@@ -34,7 +34,6 @@ from ghx_bench.eval.project.gates import (
 )
 from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.record import RunRecord, read_record
 
 
@@ -54,7 +53,7 @@ class Judging:
             require_baseline(self.fail_on, remedy="name a run, or a blessed one, with --against")
         else:
             require_extra("report", for_what="--against")
-            record = read_record(RunDirectory(self.against).record)
+            record = read_record(open_run(self.against).directory.record)
             for gate in self.fail_on:
                 resolve_metric(Condition.of(gate).metric, record)
         if self.fail_on:
@@ -129,7 +128,7 @@ class RunJudge:
 
     def __init__(self, run: Path, judging: Judging) -> None:
         self._run, self._judging = run, judging
-        self._record = read_record(RunDirectory(run).record)
+        self._record = read_record(open_run(run).directory.record)
         self._aside = frozenset(each.scenario for each in judging.quarantine)
         self._tally = GateTally.of(self._record, aside=self._aside)
         self._cases = CaseTally(self._record)
