@@ -128,17 +128,20 @@ def run_profile(
     judging: Judging,
 ) -> int:
     """Run a profile, show what came of it, and return the exit code; the run keeps where its profile is."""
-    from ghx_bench.eval.cli.measuring import measure_and_show
+    from ghx_bench.eval.cli.measuring import conclude, measure_and_show
     from ghx_bench.eval.project.object_references import reference_beside
 
     place = reference_beside(reference, Path.cwd())  # whole, since the run may be resumed in another folder
     kept = config.model_copy(update={"profile": place})
+    arms = len(kept.modes) * len(kept.models) * len(kept.agents or profile.instruments.providers)
+    # Of one arm there is no verdict, and the statistics need not be loaded.
+    report = conclude if arms > 1 else None
 
     async def measure(observers: Sequence[Observer]) -> SuiteResult:
         async with _agents_in_threads(profile) as threaded:
             return await threaded.run(kept, observers=observers, resume=resume, accept_changes=accept_changes)
 
-    return measure_and_show(measure, log_json=log_json, as_json=as_json, judging=judging)
+    return measure_and_show(measure, log_json=log_json, as_json=as_json, judging=judging, report=report)
 
 
 @asynccontextmanager

@@ -30,6 +30,7 @@ from ghx_bench.eval.cli.flags import (
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.catalogue import Catalogue
     from ghx_bench.eval.cli.judging import Judging
+    from ghx_bench.eval.cli.measuring import Verdict
     from ghx_bench.eval.scenario.eval_scenario import EvalScenario
     from ghx_bench.profiler.events import Observer
     from ghx_bench.profiler.reports.data.reading import ReadRows
@@ -156,8 +157,9 @@ def _say_warnings(catalogue: Catalogue) -> None:
         print(f"warning: {each}", file=sys.stderr)
 
 
-def write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) -> Path:
-    """Write the report into the run's directory, and a copy of it where the configuration says; return its page."""
+def write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) -> Verdict:
+    """Write the report into the run's directory, and a copy of it where the configuration says."""
+    from ghx_bench.eval.cli.measuring import Verdict
     from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
     from ghx_bench.profiler.reports import generate_report
 
@@ -169,7 +171,7 @@ def write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) 
             shutil.copytree(made.directory, place, dirs_exist_ok=True)
         except OSError as error:
             raise OperationError(f"output.reports_dir: {place} cannot be written: {error}") from error
-    return made.directory / "index.html"
+    return Verdict(sentences=made.headline.sentences, page=made.directory / "index.html")
 
 
 def _show_plan(catalogue: Catalogue, *, as_json: bool) -> int:

@@ -69,6 +69,7 @@ class ReportResult:
     directory: Path
     rows: int
     pages: int
+    headline: Headline
     summary: Mapping[str, JsonValue]
     notes: tuple[str, ...]
 
@@ -113,6 +114,7 @@ def generate_report(
         directory=folder.path,
         rows=len(material.observations),
         pages=len(material.pages),
+        headline=headline,
         summary=summary,
         notes=tuple(remark for remark in remarks if remark),
     )
