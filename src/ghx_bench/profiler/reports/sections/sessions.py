@@ -27,6 +27,7 @@ def session_table(material: Material, *, most: int | None = None, below: str = "
             for each in ordered[:most]
         ),
         is_text=True,
+        is_list=True,
     )
 
 
