@@ -11,6 +11,7 @@ import numpy as np
 
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.errors import UnknownNameError
+from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.arrays import BoolArray, FloatArray, IntArray
 from ghx_bench.profiler.stats.errors import BadPairError
@@ -142,7 +143,7 @@ class Observations:
             return f"no row of {called} could be measured"
         if analysis_set == "both-succeeded" and not np.any(rows & (self.success == 1)):
             return f"no row of {called} succeeded"
-        return f"{metric} is not known in any row of {called}"
+        return f"{METRICS.label(metric)} is not known in any row of {called}"
 
     def require_arms(self, *arms: Arm) -> None:
         """Refuse arms that no row has, and an arm against itself."""
@@ -225,13 +226,16 @@ def why_unpaired(observations: Observations, a: Arm, b: Arm, metric: str, analys
     models_a, models_b = (set(observations.model.codes[observations.arm.are(arm)].tolist()) for arm in (a, b))
     if not models_a & models_b:
         return f"{a} and {b} have no model in common"
-    return f"no scenario has a known {metric} of one model in both"
+    return f"no scenario has a known {METRICS.label(metric)} of one model in both"
 
 
 def pair_up(
-    observations: Observations, a: Arm, b: Arm, metric: str, analysis_set: AnalysisSet
+    observations: Observations, a: Arm, b: Arm, metric: str, analysis_set: AnalysisSet, *, stratum: str = "agent"
 ) -> tuple[PairedSample, tuple[LeftOut, ...]]:
-    """Pair the rows of two arms within scenario, agent and model; return which rows were left out and why."""
+    """Pair the rows of two arms within scenario, agent and model; return which rows were left out and why.
+
+    `stratum` is the word for what stands in the place of agents.
+    """
     values, (agents, models) = observations.column(metric, analysis_set), pairing_factors(observations, a, b)
     factors = observations.scenario, agents, models
     sides = {arm: _groups(factors, values, observations.arm.are(arm)) for arm in (a, b)}
@@ -253,7 +257,7 @@ def pair_up(
         LeftOut(mode=str(arm), cause=cause, rows=count)
         for arm, other in ((a, b), (b, a))
         for causes in [observations.left_out(metric, analysis_set, observations.arm.are(arm))]
-        for cause, count in sorted((causes + _count_unpaired(sides[arm], sides[other])).items())
+        for cause, count in sorted((causes + _count_unpaired(sides[arm], sides[other], stratum)).items())
     )
     return PairedSample(blocks=tuple(blocks), scale=scale), left_out
 
@@ -312,15 +316,15 @@ def _groups(factors: Sequence[Factor[str]], values: FloatArray, rows: BoolArray)
     }
 
 
-def _count_unpaired(groups: _Groups, others: _Groups) -> Counter[str]:
-    """Count the rows without a partner in the other arm, by what it lacks: the scenario, the model or the agent."""
+def _count_unpaired(groups: _Groups, others: _Groups, stratum: str) -> Counter[str]:
+    """Count the rows without a partner in the other arm, by what it lacks: the scenario, the model or the stratum."""
     scenarios = {scenario for scenario, _, _ in others}
     models = {(scenario, model) for scenario, _, model in others}
     unpaired = Counter[str]()
     for (scenario, agent, model), group in groups.items():
         if (scenario, agent, model) not in others:
-            what = "agent" if (scenario, model) in models else "model" if scenario in scenarios else "scenario"
-            unpaired[f"{what} without rows of the other mode"] += group.size
+            what = stratum if (scenario, model) in models else "model" if scenario in scenarios else "scenario"
+            unpaired[f"{what} without rows of the other {'mode' if stratum == 'agent' else 'run'}"] += group.size
     return unpaired
 
 
