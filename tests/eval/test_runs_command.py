@@ -144,6 +144,18 @@ def test_what_cannot_be_blessed_or_found_is_one_line(
     assert run_in_process(capsys, *words) == (2, f"error: {says}\n")
 
 
+def test_cells_that_were_not_measured_are_told_of_when_a_run_is_blessed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [a_row(), a_row(iteration=1, success=None, error="HTTP 503", cause="environment")]
+    write_run(folder / "kept" / "run_3", rows, run_id="run_3")
+
+    code, said = run_in_process(capsys, "bless", "run_3")
+
+    assert code == 0
+    assert "note: 1 of 2 cells could not be measured: later runs may find this baseline unreliable\n" in said
+
+
 def test_only_a_whole_run_can_be_blessed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(folder / "kept" / "run_3", [a_row()], run_id="run_3", status="interrupted")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ghx_bench._base.clock import SystemClock, timestamp
 from ghx_bench._base.errors import FlagError, InputError
+from ghx_bench._base.problems import plural
 from ghx_bench.eval.cli.flags import AsJson, RunPath
 
 
@@ -38,6 +39,7 @@ def bless(
     from ghx_bench.eval.project.baselines import baselines_file, load_baselines, write_baseline
     from ghx_bench.profiler.store.directory import RunDirectory
     from ghx_bench.profiler.store.record import read_record
+    from ghx_bench.profiler.store.rows import DistinctRows
 
     try:
         TypeAdapter(Name).validate_python(name)
@@ -50,6 +52,10 @@ def bless(
     before = load_baselines(file).get(name)
     now = timestamp(SystemClock().now())
     made = write_baseline(name, run, run_id=record.run_id, at=now, by=by or _account(), file=file)
+    unmeasured = sum(not row.was_measured for row in DistinctRows(RunDirectory(run).rows))
+    if unmeasured:
+        cells = f"{unmeasured} of {plural(record.matrix.total, 'cell')}"
+        print(f"note: {cells} could not be measured: later runs may find this baseline unreliable", file=sys.stderr)
     if as_json:
         print(json.dumps({"name": name, "file": str(file), **made.model_dump(mode="json")}))
         return 0
