@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from bench_command import fork_ghx_bench, left_in, printed, rows_of, run_in, write_files
 from labelling_project import PROJECT
-from report_runs import a_row, glance_at, write_run
+from report_runs import a_row, write_run
 
 from ghx_bench.eval.cli.main import run
-from ghx_bench.eval.cli.measuring import show
+from ghx_bench.eval.cli.measuring import show_result
 from ghx_bench.eval.loader import load_eval_scenarios
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID
@@ -344,11 +344,7 @@ def test_a_table_too_wide_for_the_terminal_loses_nothing(
     monkeypatch.setenv("COLUMNS", "20")
     write_run(tmp_path, [a_row("a-mode-with-a-long-name")])
 
-    show(
-        SuiteResult(run_id="r", directory=tmp_path, total=1, measured=1),
-        glance_at(tmp_path),
-        as_json=False,
-    )
+    show_result(SuiteResult(run_id="r", directory=tmp_path, total=1, measured=1), as_json=False)
 
     header, line, *_ = capsys.readouterr().out.splitlines()
     assert header.split()[:2] == ["mode", "success"]

@@ -115,7 +115,8 @@ def _versions_of(mode: Mode) -> Iterator[tuple[str, str]]:
     tools, servers = mode.facts.get("tools"), mode.facts.get("mcp_servers")
     for tool in tools if isinstance(tools, list) else ():
         if isinstance(tool, dict) and isinstance(tool.get("version"), str):
-            yield f"tool {tool['name']}", str(tool["version"])
+            # Under a name of its own: a script of the user's that tells its version may change without telling another.
+            yield f"tool {tool['name']} version", str(tool["version"])
     for name, identity in (servers if isinstance(servers, dict) else {}).items():
         if isinstance(identity, dict):
             yield f"server {name}", " ".join(str(value) for value in identity.values() if isinstance(value, str))

@@ -31,7 +31,7 @@ def test_turns_reasoning_calls_and_texts_are_shown_in_order() -> None:
     row = a_row()
     text = page_of(row, trace=a_trace(row, says="thinking"))
 
-    assert text.index("Turn 1, 1,200 ms") < text.index("gh pr view 7") < text.index("Turn 2")
+    assert text.index("Turn 1, 1.2 s") < text.index("gh pr view 7") < text.index("Turn 2")
     assert text.index("gh api graphql") < text.rindex("thinking")
     assert "<script" not in text
 

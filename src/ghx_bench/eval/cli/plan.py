@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from ghx_bench._base.errors import FlagError
 from ghx_bench._base.extras import require_extra
 from ghx_bench._base.problems import did_you_mean, listed
-from ghx_bench.eval.cli.flags import AsJson, Number, WholeNumber
+from ghx_bench.eval.cli.flags import AsJson, Number, RunPath, WholeNumber
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.profiler.cell import Arm
@@ -25,7 +25,7 @@ _PAIR = 2
 
 
 def plan(
-    *pilot: Path,
+    *pilot: RunPath,
     effect: Number,
     results: list[Path] | None = None,
     metric: str = "tokens_active",
@@ -44,7 +44,8 @@ def plan(
     Parameters
     ----------
     pilot
-        A run directory whose noise is taken; without one, and without --results, the assumptions below are.
+        A run directory, the id of a run, or `latest`, whose noise is taken; without one, and without --results, the
+        assumptions below are.
     effect
         The reduction to be shown, in per cent; for success the change either way, in percentage points.
     results

@@ -10,13 +10,13 @@ from cyclopts import Parameter
 
 from ghx_bench._base.extras import require_extra
 from ghx_bench._base.problems import plural
-from ghx_bench.eval.cli.flags import AnalysisFlags, AsJson
+from ghx_bench.eval.cli.flags import AnalysisFlags, AsJson, RunPath
 
 _AS_PLANNED = AnalysisFlags()
 
 
 def report(
-    *runs: Path,
+    *runs: RunPath,
     results: list[Path] | None = None,
     output_dir: Annotated[Path | None, Parameter(name=("--output-dir", "--out"))] = None,
     label: list[str] | None = None,
@@ -30,8 +30,8 @@ def report(
     Parameters
     ----------
     runs
-        Run directories, or packs. Modes that several of them have in common are compared from run to run, each with
-        the first.
+        Run directories, packs, ids of runs, or `latest`. Modes that several of them have in common are compared from
+        run to run, each with the first.
     results
         A file with one row a line, from here or elsewhere; repeat for several.
     output_dir
@@ -48,13 +48,14 @@ def report(
         Print the summary as JSON.
     """
     require_extra("report", for_what="a report")
+    from ghx_bench.eval.cli.run_names import find_run
     from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
     from ghx_bench.profiler.reports.data.reading import read_sources
     from ghx_bench.profiler.reports.data.sources import open_sources, read_labels
     from ghx_bench.profiler.reports.folder import FORMATS
     from ghx_bench.profiler.reports.report import generate_report
 
-    named, labels = read_labels(label or (), runs, results or ())
+    named, labels = read_labels(label or (), runs, results or (), find_run=find_run)
     read = read_sources(
         open_sources(named, results or (), labels),
         choice=sessions if "html" in (format or FORMATS) else "none",

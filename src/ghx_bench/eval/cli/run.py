@@ -16,10 +16,21 @@ from typing import TYPE_CHECKING
 from ghx_bench._base.clock import SystemClock, timestamp
 from ghx_bench._base.errors import OperationError, ungrouped
 from ghx_bench._base.problems import plural
-from ghx_bench.eval.cli.flags import AsJson, Debug, EvaluationFlags, LogFile, MeasuringFlags, Switch, show_tracebacks
+from ghx_bench.eval.cli.flags import (
+    AsJson,
+    Debug,
+    EvaluationFlags,
+    GateFlags,
+    LogFile,
+    MeasuringFlags,
+    Switch,
+    show_tracebacks,
+)
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.catalogue import Catalogue
+    from ghx_bench.eval.cli.judging import Judging
+    from ghx_bench.eval.cli.measuring import Verdict
     from ghx_bench.eval.scenario.eval_scenario import EvalScenario
     from ghx_bench.profiler.events import Observer
     from ghx_bench.profiler.reports.data.reading import ReadRows
@@ -27,6 +38,7 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
 
 _AS_CONFIGURED = MeasuringFlags()
 _AS_EVALUATED = EvaluationFlags()
+_AS_JUDGED = GateFlags()
 
 
 def run(
@@ -34,6 +46,8 @@ def run(
     config: Path | None = None,
     evaluation: EvaluationFlags = _AS_EVALUATED,
     measuring: MeasuringFlags = _AS_CONFIGURED,
+    gates: GateFlags = _AS_JUDGED,
+    agent_option: list[str] | None = None,
     category: list[str] | None = None,
     difficulty: list[str] | None = None,
     yes: Switch = False,
@@ -52,6 +66,9 @@ def run(
     ----------
     config
         A YAML file with the run's settings (`eval.config.yaml` if there is one here); the flags below override it.
+    agent_option
+        An option of the agent over those of the configuration, as KEY=VALUE with a value in YAML (`slip=0.3`);
+        AGENT:KEY=VALUE where there are several agents; repeat for several.
     category
         Run only scenarios of this category (pr, issue, workflow, release, repo); repeat for several.
     difficulty
@@ -70,18 +87,29 @@ def run(
         Print the result as JSON.
     """
     from ghx_bench.eval.catalogue import Catalogue
+    from ghx_bench.eval.cli.judging import judging_of
     from ghx_bench.eval.cli.measuring import say_notes
+    from ghx_bench.eval.cli.run_names import find_run
+    from ghx_bench.eval.project.baselines import baselines_file
     from ghx_bench.eval.project.config_file import project_config
 
     show_tracebacks(debug)
     # What a project's own scorers print must not get between the lines of --json.
     with redirect_stdout(sys.stderr):
-        settings = project_config(config).override(**asdict(measuring), **asdict(evaluation))
+        base = project_config(config)
+        results = Path(measuring.output_dir or base.output.results_dir)
+        others = {"fail_on": gates.fail_on, "against": gates.against, "agent_option": agent_option}
+        named = {"replay": evaluation.replay, "replay_model": evaluation.replay_model}
+        found = {flag: str(find_run(name, results)) for flag, name in named.items() if name is not None}
+        settings = base.override(**asdict(measuring), **asdict(evaluation) | found, **others)
+        judging, settings = judging_of(settings, gates, baselines=baselines_file(config))
         catalogue = Catalogue(settings).narrowed(category=category or (), difficulty=difficulty or ())
     say_notes(catalogue.config)
     if dry_run:
         return _show_plan(catalogue, as_json=as_json)
-    return run_evaluation(catalogue, is_agreed=yes, log_json=log_json, with_report=report, as_json=as_json)
+    return run_evaluation(
+        catalogue, is_agreed=yes, log_json=log_json, with_report=report, as_json=as_json, judging=judging
+    )
 
 
 def run_evaluation(
@@ -91,6 +119,7 @@ def run_evaluation(
     log_json: str | None,
     with_report: bool,
     as_json: bool,
+    judging: Judging,
     resume: Path | None = None,
     accept_changes: bool = False,
 ) -> int:
@@ -117,7 +146,7 @@ def run_evaluation(
         start,
         log_json=log_json,
         as_json=as_json,
-        fail_on=config.fail_on,
+        judging=judging,
         report=partial(write_report, config.output.reports_dir) if with_report else None,
     )
 
@@ -128,8 +157,9 @@ def _say_warnings(catalogue: Catalogue) -> None:
         print(f"warning: {each}", file=sys.stderr)
 
 
-def write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) -> Path:
-    """Write the report into the run's directory, and a copy of it where the configuration says; return its page."""
+def write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) -> Verdict:
+    """Write the report into the run's directory, and a copy of it where the configuration says."""
+    from ghx_bench.eval.cli.measuring import Verdict
     from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
     from ghx_bench.profiler.reports import generate_report
 
@@ -141,7 +171,7 @@ def write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) 
             shutil.copytree(made.directory, place, dirs_exist_ok=True)
         except OSError as error:
             raise OperationError(f"output.reports_dir: {place} cannot be written: {error}") from error
-    return made.directory / "index.html"
+    return Verdict(sentences=made.headline.sentences, page=made.directory / "index.html")
 
 
 def _show_plan(catalogue: Catalogue, *, as_json: bool) -> int:

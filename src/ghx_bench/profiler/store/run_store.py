@@ -1,6 +1,7 @@
 """A run that goes on: its cells are done when their rows are on disk."""
 
 import shutil
+from collections import Counter
 from collections.abc import Container, Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from ghx_bench._base.locks import LockHeldError, hold_lock
 from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.blocks import CellFiles
-from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.cell import Arm, Cell
 from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunLockedError, RunMismatchError
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.runner.spend import RunSpend
@@ -42,6 +43,8 @@ class RunStore:
     rows: RowsFile
     done: set[Cell] = field(default_factory=set[Cell])
     measured: int = 0
+    found: Counter[tuple[Arm, bool | None]] = field(default_factory=Counter[tuple[Arm, bool | None]])
+    """Rows by arm, and by whether they were found right or wrong."""
     spend: RunSpend = field(default_factory=RunSpend)
     _waiting: list[_QueuedFiles] = field(default_factory=list[_QueuedFiles])
     _is_writing: bool = False
@@ -96,6 +99,7 @@ class RunStore:
         """Count a row that is on disk."""
         self.done.add(row.cell)
         self.measured += row.was_measured
+        self.found[row.cell.arm, row.success] += 1
         self.spend.add(row.attempts)
 
     def _write(self, batch: Sequence[CellFiles]) -> None:

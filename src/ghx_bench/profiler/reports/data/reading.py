@@ -69,16 +69,19 @@ def read_sources(
     with_findings: bool = True,
     watchers: Sequence[Callable[[ProfileRow], None]] = (),
     plan_changes: Mapping[str, object] | None = None,
+    without: Collection[str] = frozenset(),
 ) -> ReadRows:
     """Read every row of the sources once; each of `watchers` is called with every row on the way.
 
     `choice` says which rows get a page; without findings, no session is looked at. `plan_changes` are fields of the
     analysis plan that the report is to be made with instead of the recorded ones. A command that needs rows for more
     than a report, such as gates and a table at the end of a run, brings its counters as watchers and hands the result
-    on to `generate_report`.
+    on to `generate_report`. Rows of the scenarios `without` are left out.
     """
     plan = PlanInUse.of(sources, plan_changes or {})
-    reader = _RowReader(tally=Tally(choice), pooled=plan.plan.pool, with_findings=with_findings, watchers=watchers)
+    reader = _RowReader(
+        tally=Tally(choice), pooled=plan.plan.pool, with_findings=with_findings, watchers=watchers, without=without
+    )
     with without_cycle_collection():
         for source in sources:
             reader.read(source)
@@ -118,6 +121,7 @@ class _RowReader:
     pooled: Collection[Pooled]
     with_findings: bool
     watchers: Sequence[Callable[[ProfileRow], None]]
+    without: Collection[str]
     columns: dict[str, ColumnBuilder] = field(default_factory=dict[str, ColumnBuilder])
     """By the label of the source."""
     findings: Findings = field(default_factory=Findings)
@@ -134,6 +138,8 @@ class _RowReader:
         columns = self.columns[source.label] = ColumnBuilder()
         arms: dict[tuple[str, str, str], tuple[Arm, ControlKind | None]] = {}
         for row in rows:
+            if row.scenario_id in self.without:
+                continue
             # Once for each agent, model and mode, not for each row: columns compare and hash arms.
             known = arms.get((row.agent_name, row.model, row.mode))
             if known is None:

@@ -43,7 +43,7 @@ class Source:
 
     def plan(self) -> AnalysisPlan | None:
         """Return the analysis plan that was written down before the run."""
-        if self.record is None:
+        if self.record is None or self.record.imported is not None:
             return None
         try:
             return AnalysisPlan.model_validate(self.record.analysis)
