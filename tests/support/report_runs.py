@@ -161,7 +161,7 @@ def write_run(
     seed: int = 3,
     **record: Any,
 ) -> Path:
-    """Write a run directory with rows, traces and findings, and return it."""
+    """Write a run directory with rows, traces and findings, and return it; the matrix lists what rows have in turn."""
     rows = list(rows)
     directory = RunDirectory(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -171,11 +171,11 @@ def write_run(
         if row.session_id:
             _write(directory.session(row.cell), a_trace(row, **spoken).to_bytes())
             _write(directory.analysis(row.cell), an_analysis(row, **spoken).to_bytes())
-    agents = tuple(sorted({row.cell.agent for row in rows})) or (provider,)
+    agents = tuple(dict.fromkeys(row.cell.agent for row in rows)) or (provider,)
     matrix = MatrixRecord(
         agents=agents,
-        models=tuple(sorted({row.model for row in rows})) or ("vendor/model-1",),
-        modes=tuple(sorted({row.mode for row in rows})) or MODES,
+        models=tuple(dict.fromkeys(row.model for row in rows)) or ("vendor/model-1",),
+        modes=tuple(dict.fromkeys(row.mode for row in rows)) or MODES,
         scenario_ids=tuple(sorted({row.scenario_id for row in rows})) or ("scenario-000",),
         repetitions=max((row.iteration for row in rows), default=0) + 1,
         order="interleaved",

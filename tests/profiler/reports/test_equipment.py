@@ -95,8 +95,8 @@ def test_modes_of_several_runs_are_told_apart_by_run(tmp_path: Path) -> None:
 
     told: Any = made.summary["modeDetails"]
     assert {mode: each["instructions"] for mode, each in told.items()} == {
-        "ghx @ one": "As in one.",
-        "ghx @ two": "As in two.",
+        "ghx @ before": "As in one.",
+        "ghx @ after": "As in two.",
     }
 
 

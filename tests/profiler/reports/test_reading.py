@@ -45,7 +45,7 @@ def test_a_mode_of_one_run_is_an_arm_by_itself_and_one_of_several_runs_an_arm_of
     alone, both = read_sources([open_run(runs[0])]), read_sources(open_sources(runs, []))
 
     assert alone.columns.observations.arm.known == (Arm(mode="ghx"),)
-    assert both.columns.observations.arm.known == (Arm(mode="ghx", run="one"), Arm(mode="ghx", run="two"))
+    assert both.columns.observations.arm.known == (Arm(mode="ghx", run="after"), Arm(mode="ghx", run="before"))
 
 
 def test_a_glance_counts_each_mode_and_knows_nothing_that_no_row_tells(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_glance_counts_each_mode_and_knows_nothing_that_no_row_tells(tmp_path:
     ]
     glances = glance_at(write_run(tmp_path / "run", rows), ("latency_wall_ms", "api_calls")).glances()
 
-    assert list(glances) == ["a", "b"]
+    assert list(glances) == ["b", "a"]  # as the run lists them
     assert (glances["b"].measured, glances["b"].successes, glances["b"].unmeasured) == (2, 2, 1)
     assert glances["b"].to_wire()["metrics"] == {
         "latency_wall_ms": {"p50": 25, "n": 2},
@@ -79,5 +79,5 @@ def test_files_of_rows_with_common_modes_are_read_once(tmp_path: Path, monkeypat
 
     assert len(parsed) == 8
     assert read.arrangement.is_before_and_after
-    assert [identity.source for identity in read.columns.identities] == ["before"] * 4 + ["after"] * 4
+    assert [identity.source for identity in read.columns.identities] == ["after"] * 4 + ["before"] * 4
     assert [str(arm) for arm in read.columns.observations.arm.known] == ["ghx @ after", "ghx @ before"]

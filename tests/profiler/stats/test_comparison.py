@@ -635,7 +635,8 @@ def test_primary_metrics_are_one_holm_family_and_the_rest_is_exploratory() -> No
         for v in [float(np.exp(rng.normal(0, 0.2)))]
     ]
 
-    found = {(each.a, each.b, each.metric): each for each in compare_all_modes(rows, PLAN)}
+    plan = PLAN.model_copy(update={"all_pairs": True})
+    found = {(each.a, each.b, each.metric): each for each in compare_all_modes(rows, plan)}
 
     pairs = [("ghx", "baseline"), ("mcp", "baseline"), ("mcp", "ghx")]
     primary = [each for each in found.values() if each.family == "primary"]

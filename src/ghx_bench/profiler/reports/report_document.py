@@ -90,9 +90,9 @@ class IntervalChart:
     """One metric of several arms, drawn small: lines with direct labels, better to the right."""
 
     title: str
-    better: str
-    """Which way is better, in words."""
     lines: tuple[Interval, ...]
+    better: str = ""
+    """Which way is better, in words; empty where nothing is compared."""
     worse_end: str = ""
     better_end: str = ""
     """What the ends of the axis stand for."""

@@ -95,9 +95,19 @@ def estimate(value: Estimate, unit: str) -> str:
     return f"{amount(value.estimate, unit)} ({interval}; n {value.n})"
 
 
-def reduction(value: float | None, unit: Unit) -> str:
-    """Return a reduction in per cent or percentage points; as a multiple where per cent say nothing."""
-    return UNKNOWN if value is None else reduction_words(value, unit, points="pp")
+def change(reduction: float | None, unit: Unit) -> str:
+    """Return a reduction as a change: `-12.3 %` is less; as a multiple where per cent say nothing."""
+    if reduction is None:
+        return UNKNOWN
+    words = reduction_words(abs(reduction) if reduction > 0 or unit != "percent" else reduction, unit, points="points")
+    return words if words.endswith("times as much") else signed(-reduction, words.removeprefix("-"))
+
+
+def signed(value: float, words: str) -> str:
+    """Return an amount in words with the sign of its value; without one where it is nothing."""
+    if not any(digit in words for digit in "123456789"):
+        return words
+    return f"{'+' if value > 0 else '-'}{words}"
 
 
 def p_value(p: float | None) -> str:

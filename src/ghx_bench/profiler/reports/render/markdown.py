@@ -107,7 +107,7 @@ def _interval_table(charts: Sequence[IntervalChart]) -> Iterator[str]:
     """Write the numbers that a row of charts shows, a line for each arm."""
     names = (line.name for line in charts[0].lines)
     rows = tuple((name, *(chart.lines[at].words for chart in charts)) for at, name in enumerate(names))
-    headers = ("", *(f"{chart.title} ({chart.better})" for chart in charts))
+    headers = ("", *(f"{chart.title} ({chart.better})" if chart.better else chart.title for chart in charts))
     yield from _table(Table(caption="Each by itself, or held against the reference", headers=headers, rows=rows))
 
 

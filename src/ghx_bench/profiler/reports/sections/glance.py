@@ -40,7 +40,7 @@ _Share = Callable[[float | None], float | None]
 def section(material: Material) -> Section:
     """Draw success and amounts of each arm, with their intervals."""
     confidence = confidence_of(1 - material.plan.alpha)
-    explained = f"Better is to the right. Lines are {confidence} intervals: of success, and of the median."
+    explained = f"Lines are {confidence} intervals: of success, and of the median."
     if material.comparisons:
         explained = (
             f"Better is to the right. Lines are intervals of at least {confidence} confidence. Amounts are held "
@@ -68,9 +68,8 @@ def _success_chart(material: Material) -> IntervalChart:
         )
         for arm, each in rates.items()
     )
-    return IntervalChart(
-        title="solved", better="more is better", lines=lines, worse_end=percent(least), better_end=percent(1.0)
-    )
+    better = "more is better" if material.comparisons else ""
+    return IntervalChart(title="solved", better=better, lines=lines, worse_end=percent(least), better_end=percent(1.0))
 
 
 def _amount_charts(material: Material) -> Iterator[IntervalChart]:
@@ -161,7 +160,6 @@ def _median_chart(material: Material, metric: str) -> IntervalChart:
         )
     return IntervalChart(
         title=material.metrics.label(metric),
-        better="less is better",
         lines=tuple(lines),
         worse_end=amount(most, unit),
         better_end="0",

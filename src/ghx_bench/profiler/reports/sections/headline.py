@@ -12,7 +12,7 @@ from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.reports.data.controls import ControlCount
 from ghx_bench.profiler.reports.data.inventory import moment_of
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.data.runs import differing_conditions
+from ghx_bench.profiler.reports.data.runs import changes_between
 from ghx_bench.profiler.reports.report_document import Headline
 from ghx_bench.profiler.reports.sections.headline_rules import (
     Contrast,
@@ -31,6 +31,7 @@ from ghx_bench.profiler.stats.curves import FEWEST_SCENARIOS
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.result_records import ModeComparison, OverallComparison, RunComparison, Tier
 from ghx_bench.profiler.stats.summary import success_counts
+from ghx_bench.profiler.store.run_conditions import Changes
 
 
 def headline_of(material: Material) -> Headline:
@@ -42,7 +43,8 @@ def headline_of(material: Material) -> Headline:
     if material.run_comparisons:
         return _tell_runs(material)
     if not material.primary:
-        return Headline(sentences=(*_tell_alone(material), *_tell_unmeasured(material)))
+        sentences = (*_tell_alone(material), *_tell_unmeasured(material))
+        return Headline(sentences=sentences, scope=(say_why_alone(material),))
     rates = {
         str(arm): Successes(k=each.success.k, n=each.success.n) for arm, each in material.summaries.items() if each.rows
     }
@@ -77,6 +79,8 @@ def describe_run(material: Material) -> str:
     size += [plural(repetitions, "repetition")] + [plural(len(inventories), "run")] * (len(inventories) > 1)
     named = [model for model in models if model != NO_MODEL]
     kind = "" if material.arms_under_test or not material.arms else "control run"
+    if any(source.record is not None and source.record.imported for source in material.sources):
+        kind = "imported rows"
     sessions = f"{f' {TIMES} '.join(size)}, {plural(len(material.observations), 'session')}"
     return " \N{MIDDLE DOT} ".join(
         filter(None, (", ".join(agents), ", ".join(named), sessions, _date_of(material), kind))
@@ -159,9 +163,11 @@ def _tell_runs(material: Material) -> Headline:
     # With one arm, the run as a whole is that arm.
     arms = [_contrast(material, each) for each in material.primary] if len(material.pairs) > len(overall) else []
     runs = zip(material.run_comparisons, overall, strict=True)
+    changes = changes_between(material.sources, material.inventories)
+    scope = (_scope(material, together), _tell_arms(arms), write_open(together), _tell_unknown(changes))
     return Headline(
-        sentences=(*(tell_run(run, told) for run, told in runs), *_tell_changes(material)),
-        scope=tuple(filter(None, (_scope(material, together), _tell_arms(arms), write_open(together)))),
+        sentences=(*(tell_run(run, told) for run, told in runs), *_tell_changes(changes)),
+        scope=tuple(filter(None, scope)),
         chips=choose_chips([*together, *arms]),
     )
 
@@ -198,12 +204,27 @@ def tell_run(run: RunComparison, overall: Sequence[Contrast]) -> str:
     return f"{_TIERS[success.tier]}{whose}{why}: {'; '.join(told)}."
 
 
-def _tell_changes(material: Material) -> Iterator[str]:
-    """Say in what the runs differ besides their results."""
-    differing = differing_conditions(material.sources, material.inventories)
-    if any(source.record is None for source in material.sources):
-        return
-    yield f"Changed: {', '.join(map(str, differing)) or 'nothing that was recorded'}."
+def _tell_changes(changes: Sequence[Changes]) -> Iterator[str]:
+    """Say in what each later run differs from the first besides its results."""
+    for each in changes:
+        told = list(each.differences[:_MOST_CHANGES])
+        if (more := len(each.differences) - _MOST_CHANGES) > 0:
+            told.append(f"and {more:,} more, which Conditions lists")
+        elif told and not each.unknown:
+            told.append("nothing else")
+        whose = f" in {each.after}" if len(changes) > 1 else ""
+        if told or not each.unknown:
+            yield f"Changed{whose}: {', '.join(told) or 'nothing that is recorded'}."
+
+
+_MOST_CHANGES = 4
+
+
+def _tell_unknown(changes: Sequence[Changes]) -> str:
+    """Say whether something else may have changed that no run wrote down."""
+    unknown = list(dict.fromkeys(label for each in changes for label in each.unknown))
+    have = "has" if len(unknown) == 1 else "have"
+    return f"Whether anything else changed is unknown: {join_names(unknown)} {have} no record of it." if unknown else ""
 
 
 def _tell_arms(arms: Sequence[Contrast]) -> str:
@@ -234,6 +255,26 @@ def _tell_alone(material: Material) -> Iterator[str]:
         ]
         spent = f"; the median session takes {', '.join(known)}" if known else ""
         yield f"{arm} solves {rate}{spent}."
+
+
+def say_why_alone(material: Material) -> str:
+    """Say why nothing is compared, though there are rows of agents under test."""
+    arms = material.arms_under_test
+    if len(arms) == 1:
+        return f"There is one mode, {arms[0]}: nothing to compare it with. Its results follow."
+    if material.is_before_and_after:
+        what = "agent under test has a mode" if material.arrangement.has_several_agents else "mode under test is"
+        where = "in both runs" if len(material.sources) == _BOTH else "in two of the runs"
+        return (
+            f"No {what} {where}, and runs are compared with each other alone: nothing is compared. "
+            "Report on one run alone for comparisons within it. The results of all follow."
+        )
+    return (
+        f"No two of {', '.join(map(str, arms))} differ in one thing alone: nothing is compared. Their results follow."
+    )
+
+
+_BOTH = 2
 
 
 _MOST_ALONE = 3
