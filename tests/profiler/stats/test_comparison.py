@@ -11,6 +11,7 @@ from stats_rows import row, rows_of
 
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.errors import UnknownNameError
+from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.reports.sections.differences import smallest_effect_of
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats import AnalysisPlan, ModeComparison, compare_all_modes, compare_modes, observe
@@ -68,7 +69,7 @@ def test_a_mode_that_needs_less_is_better_and_the_reduction_is_positive() -> Non
     assert 0 < found.low < found.reduction_pct < found.high
     assert found.p == found.p_adjusted == pytest.approx(1 / 1000)
     assert (found.n, found.intention_to_treat.rows_a, found.intention_to_treat.rows_b) == (8, 32, 32)
-    assert "new is better than old on these scenarios: latency_wall_ms is" in found.words
+    assert "new is better than old on these scenarios: wall time is" in found.words
     assert 0 < found.mde < 15
     assert found.provenance.seed == 0
 
@@ -318,7 +319,7 @@ def test_beyond_a_factor_of_twenty_a_change_is_told_as_a_multiple() -> None:
 
     words = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN).words
 
-    assert "latency_wall_ms is 98.1 million times as much (95 % interval 93.6 million to 103 million times" in words
+    assert "wall time is 98.1 million times as much (95 % interval 93.6 million to 103 million times" in words
     assert " %;" not in words
     assert "> 99.9 % lower" in compare_modes(rows, "b", "a", "latency_wall_ms", PLAN).words
 
@@ -445,21 +446,24 @@ def test_a_category_without_calls_counts_as_none_where_the_calls_are_known() -> 
             "success",
             "within each scenario every row of both has the same outcome",
         ),
-        ({"a": {"s1": [0, 0]}, "b": {"s1": [0]}}, "cost_total_usd", "cost_total_usd is 0 in every row of both"),
-        ({"a": {"s1": [3.0]}, "b": {"s2": [4.0]}}, "cost_total_usd", "no scenario has a known cost_total_usd"),
+        ({"a": {"s1": [0, 0]}, "b": {"s1": [0]}}, "cost_total_usd", "cost is 0 in every row of both"),
+        ({"a": {"s1": [3.0]}, "b": {"s2": [4.0]}}, "cost_total_usd", "no scenario has a known cost of"),
     ],
 )
 def test_the_reason_why_nothing_can_be_concluded_is_the_real_one(values, metric: str, reason: str) -> None:
     found = compare_modes(rows_of(values, metric), "a", "b", metric, PLAN)
 
     assert found.verdict == "not estimable"
-    assert f"Nothing can be concluded about {metric} between a and b on these scenarios: {reason}" in found.words
+    assert (
+        f"Nothing can be concluded about {METRICS.label(metric)} between a and b on these scenarios: {reason}"
+        in found.words
+    )
 
 
 def test_a_metric_that_one_mode_does_not_know_is_named_with_that_mode() -> None:
     rows = [row("a", "s1", 0), row("b", "s1", 0, cost_total_usd=1.0), row("c", "s1", 0)]
 
-    assert "cost_total_usd is not known in any row of a." in compare_modes(rows, "a", "b", "cost_total_usd", PLAN).words
+    assert "cost is not known in any row of a." in compare_modes(rows, "a", "b", "cost_total_usd", PLAN).words
     assert "in any row of either." in compare_modes(rows, "a", "c", "cost_total_usd", PLAN).words
 
 
@@ -835,9 +839,9 @@ def test_a_cost_of_0_that_an_older_package_wrote_for_tokens_is_unknown_and_count
 
     old, ours = (compare_modes(rows(**fields), "a", "b", "cost_total_usd", PLAN) for fields in ({}, {"version": 1}))
 
-    assert old.headline.suite.reason == "cost_total_usd is not known in any row of either"
+    assert old.headline.suite.reason == "cost is not known in any row of either"
     assert [(each.cause, each.rows) for each in old.headline.left_out] == [("not recorded", 3)] * 2
-    assert "cost_total_usd is 0 in every row" in (ours.headline.suite.reason or "")
+    assert "cost is 0 in every row" in (ours.headline.suite.reason or "")
 
 
 def test_a_row_that_spent_no_tokens_may_have_cost_nothing() -> None:

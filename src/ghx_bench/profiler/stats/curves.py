@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.pairs import PairedSample
 from ghx_bench.profiler.stats.permutation import PermutationCurve, permutation_curve
@@ -155,13 +156,13 @@ def _why_all_alike(sample: PairedSample, metric: str) -> str:
     """Return in which way the rows of both modes do not vary within any scenario."""
     values = np.unique(np.concatenate([sample.a.values, sample.b.values]))
     if values.size > 1:
-        told = "outcome" if metric == SUCCESS else metric
+        told = "outcome" if metric == SUCCESS else METRICS.label(metric)
         return f"within each scenario every row of both has the same {told} (zero variance)"
     if metric == SUCCESS:
         said = "every row of both succeeded" if values[0] == 1 else "no row of either succeeded"
         return f"{said} (zero variance)"
     value = float(np.exp(values[0]) if sample.scale == "log" else values[0])
-    return f"{metric} is {value:.6g} in every row of both (zero variance)"
+    return f"{METRICS.label(metric)} is {value:.6g} in every row of both (zero variance)"
 
 
 def population_curve(sample: PairedSample, metric: str) -> StudentCurve | Refusal:

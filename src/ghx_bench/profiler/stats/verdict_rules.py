@@ -72,28 +72,28 @@ def decide(question: Question, curve: Curve, p_adjusted: float, equivalence_adju
 
 def describe(question: Question, result: TargetResult, unit: Unit, adjustment: Adjustment, *, aside: str = "") -> str:
     """Return the verdict as a sentence, with its target and its numbers; `aside` is added to the numbers."""
-    place, metric = PLACES[result.target], question.metric
+    place, metric, name = PLACES[result.target], question.metric, METRICS.label(question.metric)
     evidence = f"{_evidence(metric, result, unit, adjustment)}{aside}"
     match result.verdict:
         case "better" | "worse":
             return (
-                f"{question.a} is {result.verdict} than {question.b} {place}: {metric} is "
+                f"{question.a} is {result.verdict} than {question.b} {place}: {name} is "
                 f"{_change(metric, result, unit)} ({evidence}).{_but_small(question, result, unit)}"
             )
         case "lower" | "higher":
             return (
-                f"{metric} of {question.a} is {result.verdict} than that of {question.b} {place}: "
+                f"{name} of {question.a} is {result.verdict} than that of {question.b} {place}: "
                 f"{_change(metric, result, unit)} ({evidence}).{_but_small(question, result, unit)}"
             )
         case "equivalent":
             margin = reduction_words(question.plan.margin_pct, unit)
             return (
-                f"{question.a} and {question.b} are equivalent {place}: {metric} differs by less than the "
+                f"{question.a} and {question.b} are equivalent {place}: {name} differs by less than the "
                 f"planned margin of {margin} ({_evidence_of_equivalence(result, unit, adjustment)}{aside})."
             )
         case "inconclusive":
             return (
-                f"No difference between {question.a} and {question.b} in {metric} could be shown {place} "
+                f"No difference between {question.a} and {question.b} in {name} could be shown {place} "
                 f"({_change(metric, result, unit)}; {evidence}). {_detectable_words(question, result, unit)}"
             )
         case "not estimable":
@@ -104,8 +104,8 @@ def describe(question: Question, result: TargetResult, unit: Unit, adjustment: A
 
 def say_nothing(metric: str, pairs: Iterable[tuple[object, object]], result: TargetResult) -> str:
     """Return the sentence that nothing can be concluded about a metric of these pairs of modes, and why."""
-    between = ", ".join(f"{a} and {b}" for a, b in pairs)
-    return f"Nothing can be concluded about {metric} between {between} {PLACES[result.target]}: {result.reason}."
+    between, place = ", ".join(f"{a} and {b}" for a, b in pairs), PLACES[result.target]
+    return f"Nothing can be concluded about {METRICS.label(metric)} between {between} {place}: {result.reason}."
 
 
 def _change(metric: str, result: TargetResult, unit: Unit) -> str:
@@ -218,7 +218,7 @@ def _note_raw_scale(question: Question, sample: PairedSample, reductions: Reduct
     if sample.scale == "log" or reductions.is_rate or not sample.blocks:
         return ""
     base = "per cent are of B's mean" if reductions.has_percent else "B's mean is not above 0, so there are no per cent"
-    return f"{question.metric} is not above 0 everywhere: raw differences instead of logs; {base}"
+    return f"{METRICS.label(question.metric)} is not above 0 everywhere: raw differences instead of logs; {base}"
 
 
 def _note_censored(question: Question, observations: Observations, sample: PairedSample) -> str:
