@@ -357,3 +357,9 @@ def test_a_folder_without_a_name_is_refused_by_the_flag_that_was_written(
     assert run(["profile", "agent.py", f"{flag}="]) == 2
 
     assert f"{flag}: must not be empty" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_options_of_agents_in_a_profile_are_in_its_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["profile", "agent.py", "--agent-option", "slip=1"]) == 2
+
+    assert capsys.readouterr().err.startswith("error: --agent-option: the agents of a profile get their options in its")
