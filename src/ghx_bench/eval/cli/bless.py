@@ -23,7 +23,7 @@ def bless(
     Parameters
     ----------
     run
-        The directory of the run, its id, or `latest`.
+        The directory of the run, its pack, its id, or `latest`.
     name
         What the baseline is called, such as the branch that it is for.
     by
@@ -38,6 +38,7 @@ def bless(
     from ghx_bench.documents.section import Name
     from ghx_bench.eval.project.baselines import baselines_file, load_baselines, write_baseline
     from ghx_bench.profiler.store.directory import RunDirectory
+    from ghx_bench.profiler.store.packs import run_folder
     from ghx_bench.profiler.store.record import read_record
     from ghx_bench.profiler.store.rows import DistinctRows
 
@@ -45,14 +46,15 @@ def bless(
         TypeAdapter(Name).validate_python(name)
     except ValidationError:
         raise FlagError("--name", f"{name!r} is no name; use letters, digits, '.', '_' and '-'") from None
-    record = read_record(RunDirectory(run).record)
+    directory = RunDirectory(run_folder(run))
+    record = read_record(directory.record)
     if record.status != "complete":
         raise InputError(f"{run}: only a whole run can be a baseline, and this one is {record.status}; resume it first")
     file = baselines_file(config)
     before = load_baselines(file).get(name)
     now = timestamp(SystemClock().now())
     made = write_baseline(name, run, run_id=record.run_id, at=now, by=by or _account(), file=file)
-    unmeasured = sum(not row.was_measured for row in DistinctRows(RunDirectory(run).rows))
+    unmeasured = sum(not row.was_measured for row in DistinctRows(directory.rows))
     if unmeasured:
         cells = f"{unmeasured} of {plural(record.matrix.total, 'cell')}"
         print(f"note: {cells} could not be measured: later runs may find this baseline unreliable", file=sys.stderr)
