@@ -282,6 +282,10 @@ def test_a_scenario_in_quarantine_is_left_out_of_the_comparison(runs: Path, caps
         (["compare", "good", "bad", "--label", "x=slow"], "--label: slow is neither of the two runs"),
         (["report", "good", "--fail-on", "worse"], "--fail-on: 'worse' needs a baseline; name the run to compare with"),
         (["run", "--fail-on", "worse"], "--fail-on: 'worse' needs a baseline; name a run, or a blessed one, with"),
+        (
+            ["run", "--against", "good", "--mode", "ghx-mcp"],
+            "--against: good has none of these modes, but baseline, ghx",
+        ),
         (["run", "--against", "good", "--fail-on", "worse:tokns"], "--fail-on: there is no metric 'tokns'"),
     ],
 )

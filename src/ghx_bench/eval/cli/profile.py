@@ -107,7 +107,7 @@ def profile(
 
         print(anyio.run(found.describe, settings))
         return 0
-    judging = judging_of_flags(gates, settings.output.results_dir)
+    judging = judging_of_flags(gates, settings.output.results_dir, modes=settings.modes)
     if resume is None:
         say_notes(settings)
     return run_profile(found, settings, file, resume=resume, log_json=log_json, as_json=as_json, judging=judging)

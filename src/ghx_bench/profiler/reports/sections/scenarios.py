@@ -1,7 +1,6 @@
 """Scenarios: which arm solves which, as a matrix; then success, medians and checkpoints of each."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue
 
@@ -9,6 +8,7 @@ from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.metric_table import UNKNOWN
 from ghx_bench.profiler.reports.data.material import Material, SessionPage
+from ghx_bench.profiler.reports.render.session_list import listing_link
 from ghx_bench.profiler.reports.report_document import (
     Fold,
     OutcomeCell,
@@ -66,7 +66,7 @@ def outcome_lines(material: Material) -> list[_Line]:
         cells: list[OutcomeCell] = []
         for arm in material.arms:
             k, n = counts[arm].get(scenario, (0, 0))
-            cells.append(OutcomeCell(k=k, n=n, path=_path_to(pages.get((scenario, arm), ()), material.arm_word)))
+            cells.append(OutcomeCell(k=k, n=n, path=_path_to(pages.get((scenario, arm), ()))))
         lines.append((scenario, tuple(cells)))
     return lines
 
@@ -79,11 +79,11 @@ def matrix_to_wire(material: Material) -> dict[str, JsonValue]:
     }
 
 
-def _path_to(pages: Sequence[SessionPage], arm_word: str) -> str | None:
+def _path_to(pages: Sequence[SessionPage]) -> str | None:
     """Return where the sessions of one cell are: the page of the only one, or the list of all, which shows these."""
     if len(pages) < _SEVERAL:
-        return quote(pages[0].path) if pages else None
-    return f"sessions/index.html#{urlencode({'session': pages[0].scenario_id, arm_word: str(pages[0].arm)})}"
+        return pages[0].path if pages else None
+    return listing_link(scenario=pages[0].scenario_id, arm=pages[0].arm)
 
 
 _SEVERAL = 2
