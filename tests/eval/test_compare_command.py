@@ -93,6 +93,13 @@ FILES = {
 TWO_MODES = ("--mode", "baseline", "--mode", "ghx")
 
 
+@pytest.fixture(autouse=True)
+def is_no_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what is judged here out of the pipeline that these tests may run in."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+
+
 def make_baseline(folder: Path) -> None:
     """Make a run over three modes that solves everything, and bless it."""
     done = fork_ghx_bench(write_files(folder, FILES), "run", "--no-report", "--json")
@@ -275,6 +282,10 @@ def test_a_scenario_in_quarantine_is_left_out_of_the_comparison(runs: Path, caps
         (["compare", "good", "bad", "--label", "x=slow"], "--label: slow is neither of the two runs"),
         (["report", "good", "--fail-on", "worse"], "--fail-on: 'worse' needs a baseline; name the run to compare with"),
         (["run", "--fail-on", "worse"], "--fail-on: 'worse' needs a baseline; name a run, or a blessed one, with"),
+        (
+            ["run", "--against", "good", "--mode", "ghx-mcp"],
+            "--against: good has none of these modes, but baseline, ghx",
+        ),
         (["run", "--against", "good", "--fail-on", "worse:tokns"], "--fail-on: there is no metric 'tokns'"),
     ],
 )

@@ -12,6 +12,13 @@ from ghx_bench.eval.cli.run_names import find_run
 CONFIG = "modes: [baseline]\noutput: {results_dir: kept}\n"
 
 
+@pytest.fixture(autouse=True)
+def is_no_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what is judged here out of the pipeline that these tests may run in."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(write_files(tmp_path, {"eval.config.yaml": CONFIG}))
@@ -47,6 +54,7 @@ def test_a_run_is_named_by_its_folder_or_its_id_or_as_the_latest(name: str, foun
         ["analyze", "latest"],
         ["plan", "latest", "--effect", "20"],
         ["bless", "latest"],
+        ["pack", "latest", "--no-report", "--output", "run.zip"],
         ["compare", "run_2", "latest"],
         ["run", "--replay", "latest", "--dry-run"],
         ["run", "--against", "latest", "--dry-run"],
@@ -135,6 +143,28 @@ def test_what_cannot_be_blessed_or_found_is_one_line(
     assert run_in_process(capsys, "bless", "run_2")[0] == 0
 
     assert run_in_process(capsys, *words) == (2, f"error: {says}\n")
+
+
+def test_a_pack_can_be_blessed_and_compared_with(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_in_process(capsys, "pack", "run_1", "--output", "main.pack.zip", "--no-report")[0] == 0
+
+    blessed = run_in_process(capsys, "bless", "main.pack.zip", "--json")
+    assert (blessed[0], json.loads(blessed[1].splitlines()[0])["path"]) == (0, "main.pack.zip")
+    code, said = run_in_process(capsys, "compare", "main", "run_2", "--fail-on", "right")
+    assert code == 0, said
+    assert "0 of 1 solved, 1 before" in said
+
+
+def test_cells_that_were_not_measured_are_told_of_when_a_run_is_blessed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [a_row(), a_row(iteration=1, success=None, error="HTTP 503", cause="environment")]
+    write_run(folder / "kept" / "run_3", rows, run_id="run_3")
+
+    code, said = run_in_process(capsys, "bless", "run_3")
+
+    assert code == 0
+    assert "note: 1 of 2 cells could not be measured: later runs may find this baseline unreliable\n" in said
 
 
 def test_only_a_whole_run_can_be_blessed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -169,6 +169,15 @@ def test_of_imported_runs_everything_is_unknown_that_rows_do_not_tell() -> None:
     assert str(changes) == "unknown: before and after have no record of agent options, code, tools and fixtures"
 
 
+def test_a_run_that_was_resumed_with_changes_says_so() -> None:
+    earlier = make_provenance("2026-01-01", {**AGENT, "agent mine: mine.py": "9" * 16}, HERE)
+    mixed = a_record().model_copy(update={"provenance": (earlier, *a_record().provenance)})
+
+    assert str(changes_between(a_record(), mixed)) == (
+        "nothing; after itself was resumed with another agent's code mine.py"
+    )
+
+
 def test_each_later_run_is_held_against_the_first() -> None:
     slips = {f"run {slip}": a_record({**AGENT, "agent mine: option slip": slip}) for slip in ("0.0", "0.1", "0.2")}
     runs = {label: RunConditions.of(record) for label, record in slips.items()}

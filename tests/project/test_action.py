@@ -131,6 +131,16 @@ def test_a_refused_run_has_no_folder_and_inputs_are_no_commands(gate: str, tmp_p
     assert not (tmp_path / "owned").exists()
 
 
+def test_the_documented_workflow_gives_the_action_inputs_that_it_has() -> None:
+    page = (ROOT / "docs" / "ci.md").read_text()
+    workflow = yaml.safe_load(re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[0])
+
+    steps = workflow["jobs"]["bench"]["steps"]
+    (checkout,) = (step["with"]["path"] for step in steps if "path" in step.get("with", {}))
+    (action,) = (step for step in steps if step.get("uses") == f"./{checkout}")
+    assert action["with"].keys() <= ACTION["inputs"].keys()
+
+
 def test_scripts_hold_no_expressions_and_everything_named_is_there() -> None:
     """An expression in a script would be pasted into it: a branch called `$(...)` would be run."""
     for step in STEPS.values():

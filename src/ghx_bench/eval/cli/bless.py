@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ghx_bench._base.clock import SystemClock, timestamp
 from ghx_bench._base.errors import FlagError, InputError
+from ghx_bench._base.problems import plural
 from ghx_bench.eval.cli.flags import AsJson, RunPath
 
 
@@ -22,7 +23,7 @@ def bless(
     Parameters
     ----------
     run
-        The directory of the run, its id, or `latest`.
+        The directory of the run, its pack, its id, or `latest`.
     name
         What the baseline is called, such as the branch that it is for.
     by
@@ -37,19 +38,26 @@ def bless(
     from ghx_bench.documents.section import Name
     from ghx_bench.eval.project.baselines import baselines_file, load_baselines, write_baseline
     from ghx_bench.profiler.store.directory import RunDirectory
+    from ghx_bench.profiler.store.packs import run_folder
     from ghx_bench.profiler.store.record import read_record
+    from ghx_bench.profiler.store.rows import DistinctRows
 
     try:
         TypeAdapter(Name).validate_python(name)
     except ValidationError:
         raise FlagError("--name", f"{name!r} is no name; use letters, digits, '.', '_' and '-'") from None
-    record = read_record(RunDirectory(run).record)
+    directory = RunDirectory(run_folder(run))
+    record = read_record(directory.record)
     if record.status != "complete":
         raise InputError(f"{run}: only a whole run can be a baseline, and this one is {record.status}; resume it first")
     file = baselines_file(config)
     before = load_baselines(file).get(name)
     now = timestamp(SystemClock().now())
     made = write_baseline(name, run, run_id=record.run_id, at=now, by=by or _account(), file=file)
+    unmeasured = sum(not row.was_measured for row in DistinctRows(directory.rows))
+    if unmeasured:
+        cells = f"{unmeasured} of {plural(record.matrix.total, 'cell')}"
+        print(f"note: {cells} could not be measured: later runs may find this baseline unreliable", file=sys.stderr)
     if as_json:
         print(json.dumps({"name": name, "file": str(file), **made.model_dump(mode="json")}))
         return 0

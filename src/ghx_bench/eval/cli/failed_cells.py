@@ -75,4 +75,4 @@ class FailedCells:
         ]
 
     def _sorted(self) -> list[_Failure]:
-        return sorted(self._failures.values(), key=lambda each: each.verdict)
+        return sorted(self._failures.values(), key=lambda each: (each.verdict, -each.cells))

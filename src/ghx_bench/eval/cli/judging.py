@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue, TypeAdapter
 
 from ghx_bench._base.clock import SystemClock
-from ghx_bench._base.errors import InputError
+from ghx_bench._base.errors import FlagError, InputError
 from ghx_bench._base.extras import require_extra
 from ghx_bench._base.problems import plural
 from ghx_bench.eval.checking.project_contents import built_in_ids, scenario_ids
@@ -34,7 +34,6 @@ from ghx_bench.eval.project.gates import (
 )
 from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.record import RunRecord, read_record
 
 
@@ -48,15 +47,23 @@ class Judging:
     junit: Path | None = None
     markdown: Path | None = None
 
-    def require_sense(self, *, known_scenarios: Iterable[str], today: date | None = None) -> None:
-        """Refuse what could not be judged before anything is measured: a gate without a baseline, an old quarantine."""
+    def require_sense(
+        self, *, known_scenarios: Iterable[str] = (), modes: Iterable[str] = (), today: date | None = None
+    ) -> None:
+        """Refuse what could not be judged before anything is measured: a gate without a baseline, an old quarantine.
+
+        `modes` are those of the run, as far as they are known by then.
+        """
         if self.against is None:
             require_baseline(self.fail_on, remedy="name a run, or a blessed one, with --against")
         else:
             require_extra("report", for_what="--against")
-            record = read_record(RunDirectory(self.against).record)
+            record = read_record(open_run(self.against).directory.record)
             for gate in self.fail_on:
                 resolve_metric(Condition.of(gate).metric, record)
+            if (own := set(modes)) and own.isdisjoint(record.matrix.modes):
+                there = ", ".join(record.matrix.modes)
+                raise FlagError("--against", f"{self.against} has none of these modes, but {there}; name another run")
         if self.fail_on:
             today = today or SystemClock().now().date()
             for _, reason, remedy in quarantine_mistakes(self.quarantine, today=today, known=set(known_scenarios)):
@@ -76,11 +83,11 @@ def judging_of(config: EvalConfig, flags: GateFlags, *, baselines: Path) -> tupl
         junit=flags.junit,
         markdown=flags.markdown,
     )
-    judging.require_sense(known_scenarios=_known_scenarios(config))
+    judging.require_sense(known_scenarios=_known_scenarios(config), modes=config.modes)
     return judging, config if against is None else config.model_copy(update={"against": str(against)})
 
 
-def judging_of_flags(flags: GateFlags, results: Path | None = None) -> Judging:
+def judging_of_flags(flags: GateFlags, results: Path | None = None, *, modes: Iterable[str] = ()) -> Judging:
     """Return how the run of a profile is judged, whose configuration says nothing of that."""
     against = None
     if flags.against is not None:
@@ -88,7 +95,7 @@ def judging_of_flags(flags: GateFlags, results: Path | None = None) -> Judging:
     judging = Judging(
         fail_on=read_gates(flags.fail_on or ()), against=against, junit=flags.junit, markdown=flags.markdown
     )
-    judging.require_sense(known_scenarios=())
+    judging.require_sense(modes=modes)
     return judging
 
 
@@ -129,7 +136,7 @@ class RunJudge:
 
     def __init__(self, run: Path, judging: Judging) -> None:
         self._run, self._judging = run, judging
-        self._record = read_record(RunDirectory(run).record)
+        self._record = read_record(open_run(run).directory.record)
         self._aside = frozenset(each.scenario for each in judging.quarantine)
         self._tally = GateTally.of(self._record, aside=self._aside)
         self._cases = CaseTally(self._record)
@@ -143,7 +150,8 @@ class RunJudge:
         """Compare the run with its baseline, if it has one, and hold it against its gates."""
         judging, comparison = self._judging, None
         if judging.against is not None:
-            wanted = [Condition.of(gate).metric for gate in judging.fail_on]
+            conditions = map(Condition.of, judging.fail_on)
+            wanted = [each.metric for each in conditions if each.needs_baseline]
             comparison = compare_with_baseline(
                 judging.against, self._run, aside=self._aside, wanted=wanted, labels=labels
             )

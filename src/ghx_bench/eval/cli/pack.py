@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from ghx_bench._base.errors import FlagError, InputError, OperationError
 from ghx_bench._base.extras import how_to_install, is_installed
 from ghx_bench._base.problems import one_line, plural
+from ghx_bench.eval.cli.flags import RunPath
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.profiler.store.packs import PackRecord
@@ -17,7 +18,7 @@ _MOST_NAMED = 20
 
 
 def pack(
-    run: Path,
+    run: RunPath,
     /,
     *,
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
@@ -31,7 +32,7 @@ def pack(
     Parameters
     ----------
     run
-        The directory of the run.
+        The directory of the run, its id, or `latest`.
     output
         The file to write; `RUN_ID.pack.zip` in the current folder unless given. An earlier pack is replaced.
     report

@@ -49,6 +49,7 @@ def profile(
     results_dir: Annotated[str | None, Parameter(show=False)] = None,
     warmup: Annotated[bool | None, Parameter(show=False)] = None,
     resume: Annotated[Path | None, Parameter(show=False)] = None,
+    agent_option: Annotated[list[str] | None, Parameter(show=False)] = None,
 ) -> int:
     """Measure an agent of your own, described in a Python file.
 
@@ -77,11 +78,15 @@ def profile(
         The former opposite of --skip-warmup.
     resume
         The former `ghx-bench resume RUN`.
+    agent_option
+        Of `run`: refused.
     """
     from ghx_bench.eval.cli.judging import judging_of_flags
     from ghx_bench.eval.cli.measuring import record_of, say_notes
 
     show_tracebacks(debug)
+    if agent_option:
+        raise FlagError("--agent-option", "the agents of a profile get their options in its code; change them there")
     former = {"--results-dir": results_dir, "--warmup": warmup, "--resume": resume}
     for flag, value in former.items():
         if value is not None:
@@ -102,7 +107,7 @@ def profile(
 
         print(anyio.run(found.describe, settings))
         return 0
-    judging = judging_of_flags(gates, settings.output.results_dir)
+    judging = judging_of_flags(gates, settings.output.results_dir, modes=settings.modes)
     if resume is None:
         say_notes(settings)
     return run_profile(found, settings, file, resume=resume, log_json=log_json, as_json=as_json, judging=judging)

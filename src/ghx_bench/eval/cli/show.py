@@ -36,7 +36,7 @@ def show(
     Parameters
     ----------
     run
-        The directory of the run, its id, its pack, or `latest`.
+        The directory of the run, its pack, its id, or `latest`.
     cell
         A cell as the first column names it: `mode/scenario/iteration`, with `model/` before it where there are several,
         and `agent/model/` where there are several agents.

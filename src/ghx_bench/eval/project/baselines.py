@@ -15,6 +15,7 @@ from ghx_bench.documents import read_document, validate_document
 from ghx_bench.documents.section import Name, Section, Text
 from ghx_bench.eval.project.config_file import project_file
 from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.packs import run_folder
 
 BASELINES_FILE = "baselines.yaml"
 
@@ -59,7 +60,7 @@ def find_baseline(name: str, file: Path) -> Path:
         raise InputError(
             f"{file}: the run that was blessed as {name!r} is not in {run}; put it there, or bless another one"
         )
-    if run.is_dir() and digest_rows(run) != known[name].rows_sha256:
+    if digest_rows(run) != known[name].rows_sha256:
         raise InputError(
             f"{run}: its rows are not those that were blessed as {name!r} ({file}); put these back, or bless it again"
         )
@@ -67,9 +68,9 @@ def find_baseline(name: str, file: Path) -> Path:
 
 
 def digest_rows(run: Path) -> str:
-    """Return the digest of a run's rows."""
+    """Return the digest of the rows of a run, or of a pack."""
     try:
-        with RunDirectory(run).rows.open("rb") as rows:
+        with RunDirectory(run_folder(run)).rows.open("rb") as rows:
             return hashlib.file_digest(rows, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"{run}: its rows cannot be read: {error.strerror or error}; name a run with rows") from None

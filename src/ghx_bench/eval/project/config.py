@@ -35,7 +35,7 @@ from ghx_bench.eval.project.object_references import (
 )
 from ghx_bench.eval.scenario.extensions import Target
 from ghx_bench.eval.scenario.manifest import RepositoryName
-from ghx_bench.profiler.config import AgentEntry, Folder, ProfileConfig, SetBy
+from ghx_bench.profiler.config import AgentEntry, Folder, ProfileConfig
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.packs import run_folder
 from ghx_bench.profiler.store.record import read_record

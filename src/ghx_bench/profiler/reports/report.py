@@ -176,10 +176,10 @@ def _write_documents(folder: ReportFolder, document: Document, material: Materia
         for chart in document.charts:
             folder.write(chart_path(chart), chart_svg(chart))
         folder.write("report.md", to_markdown(document))
-        folder.write("analysis.md", to_markdown(_analysis(material)))
+        folder.write("analysis.md", to_markdown(_analysis(material, document.headline)))
 
 
-def _analysis(material: Material) -> Document:
+def _analysis(material: Material, headline: Headline | None) -> Document:
     """Return everything the analyzers found, mode by mode."""
     found = material.findings
     lines = tuple(found.everything(material.arms))
@@ -194,6 +194,7 @@ def _analysis(material: Material) -> Document:
     return Document(
         title="Analysis of sessions",
         subtitle=f"Analyzed sessions by mode: {counted or 'none'}",
+        headline=headline,
         banner=verdicts.banner(material),
         sections=(findings.section(material), everything),
         footer="They describe these sessions; no test was made.",

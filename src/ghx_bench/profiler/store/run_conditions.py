@@ -76,6 +76,8 @@ class RunConditions:
     ingredients: Mapping[str, str] = field(default_factory=dict[str, str])
     has_provenance: bool = False
     """Whether the run wrote down what it was made with; imported runs and those of older versions did not."""
+    changed_on_the_way: tuple[str, ...] = ()
+    """The conditions that were others before the run was resumed: its rows are made with both."""
 
     @classmethod
     def of(cls, record: RunRecord | None, *, also: Iterable[Condition] = ()) -> "RunConditions":
@@ -98,7 +100,18 @@ class RunConditions:
             modes=matrix.modes,
             ingredients=latest.ingredients,
             has_provenance=True,
+            changed_on_the_way=tuple(dict.fromkeys(_changed_on_the_way(record))),
         )
+
+
+def _changed_on_the_way(record: RunRecord) -> Iterator[str]:
+    """Yield what was another before a run was resumed, and changes were accepted."""
+    *earlier, latest = record.provenance
+    for each in earlier:
+        told = {**each.ingredients, **latest.ingredients}
+        for key in changed_ingredients(each.ingredients, latest.ingredients):
+            if (condition := _of_ingredient(key, told[key], record)) is not None:
+                yield condition.name
 
 
 def _recorded(record: RunRecord) -> Iterator[Condition]:
@@ -308,8 +321,13 @@ class Changes:
     """The machine and the commit, where they differ."""
     unknown: tuple[str, ...]
     """The runs that did not write down what they were made with."""
+    mixtures: tuple[str, ...] = ()
+    """What within a run changed while it was interrupted: the changes above are those of its later rows."""
 
     def __str__(self) -> str:
+        return "; ".join((self._words(), *self.mixtures))
+
+    def _words(self) -> str:
         told = "; ".join(self.differences)
         if self.unknown:
             has = "has" if len(self.unknown) == 1 else "have"
@@ -326,6 +344,7 @@ class Changes:
             "differences": list(self.differences),
             "circumstances": list(self.circumstances),
             "unknown": list(self.unknown),
+            "mixtures": list(self.mixtures),
         }
 
 
@@ -340,6 +359,11 @@ def find_changes(runs: Mapping[str, RunConditions]) -> tuple[Changes, ...]:
             differences=tuple(_words(differences, first, label, circumstances=False)),
             circumstances=tuple(_words(differences, first, label, circumstances=True)),
             unknown=tuple(each for each in (first, label) if not runs[each].has_provenance),
+            mixtures=tuple(
+                f"{each} itself was resumed with another {', '.join(changed)}"
+                for each in (first, label)
+                if (changed := runs[each].changed_on_the_way)
+            ),
         )
         for label in later
     )

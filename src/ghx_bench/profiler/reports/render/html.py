@@ -50,7 +50,9 @@ def to_page(document: Document, bundle: str) -> str:
 
 
 def page(*, title: str, body: str, scripts: Sequence[str] = (), styles: Sequence[str] = (), data: object = None) -> str:
-    """Return a whole HTML file around a body that is escaped already; `styles` are rules beside those of all pages.
+    """Return a whole HTML file around a body that is escaped already.
+
+    `styles` are rules beside those of all pages, `data` is what charts are drawn from.
 
     The browser is told to run these scripts and no others, and to fetch nothing: a gap in the escaping would show a
     word too many, and no more.

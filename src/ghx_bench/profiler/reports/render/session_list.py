@@ -42,7 +42,8 @@ def session_list_page(pages: Sequence[SessionPage], *, arm_word: str, metrics: M
         "<main>",
         *_filters(filters),
         '<p class="note" id="count" aria-live="polite"></p>',
-        f'<div class="scroll"><table class="text sessions"><thead><tr>{head}</tr></thead><tbody>',
+        '<div class="scroll" tabindex="0" role="region" aria-label="Sessions">',
+        f'<table class="text sessions"><thead><tr>{head}</tr></thead><tbody>',
         *(_row(each, titles, metrics) for each in ordered),
         "</tbody></table></div></main>",
     )

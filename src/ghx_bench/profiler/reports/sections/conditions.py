@@ -124,7 +124,9 @@ def _run_line(material: Material, source: Source) -> tuple[str, ...]:
         record.status,
         agents,
         models,
-        f"{record.matrix.order}, seed {record.matrix.seed}",
+        f"{record.matrix.order}, seed {record.matrix.seed}"
+        if record.imported is None
+        else f"{UNKNOWN}: imported from {record.imported.file}",
         record.created_at,
         ", ".join(f"{name} {version}" for name, version in sorted(record.versions.items())),
     )

@@ -1,7 +1,6 @@
 """Scenarios: which arm solves which, as a matrix; then success, medians and checkpoints of each."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from urllib.parse import quote
 
 from pydantic import JsonValue
 
@@ -83,7 +82,7 @@ def matrix_to_wire(material: Material) -> dict[str, JsonValue]:
 def _path_to(pages: Sequence[SessionPage]) -> str | None:
     """Return where the sessions of one cell are: the page of the only one, or the list of all, which shows these."""
     if len(pages) < _SEVERAL:
-        return quote(pages[0].path) if pages else None
+        return pages[0].path if pages else None
     return listing_link(scenario=pages[0].scenario_id, arm=pages[0].arm)
 
 

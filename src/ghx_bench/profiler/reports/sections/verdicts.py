@@ -71,6 +71,7 @@ def cautions(material: Material) -> Iterator[str]:
 
 
 _MOST_NAMED = 5
+_BOTH = 2
 _STATES: dict[RunStatus, str] = {
     "complete": "is complete, yet",
     "running": "is not finished:",
@@ -159,7 +160,8 @@ def _without_common_model(material: Material) -> Iterator[str]:
     if material.is_across_models:
         return
     told = {source.label: set(material.inventories[source.label].models) for source in material.sources}
-    if material.is_before_and_after and not material.pairs and not set.intersection(*told.values()):
+    common = Counter(model for models in told.values() for model in models)
+    if material.is_before_and_after and not material.pairs and max(common.values(), default=0) < _BOTH:
         named = ", ".join(f"{label} ({', '.join(sorted(models))})" for label, models in told.items())
         yield f"Nothing can be paired, for there is no model in common: {named}."
     seen = material.observations
