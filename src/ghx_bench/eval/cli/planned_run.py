@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ _MOST_IN_A_LINE = 8
 _INDENT = 15
 _USUAL_RATE = 0.7
 """As `ghx-bench plan` assumes it."""
+_MOST_ROWS = 10_000
+"""Of earlier runs: all rows of a large folder would take a minute to read, and tell no more."""
 _STEPS = (1, 2, 3)
 """Effects that are reckoned with, in margins: the smallest that counts as a difference, and larger ones."""
 
@@ -147,9 +150,9 @@ class _Outlook:
 def _outlook_of(plan: SuitePlan[EvalScenario]) -> _Outlook:
     matrix, config = plan.matrix, plan.config
     earlier = SessionTally()
-    for run in sorted(config.output.results_dir.glob("*/")):
-        for row in rows_in(run):
-            earlier.add(row)
+    newest_first = sorted(config.output.results_dir.glob("*/"), reverse=True)
+    for row in islice(chain.from_iterable(map(rows_in, newest_first)), _MOST_ROWS):
+        earlier.add(row)
     concurrency = config.execution.max_concurrency
     effort = earlier.effort(matrix.arms, max_concurrency=concurrency)
     if not effort.is_known:
