@@ -77,7 +77,7 @@ def test_a_pilot_tells_the_noise(pilot: list[str], here: Path, capsys: pytest.Ca
         (["--metric", "agent_turns"], 5),
         (["--metric", "success"], 4),
         (["two"], 4),
-        (["three", "--modes", "ghx,mcp"], 12),
+        (["three", "--modes", "ghx,mcp"], 8),
         (["lean"], 2),
         (["three", "--modes", "ghx,mcp", "--comparisons", "2"], 2),
     ],
