@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_runs import a_row, write_run
 
+from ghx_bench._base.atomic_files import write_file
+from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.reports import generate_report
 from ghx_bench.profiler.reports.render.escaping import csv_text, html_text, markdown_text, script_json, visible
+from ghx_bench.profiler.store.directory import RunDirectory
 
 pytestmark = pytest.mark.slow
 
@@ -79,13 +82,27 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     run = write_run(folder / "run", plain, says=EVIL, run_id=EVIL, **told)
     (run / "rows.jsonl").write_bytes(b"".join(row.to_bytes() + b"\n" for row in [*rows, *plain]))
+    request = {"at": NOW, "surface": EVIL, "method": EVIL, "path": EVIL, "operation": EVIL, "userAgent": EVIL}
+    numbers = {"status": 200, "failed": True, "changed": True, "durationMs": 1, "requestBytes": 1, "responseBytes": 1}
+    changes = [
+        {"change": "changed", "what": EVIL, "name": EVIL, "before": EVIL, "after": [EVIL]},
+        {"change": "created", "what": EVIL, "name": EVIL, "after": {EVIL: EVIL}},
+    ]
+    activity = SessionActivity.model_validate(
+        {
+            "sessionId": EVIL,
+            "changes": changes,
+            "requests": [request | numbers, request | numbers | {"surface": "graphql"}],
+        }
+    )
+    write_file(RunDirectory(run).activity(plain[0].cell), activity.to_bytes())
     return generate_report([run], generated_at=NOW, sessions="all").directory
 
 
 def test_no_page_has_an_element_or_attribute_that_an_agent_wrote(report: Path) -> None:
     pages = list(report.rglob("*.html"))
 
-    assert len(pages) == 15
+    assert len(pages) == 18
     for path in pages:
         text = path.read_text()
         elements = Elements(text).found
@@ -111,7 +128,7 @@ def test_no_page_lies_outside_of_the_report(report: Path) -> None:
     outside = [path for path in report.parent.parent.rglob("*.html") if not path.is_relative_to(report)]
 
     assert outside == []
-    assert any("%2E" in path.as_posix() for path in report.rglob("*.html"))
+    assert any("escape" in path.as_posix() for path in report.rglob("*.html"))
 
 
 def test_markdown_has_no_markup_of_an_agent(report: Path) -> None:

@@ -167,7 +167,7 @@ def test_a_cell_of_the_matrix_leads_to_its_sessions(report: Path) -> None:
 
     assert {kind for kind, *_ in cells} == {"full", "part", "none"} & {kind for kind, *_ in cells} | {"full", "part"}
     assert all((report / unquote(link.partition("#")[0])).is_file() for _, link, *_ in cells)
-    assert any("#session=" in link for _, link, *_ in cells)
+    assert any("#scenario=" in link for _, link, *_ in cells)
 
 
 def test_the_summary_has_the_headline_and_the_matrix(report: Path) -> None:
@@ -336,7 +336,7 @@ def test_by_default_failures_and_one_success_of_each_mode_and_scenario_get_a_pag
     pages = len(list((report / "sessions").rglob("*/*.html")))
     text = (report / "sessions" / "index.html").read_text()
 
-    assert text.index("wrong answer") < text.index(">success<")
+    assert text.index('bad">wrong answer<') < text.index('good">success<')
     assert 18 < pages < 90
 
 

@@ -38,12 +38,13 @@ def report(
     Parameters
     ----------
     runs
-        Run directories, ids of runs, or `latest`. Modes that several of them have in common are compared from run to
-        run, each with the first.
+        Run directories, packs, ids of runs, or `latest`. Modes that several of them have in common are compared from
+        run to run, each with the first.
     results
         A file with one row a line, from here or elsewhere; repeat for several.
     output_dir
-        Where the report goes; `report` in the first run directory unless given, or here where only rows are named.
+        Where the report goes; `report` in the first run directory unless given, or here where only rows are named;
+        of a pack, a folder here that is named after it.
     label
         What a run is called in the report, as in before=results/run_1; repeat for several. Two runs are called before
         and after unless given.
@@ -76,7 +77,7 @@ def report(
     made = generate_report(
         named,
         results=results or (),
-        output_dir=output_dir or (None if named else Path("report")),
+        output_dir=output_dir or _default_place(named),
         formats=format or FORMATS,
         metrics=EVAL_METRICS,
         read=read,
@@ -110,3 +111,11 @@ def _judge(runs: Sequence[Path], gates: Sequence[str], labels: Mapping[Path, str
         require_baseline(gates, remedy="name the run to compare with before this one")
     judged = [judge_stored_run(run, gates, against=first, labels=labels) for run in later]
     return judged or [judge_stored_run(first, gates, against=None)]
+
+
+def _default_place(runs: Sequence[Path]) -> Path | None:
+    """Return where a report goes that is not written into the directory of its first run; `None` if it is."""
+    if not runs:
+        return Path("report")
+    # What a pack is unpacked to goes with the process.
+    return Path(f"{runs[0].name.removesuffix('.zip').removesuffix('.pack')}-report") if runs[0].is_file() else None

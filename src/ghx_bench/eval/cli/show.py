@@ -36,7 +36,7 @@ def show(
     Parameters
     ----------
     run
-        The directory of the run, its id, or `latest`.
+        The directory of the run, its pack, its id, or `latest`.
     cell
         A cell as the first column names it: `mode/scenario/iteration`, with `model/` before it where there are several,
         and `agent/model/` where there are several agents.
@@ -100,9 +100,10 @@ def _print_json_list(items: Iterable[object]) -> None:
 
 def _rows_of(run: Path) -> tuple[RunDirectory, DistinctRows]:
     from ghx_bench.profiler.store.directory import RunDirectory
+    from ghx_bench.profiler.store.packs import run_folder
     from ghx_bench.profiler.store.rows import DistinctRows
 
-    directory = RunDirectory(run)
+    directory = RunDirectory(run_folder(run))
     if not directory.record.is_file():
         raise InputError(f"{run} is not the directory of a run: it has no run.json")
     return directory, DistinctRows(directory.rows if directory.rows.is_file() else Path(os.devnull))

@@ -38,6 +38,7 @@ from ghx_bench.eval.scenario.manifest import RepositoryName
 from ghx_bench.profiler.config import AgentEntry, Folder, ProfileConfig
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.packs import run_folder
 from ghx_bench.profiler.store.record import NAMED_CONTROLS, read_record
 from ghx_bench.twin.urls import covers_github
 
@@ -336,7 +337,7 @@ class EvalConfig(ProfileConfig):
 
 def _repeat_run(run: Path, changes: Mapping[str, object]) -> tuple[tuple[AgentEntry, ...], dict[str, object]]:
     """Return the agents of a run, and changes that ask for its other cells as far as they do not ask for others."""
-    place = RunDirectory(run).record
+    place = RunDirectory(run_folder(run)).record
     if not place.is_file():
         raise InputError(f"--replay-model: {run} is not the folder of a run")
     record = read_record(place)

@@ -20,6 +20,7 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.contracts import SessionProvider
 from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.packs import run_folder
 from ghx_bench.profiler.store.record import read_record
 from ghx_bench.profiler.store.traces import NoTraceError, parse_trace
 from ghx_bench.profiler.trace import SessionTrace
@@ -167,7 +168,7 @@ def _open_recorded_run(options: Mapping[str, JsonValue]) -> tuple[RunDirectory, 
     named = options.get(RUN)
     if not isinstance(named, str):
         raise InputError(f"replay: name the run whose sessions are to be replayed, with --replay or its option `{RUN}`")
-    directory = RunDirectory(Path(named))
+    directory = RunDirectory(run_folder(Path(named)))
     if not directory.record.is_file():
         raise InputError(f"replay: {named} is not the folder of a run")
     return directory, tuple(agent.name for agent in read_record(directory.record).agents)

@@ -26,7 +26,8 @@ from ghx_bench.profiler.reports.render.data_files import (
 )
 from ghx_bench.profiler.reports.render.html import to_page
 from ghx_bench.profiler.reports.render.markdown import chart_path, to_markdown
-from ghx_bench.profiler.reports.render.session_page import write_session_pages
+from ghx_bench.profiler.reports.render.session_files import write_session_pages
+from ghx_bench.profiler.reports.render.session_list import LISTING, session_list_page
 from ghx_bench.profiler.reports.report_document import Document, Headline, Paragraph, Section, Table
 from ghx_bench.profiler.reports.sections import (
     conditions,
@@ -169,25 +170,13 @@ def _write_documents(folder: ReportFolder, document: Document, material: Materia
     if "html" in formats:
         folder.write("index.html", to_page(document, chart_bundle() if document.charts else ""))
         if material.pages:
-            folder.write("sessions/index.html", to_page(_session_list(material), ""))
+            listing = session_list_page(material.pages, arm_word=material.arm_word, metrics=material.metrics)
+            folder.write(LISTING, listing)
     if "markdown" in formats:
         for chart in document.charts:
             folder.write(chart_path(chart), chart_svg(chart))
         folder.write("report.md", to_markdown(document))
         folder.write("analysis.md", to_markdown(_analysis(material, document.headline)))
-
-
-def _session_list(material: Material) -> Document:
-    table = sessions.session_table(material, below="sessions/")
-    section = Section(id="sessions", title="Pages", elements=(table,))
-    size = plural(len(material.pages), "session")
-    return Document(
-        title="Sessions",
-        subtitle=size,
-        sections=(section,),
-        footer="Made by ghx-bench.",
-        home="../index.html",
-    )
 
 
 def _analysis(material: Material, headline: Headline | None) -> Document:

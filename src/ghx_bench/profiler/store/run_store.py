@@ -13,6 +13,7 @@ from anyio import to_thread
 from ghx_bench._base.atomic_files import write_file
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.locks import LockHeldError, hold_lock
+from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.blocks import CellFiles
 from ghx_bench.profiler.cell import Arm, Cell
@@ -108,12 +109,14 @@ class RunStore:
                 self._write_json(self.directory.session(cell), files.trace)
             if files.analysis is not None:
                 self._write_json(self.directory.analysis(cell), files.analysis)
+            if files.activity is not None:
+                self._write_json(self.directory.activity(cell), files.activity)
         # Last: a row whose session is missing would be a promise that the file beside it breaks.
         self.rows.append(files.row for files in batch)
         for files in batch:
             self.note(files.row)
 
-    def _write_json(self, path: Path, record: SessionTrace | SessionAnalysisBundle) -> None:
+    def _write_json(self, path: Path, record: SessionTrace | SessionAnalysisBundle | SessionActivity) -> None:
         try:
             # Neither atomic nor durable: nobody counts on it before the row is there, which is written afterwards.
             write_file(path, record.to_bytes() + b"\n")

@@ -8,7 +8,7 @@ from ghx_bench._base.garbage import without_cycle_collection
 from ghx_bench._base.problems import Problem, plural
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.analyzers.files import recorded_scenarios, supplemented
-from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.cell import Arm, Cell
 from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.reports.data.columns import ColumnBuilder, Columns
@@ -17,7 +17,7 @@ from ghx_bench.profiler.reports.data.runs import Arrangement, PlanInUse, arrange
 from ghx_bench.profiler.reports.data.session_findings import Findings
 from ghx_bench.profiler.reports.data.side_files import SideFiles, StoredFindings
 from ghx_bench.profiler.reports.data.sources import Source
-from ghx_bench.profiler.reports.data.tally import SessionChoice, Tally
+from ghx_bench.profiler.reports.data.tally import SessionChoice, Tally, outcome_of
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.scenario import BaseScenario
 from ghx_bench.profiler.stats.plan import Pooled
@@ -30,11 +30,13 @@ _MOST_NAMED = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenRow:
-    """A row that gets a page: where it begins in its file, so that it can be read again, and its arm."""
+    """A row that gets a page: where it begins in its file, so that it can be read again, and what leads to it."""
 
     source: Source
     start: int
     arm: Arm
+    cell: Cell
+    outcome: str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -156,7 +158,8 @@ class _RowReader:
             if self.with_findings:
                 self._find(files, row, arm, scenarios)
             if self.tally.chooses(row, arm):
-                self.chosen.append(ChosenRow(source=source, start=rows.start, arm=arm))
+                outcome = outcome_of(row)
+                self.chosen.append(ChosenRow(source=source, start=rows.start, arm=arm, cell=row.cell, outcome=outcome))
             for watch in self.watchers:
                 watch(row)
         self.remarks += _remarks(source, rows)

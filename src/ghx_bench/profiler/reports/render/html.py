@@ -7,6 +7,7 @@ drawn when a reader opens them.
 import base64
 import hashlib
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import assert_never
 from urllib.parse import quote
@@ -43,13 +44,15 @@ def to_page(document: Document, bundle: str) -> str:
     return page(
         title=document.title,
         body="\n".join(_body(document)),
-        scripts=(bundle, _asset("charts.js"), _asset("lists.js")) if charts else (_asset("lists.js"),),
+        scripts=(bundle, asset("charts.js"), asset("lists.js")) if charts else (asset("lists.js"),),
         data={chart.name: chart.spec for chart in charts} if charts else None,
     )
 
 
-def page(*, title: str, body: str, scripts: Sequence[str] = (), data: object = None) -> str:
-    """Return a whole HTML file around a body that is escaped already; `data` is what charts are drawn from.
+def page(*, title: str, body: str, scripts: Sequence[str] = (), styles: Sequence[str] = (), data: object = None) -> str:
+    """Return a whole HTML file around a body that is escaped already.
+
+    `styles` are rules beside those of all pages, `data` is what charts are drawn from.
 
     The browser is told to run these scripts and no others, and to fetch nothing: a gap in the escaping would show a
     word too many, and no more.
@@ -64,7 +67,7 @@ def page(*, title: str, body: str, scripts: Sequence[str] = (), data: object = N
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         '<link rel="icon" href="data:,">\n'
-        f"<title>{html_text(title)}</title>\n<style>\n{_asset('page.css')}</style>\n</head>\n"
+        f"<title>{html_text(title)}</title>\n<style>\n{''.join((asset('page.css'), *styles))}</style>\n</head>\n"
         f"<body>\n{body}\n{embedded}\n{inline}</body>\n</html>\n"
     )
 
@@ -79,7 +82,9 @@ def _policy(scripts: Sequence[str], *, has_charts: bool) -> str:
     )
 
 
-def _asset(name: str) -> str:
+@cache
+def asset(name: str) -> str:
+    """Return a stylesheet or a script of ours."""
     return files("ghx_bench.profiler.reports.render").joinpath("assets", name).read_text("utf-8")
 
 
@@ -209,7 +214,8 @@ def _table(table: Table) -> Iterator[str]:
 def _cell(cell: TableCell) -> str:
     if isinstance(cell, Link):
         # Names of files hold percent signs themselves: a browser would decode them and look for another file.
-        return f'<a href="{html_text(quote(cell.path))}">{html_text(cell.text)}</a>'
+        anchor = f"#{cell.anchor}" if cell.anchor else ""
+        return f'<a href="{html_text(quote(cell.path) + anchor)}">{html_text(cell.text)}</a>'
     return html_text(cell)
 
 

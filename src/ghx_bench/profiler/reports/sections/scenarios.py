@@ -1,14 +1,13 @@
 """Scenarios: which arm solves which, as a matrix; then success, medians and checkpoints of each."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue
 
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.metric_table import UNKNOWN
-from ghx_bench.profiler.reports.data.material import Material, SessionPage
+from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.report_document import (
     Fold,
     OutcomeCell,
@@ -58,15 +57,13 @@ def matrix(material: Material) -> Section:
 def outcome_lines(material: Material) -> list[_Line]:
     """Return how often every scenario was solved, arm by arm."""
     counts = {arm: success_counts(material.observations, arm, "intention-to-treat") for arm in material.arms}
-    pages: dict[tuple[str, Arm], list[SessionPage]] = {}
-    for page in material.pages:
-        pages.setdefault((page.scenario_id, page.arm), []).append(page)
+    shown = {(page.scenario_id, page.arm) for page in material.pages}
     lines: list[_Line] = []
     for scenario in material.observations.scenario.known:
         cells: list[OutcomeCell] = []
         for arm in material.arms:
             k, n = counts[arm].get(scenario, (0, 0))
-            cells.append(OutcomeCell(k=k, n=n, path=_path_to(pages.get((scenario, arm), ()), material.arm_word)))
+            cells.append(OutcomeCell(k=k, n=n, path=_path_to(pages.get((scenario, arm), ()))))
         lines.append((scenario, tuple(cells)))
     return lines
 
@@ -77,16 +74,6 @@ def matrix_to_wire(material: Material) -> dict[str, JsonValue]:
         "modes": list(material.arm_names),
         "scenarios": {name: [{"k": cell.k, "n": cell.n} for cell in cells] for name, cells in outcome_lines(material)},
     }
-
-
-def _path_to(pages: Sequence[SessionPage], arm_word: str) -> str | None:
-    """Return where the sessions of one cell are: the page of the only one, or the list of all, which shows these."""
-    if len(pages) < _SEVERAL:
-        return quote(pages[0].path) if pages else None
-    return f"sessions/index.html#{urlencode({'session': pages[0].scenario_id, arm_word: str(pages[0].arm)})}"
-
-
-_SEVERAL = 2
 
 
 def _spread(line: _Line) -> tuple[float, float]:
