@@ -8,6 +8,7 @@ from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.metric_table import UNKNOWN
 from ghx_bench.profiler.reports.data.material import Material
+from ghx_bench.profiler.reports.render.session_list import listing_link
 from ghx_bench.profiler.reports.report_document import (
     Fold,
     OutcomeCell,
@@ -63,7 +64,8 @@ def outcome_lines(material: Material) -> list[_Line]:
         cells: list[OutcomeCell] = []
         for arm in material.arms:
             k, n = counts[arm].get(scenario, (0, 0))
-            cells.append(OutcomeCell(k=k, n=n, path=_path_to(pages.get((scenario, arm), ()))))
+            path = listing_link(scenario=scenario, arm=arm) if (scenario, arm) in shown else None
+            cells.append(OutcomeCell(k=k, n=n, path=path))
         lines.append((scenario, tuple(cells)))
     return lines
 
