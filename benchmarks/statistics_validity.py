@@ -1,8 +1,9 @@
 """Do the statistics keep what they promise? Simulated false alarms, coverage and power, as a Markdown table.
 
 Runs of agents are made up with known truth and put through `compare_modes`, and through what is usually done
-instead: all scenarios pooled, unpaired. `python benchmarks/statistics_validity.py` takes a few minutes, `--quick`
-about one. The exit code is 1 if a verdict, p-value and interval contradicted each other anywhere.
+instead: all scenarios pooled, unpaired. Pairs of runs are put through `compare_overall`, and through a comparison of
+each mode by itself. `python benchmarks/statistics_validity.py` takes several minutes, `--quick` a fifth of that. The
+exit code is 1 if a verdict, p-value and interval contradicted each other anywhere.
 """
 
 import argparse
@@ -13,53 +14,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from _simulated_runs import (
+    DESIGNS,
+    PAIR_DESIGNS,
+    RUNS,
+    Design,
+    PairDesign,
+    observations_of,
+    simulate,
+    simulate_pair,
+)
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.stats import AnalysisPlan, ModeComparison, Observations, compare_all_modes, compare_modes
-from ghx_bench.profiler.stats.arrays import FloatArray
-from ghx_bench.profiler.stats.observations import factor
+from ghx_bench.profiler.stats.comparison import planned_pairs
 from ghx_bench.profiler.stats.plan import Target
 from ghx_bench.profiler.stats.result_records import PairedAnalysis, TargetResult
+from ghx_bench.profiler.stats.run_comparison import compare_overall
 
-ALPHA = 0.05
 EFFECT_PCT = 20.0
-NOISE = 0.3
-SCENARIO_SPREAD = 1.0
+ALPHA = 0.05
 PLAN = AnalysisPlan(alpha=ALPHA, resamples=1_999)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
-    """A run to simulate: its size, and how much the effect differs between scenarios (standard deviation, logs)."""
-
-    scenarios: int
-    repetitions: int
-    heterogeneity: float = 0.0
-    is_success: bool = False
-    is_lopsided: bool = False
-    """Whether A has a single repetition of the most expensive quarter of the scenarios: the others broke down."""
-
-    @property
-    def label(self) -> str:
-        """The first column."""
-        kind = "success" if self.is_success else "tokens"
-        differs = f", effect differs by {self.heterogeneity:g}" if self.heterogeneity else ""
-        lopsided = ", A short of costly ones" if self.is_lopsided else ""
-        return f"{kind}, {self.scenarios} x {self.repetitions}{differs}{lopsided}"
-
-
-DESIGNS = (
-    Design(scenarios=1, repetitions=5),
-    Design(scenarios=5, repetitions=3),
-    Design(scenarios=5, repetitions=5),
-    Design(scenarios=5, repetitions=5, heterogeneity=0.2),
-    Design(scenarios=8, repetitions=3, heterogeneity=0.1),
-    Design(scenarios=20, repetitions=5),
-    Design(scenarios=20, repetitions=5, heterogeneity=0.2),
-    Design(scenarios=20, repetitions=5, is_lopsided=True),
-    Design(scenarios=5, repetitions=10, is_success=True),
-    Design(scenarios=20, repetitions=5, is_success=True),
-    Design(scenarios=20, repetitions=5, heterogeneity=0.1, is_success=True),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,60 +47,6 @@ class Outcome:
 
 Method = Callable[[Observations, Design, float, int], Outcome | None]
 """Judges a run whose true effect is known; the seed is the run's own. `None` if it refuses to."""
-
-
-def simulate(design: Design, effect: float, target: Target, rng: np.random.Generator) -> tuple[Observations, float]:
-    """Return a run and the true reduction: the average of these scenarios, or of all scenarios there could be."""
-    effects = rng.normal(effect, design.heterogeneity, design.scenarios) if design.heterogeneity else None
-    effects = np.full(design.scenarios, effect) if effects is None else effects
-    if target == "suite":
-        effects += effect - effects.mean()
-    draw = _successes if design.is_success else _tokens
-    values = draw(design, effects, rng)
-    mode, scenario, repetition = (axis.ravel() for axis in np.indices(values.shape))
-    keep = np.full(values.size, True)
-    if design.is_lopsided:
-        costly = np.argsort(values.mean(axis=(0, 2)))[-(design.scenarios // 4) :]
-        keep = ~((mode == 0) & np.isin(scenario, costly) & (repetition > 0))
-    kept = values.ravel()[keep]
-    success = kept if design.is_success else np.ones(kept.size)
-    metrics = {} if design.is_success else {"tokens_active": kept}
-    return _observations(["ab"[number] for number in mode[keep]], scenario[keep], success, metrics), effect
-
-
-def _tokens(design: Design, effects: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return tokens by mode (A, B), scenario and repetition."""
-    level = rng.normal(10, SCENARIO_SPREAD, design.scenarios)
-    logs = rng.normal(0, NOISE, (2, design.scenarios, design.repetitions)) + level[None, :, None]
-    logs[0] -= effects[:, None]
-    return np.exp(logs)
-
-
-def _successes(design: Design, effects: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return successes by mode, scenario and repetition; rates differ between scenarios, from 0.3 to 0.7."""
-    rates = np.stack([np.zeros(design.scenarios), rng.uniform(0.3, 0.7, design.scenarios)])
-    rates[0] = rates[1] - effects
-    draws = rng.random((2, design.scenarios, design.repetitions))
-    return (draws < np.clip(rates, 0, 1)[:, :, None]).astype(np.float64)
-
-
-def _observations(
-    modes: list[str], scenario: np.ndarray, success: FloatArray, metrics: dict[str, FloatArray]
-) -> Observations:
-    rows = len(modes)
-    return Observations(
-        scenario=factor([f"s{number:04}" for number in scenario]),
-        model=factor(["model"] * rows),
-        agent=factor(["agent"] * rows),
-        arm=factor([Arm(mode=mode) for mode in modes]),
-        success=success,
-        was_measured=~np.isnan(success),
-        timed_out=np.zeros(rows, dtype=np.bool_),
-        failures=tuple("environment" if np.isnan(each) else "" for each in success),
-        order=np.arange(rows, dtype=np.float64),
-        spend_usd=np.full(rows, np.nan),
-        metrics=metrics,
-    )
 
 
 def ours(target: Target) -> Method:
@@ -177,7 +97,7 @@ METHODS: tuple[tuple[str, Target, Method], ...] = (
 class Line:
     """One line of the table."""
 
-    design: Design
+    design: Design | PairDesign
     method: str
     false_alarms: float | None
     coverage: float | None
@@ -186,7 +106,8 @@ class Line:
 
     def markdown(self) -> str:
         """Return the line as Markdown."""
-        cells = ["refused" if share is None else f"{100 * share:.1f} %" for share in self._shares()]
+        none = "refused" if isinstance(self.design, Design) else ""
+        cells = [none if share is None else f"{100 * share:.1f} %" for share in self._shares()]
         return f"| {self.design.label} | {self.method} | {' | '.join(cells)} | {self.contradictions} |"
 
     def _shares(self) -> tuple[float | None, ...]:
@@ -232,6 +153,57 @@ _REFUSALS = 20
 
 def _share(flags: Iterator[bool]) -> float:
     return float(np.mean(list(flags)))
+
+
+def judge_pair(run: Observations, design: PairDesign, method: str, *, has_changed: bool, seed: int) -> Outcome:
+    """Return whether the later run was called worse, overall or in any mode by itself."""
+    pairs = planned_pairs(run.arm.known, PLAN, runs=RUNS)
+    if method == "each mode":
+        plan = PLAN.model_copy(update={"primary": (design.metric,)})
+        alone = compare_all_modes(run, plan, pairs=pairs, metrics=[], seed=seed)
+        is_shown = any(each.verdict == "worse" for each in alone)
+        return Outcome(is_shown=is_shown, covers=True, contradicts=any(any(contradictions(each)) for each in alone))
+    (found,) = compare_overall(run, design.metric, PLAN, runs=RUNS, pairs=pairs, seed=seed)
+    result = found.comparison
+    lower = design.rates[0] - design.rates[1] if design.metric == "success" else -design.slower_pct / 100
+    true_pct = 100 * lower * has_changed
+    is_bounded = result.low is not None and result.high is not None
+    return Outcome(
+        is_shown=found.tier_alone == "worse",
+        covers=not is_bounded or result.low <= true_pct <= result.high,
+        contradicts=any(contradictions(result)) or (found.tier_alone == "worse") != (result.verdict == "worse"),
+    )
+
+
+PAIR_METHODS = ("overall", "each mode")
+
+
+def measure_pair(task: tuple[int, int, int]) -> Line:
+    """Simulate pairs of runs, identical and changed, and judge them by one method."""
+    design_number, method_number, runs = task
+    design, method = PAIR_DESIGNS[design_number], PAIR_METHODS[method_number]
+    same, changed = (
+        [
+            judge_pair(
+                simulate_pair(design, has_changed=has_changed, rng=rng),
+                design,
+                method,
+                has_changed=has_changed,
+                seed=seed,
+            )
+            for seed in range(runs)
+        ]
+        for has_changed in (False, True)
+        for rng in [np.random.default_rng([7, design_number, has_changed])]
+    )
+    return Line(
+        design=design,
+        method=method,
+        false_alarms=_share(each.is_shown for each in same),
+        coverage=_share(each.covers for each in (*same, *changed)) if method == "overall" else None,
+        power=_share(each.is_shown for each in changed),
+        contradictions=sum(each.contradicts for each in (*same, *changed)),
+    )
 
 
 def contradictions(comparison: ModeComparison) -> Iterator[str]:
@@ -290,7 +262,9 @@ def fuzz(task: tuple[int, int]) -> tuple[int, int]:
 
 def _random_plan(rng: np.random.Generator) -> AnalysisPlan:
     target: Target = "suite" if rng.random() < 0.5 else "population"
-    return PLAN.model_copy(update={"target": target, "alpha": float(rng.choice([0.01, 0.05, 0.1])), "resamples": 999})
+    return PLAN.model_copy(
+        update={"all_pairs": True, "target": target, "alpha": float(rng.choice([0.01, 0.05, 0.1])), "resamples": 999}
+    )
 
 
 def _messy_run(rng: np.random.Generator) -> Observations:
@@ -308,7 +282,7 @@ def _messy_run(rng: np.random.Generator) -> Observations:
     keep = rng.random(rows) < rng.choice([0.8, 1.0])
     keep[:: shape[1] * shape[2]] = True  # every mode has a row
     metrics = {"tokens_active": tokens, "tool_calls_total": calls, "latency_wall_ms": 3 * tokens}
-    return _observations(
+    return observations_of(
         ["xyz"[number] for number in mode[keep]],
         scenario[keep],
         success[keep],
@@ -324,8 +298,9 @@ def main() -> int:
     options = parser.parse_args()
     runs = options.runs or (200 if options.quick else 1_000)
     tasks = [(design, method, runs) for design in range(len(DESIGNS)) for method in range(len(METHODS))]
+    pairs = [(design, method, runs) for design in range(len(PAIR_DESIGNS)) for method in range(len(PAIR_METHODS))]
     with ProcessPoolExecutor(options.jobs) as pool:
-        lines = list(pool.map(measure, tasks))
+        lines = [*pool.map(measure, tasks), *pool.map(measure_pair, pairs)]
         fuzzed = list(pool.map(fuzz, [(seed, max(1, runs // 20)) for seed in range(8)]))
     print(f"{runs} runs per line and truth; an effect is a reduction by {EFFECT_PCT:g} % (points for success).\n")
     print("| simulated run | method | false alarms | coverage | power | contradictions |")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ghx_bench._base.errors import DocumentError, FlagError
-from ghx_bench.eval.cli.flags import EvaluationFlags, MeasuringFlags
+from ghx_bench.eval.cli.flags import EvaluationFlags, GateFlags, MeasuringFlags
 from ghx_bench.eval.project.config import EvalConfig, FixtureChoice, ProviderChoice
 from ghx_bench.eval.project.config_file import load_eval_config, project_config
 from ghx_bench.profiler.config import settings_in
@@ -109,8 +109,10 @@ def test_flags_reach_the_keys_of_the_evaluation() -> None:
 def test_every_flag_of_a_run_is_declared_with_the_setting_it_is_for() -> None:
     declared = [each.set_by.flag for each in settings_in(EvalConfig) if each.set_by is not None]
     offered = {
-        f"--{each.name.replace('_', '-')}" for kind in (MeasuringFlags, EvaluationFlags) for each in fields(kind)
-    }
+        f"--{each.name.replace('_', '-')}"
+        for kind in (MeasuringFlags, EvaluationFlags, GateFlags)
+        for each in fields(kind)
+    } - {"--junit", "--markdown"}  # files that tell of a run, and are no setting of it
 
     assert len(declared) == len(set(declared))
     assert offered <= set(declared)

@@ -12,6 +12,13 @@ from ghx_bench.eval.cli.run_names import find_run
 CONFIG = "modes: [baseline]\noutput: {results_dir: kept}\n"
 
 
+@pytest.fixture(autouse=True)
+def is_no_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what is judged here out of the pipeline that these tests may run in."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(write_files(tmp_path, {"eval.config.yaml": CONFIG}))

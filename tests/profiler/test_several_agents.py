@@ -150,14 +150,14 @@ async def test_the_units_that_collectors_give_are_in_the_record_and_the_report_u
     assert METRICS.unit("steps_walked") == ""
 
 
-async def test_arms_are_compared_where_they_differ_in_mode_or_agent_and_not_in_both(tmp_path: Path) -> None:
+async def test_arms_are_compared_where_they_differ_in_mode_agent_or_model_alone(tmp_path: Path) -> None:
     result = await two_agents().run(settings(tmp_path))
 
     material = gather(read_sources([open_run(result.directory)]), (), METRICS)
 
-    assert len(material.arms) == 4
-    assert len(material.pairs) == 4
-    assert all((a.mode == b.mode) != (a.agent == b.agent) for a, b in material.pairs)
+    assert len(material.arms) == 8
+    assert len(material.pairs) == 12
+    assert {sum((a.mode != b.mode, a.agent != b.agent, a.model != b.model)) for a, b in material.pairs} == {1}
 
 
 async def test_the_pages_of_sessions_lie_below_their_agent_where_there_are_several(tmp_path: Path) -> None:

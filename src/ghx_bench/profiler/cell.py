@@ -52,14 +52,14 @@ def order_arms(
 ) -> tuple[Arm, ...]:
     """Return the arms agent by agent, model by model, mode by mode, run by run, each in the order that is given.
 
-    What is not listed follows the listed ones: `baseline` first, then in alphabetical order.
+    What is not told apart comes first. What is not listed follows what is: `baseline` first, then alphabetically.
     """
     factors = agents, models, modes, runs
 
     def position(arm: Arm) -> list[tuple[int, bool, str]]:
         names = (arm.agent or "", arm.model or "", arm.mode, arm.run or "")
         return [
-            (listed.index(name) if name in listed else len(listed), name != "baseline", name)
+            (listed.index(name) if name in listed else len(listed) if name else -1, name != "baseline", name)
             for listed, name in zip(factors, names, strict=True)
         ]
 

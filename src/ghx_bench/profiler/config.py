@@ -298,6 +298,18 @@ class ProfileConfig(Section):
         refuse_duplicates([agent.name or agent.id for agent in agents])
         return agents
 
+    @model_validator(mode="after")
+    def _has_the_reference_mode(self) -> Self:
+        reference = self.analysis.reference_mode
+        # A profile that names no modes has all of its own, which are known once it is loaded.
+        if reference is not None and self.modes and reference not in self.modes:
+            raise RefusedError(
+                f"mode {reference!r} is not among the modes of the run",
+                at=("analysis", "reference_mode"),
+                suggestion=did_you_mean(reference, self.modes),
+            )
+        return self
+
     @property
     def model_ids(self) -> tuple[str, ...]:
         """The models by id, in the order of the file."""

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from ghx_bench._base.errors import FlagError, InputError
 from ghx_bench._base.problems import did_you_mean, one_line
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
-from ghx_bench.profiler.reports.data.runs import differing_conditions
+from ghx_bench.profiler.reports.data.runs import changes_between
 from ghx_bench.profiler.reports.data.sources import Source, open_sources
 from ghx_bench.profiler.store.record import RunRecord
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # numpy loads where runs are compared, and is only there wher
     from ghx_bench.profiler.reports.data.material import Material
     from ghx_bench.profiler.reports.data.reading import ReadRows
     from ghx_bench.profiler.stats.result_records import OverallComparison, RunComparison, Tier
+    from ghx_bench.profiler.store.run_conditions import Changes
 
 SUCCESS = "success"
 
@@ -68,7 +69,9 @@ class BaselineComparison:
     compared: RunComparison
     asked: Mapping[str, OverallComparison]
     """What gates ask for, by the metric as it is written there; each as the only question."""
-    changed: tuple[str, ...]
+    changes: Changes
+    known: Collection[str]
+    """The metrics that some row of both runs knows."""
     arms: tuple[ArmLine, ...]
 
     def tier_of(self, metric: str) -> tuple[Tier, str]:
@@ -84,9 +87,9 @@ class BaselineComparison:
     @property
     def lines(self) -> tuple[str, ...]:
         """What differs between the runs, and the verdicts on other metrics."""
-        changed = f"Changed: {'; '.join(self.changed)}." if self.changed else "Changed: nothing that was recorded."
-        others = (f"{_label(each.metric)}: {one_line(each.words)}" for each in self.compared.metrics[1:])
-        return (one_line(changed), *others)
+        # Of a metric that neither run knows, such as the cost of an agent without a model, there is nothing to say.
+        others = [one_line(each.words) for each in self.compared.metrics[1:] if each.metric in self.known]
+        return (one_line(f"Changed: {self.changes}."), *others)
 
     @property
     def table(self) -> list[list[str]]:
@@ -111,7 +114,7 @@ class BaselineComparison:
             "headline": self.headline,
             "before": _describe_source(self.before),
             "after": _describe_source(self.after),
-            "changed": [*self.changed],
+            "changes": self.changes.to_wire(),
             "comparison": self.compared.to_wire(),
             "arms": [
                 {
@@ -123,11 +126,6 @@ class BaselineComparison:
                 for each in self.arms
             ],
         }
-
-
-def _label(metric: str) -> str:
-    label = EVAL_METRICS.label(metric)
-    return label[:1].upper() + label[1:]
 
 
 def _describe_source(source: Source) -> dict[str, JsonValue]:
@@ -164,7 +162,8 @@ def compare_with_baseline(
         after=sources[1],
         compared=material.run_comparisons[0],
         asked={name: material.ask(metric)[0] for name, metric in asked.items()},
-        changed=tuple(map(str, differing_conditions(sources, read.inventories))),
+        changes=changes_between(sources, read.inventories)[0],
+        known=frozenset(material.observations.metrics),
         arms=tuple(_arm_lines(material)),
     )
 

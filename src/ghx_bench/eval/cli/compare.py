@@ -1,9 +1,11 @@
 """`ghx-bench compare`: whether a run is worse than an earlier one, for people and for pipelines."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 from ghx_bench._base.commandline import FAILED
+from ghx_bench._base.errors import FlagError
 from ghx_bench._base.extras import require_extra
 from ghx_bench.eval.cli.flags import AsJson, RunPath
 
@@ -13,6 +15,7 @@ def compare(
     after: RunPath,
     /,
     *,
+    label: list[str] | None = None,
     fail_on: list[str] | None = None,
     junit: Path | None = None,
     markdown: Path | None = None,
@@ -27,6 +30,9 @@ def compare(
         The run that is the measure: its directory, its id, `latest`, or a blessed one by its name.
     after
         The run that is held against it: its directory, its id, or `latest`.
+    label
+        What a run is called, as in old=results/run_1; repeat for the other. They are called before and after unless
+        given.
     fail_on
         End with 1 if the run is `worse`, `not-equivalent` or `inconclusive`, on success or on a metric, as in
         'worse:wall time', if its baseline is `unreliable`, on a `wrong` or a `right` cell, or on an arm's rate, as in
@@ -42,14 +48,19 @@ def compare(
         Print the comparison as JSON.
     """
     require_extra("report", for_what="a comparison")
-    from ghx_bench.eval.cli.judging import RunJudge, judging_of_comparison
-    from ghx_bench.profiler.reports.data.sources import open_run
+    from ghx_bench.eval.cli.judging import judge_stored_run
+    from ghx_bench.eval.cli.run_names import find_against, results_folder
+    from ghx_bench.eval.project.baselines import baselines_file
+    from ghx_bench.profiler.reports.data.sources import read_labels
 
-    judging = judging_of_comparison(before, after, fail_on or (), config=config, junit=junit, markdown=markdown)
-    run_judge = RunJudge(after, judging)
-    for row in open_run(after).rows():
-        run_judge.add(row)
-    judgement = run_judge.conclude()
+    find = partial(find_against, results=results_folder(config), baselines=baselines_file(config))
+    earlier = find(before)
+    named, labels = read_labels(label or (), (earlier, after), find_run=find)
+    if len(named) > len((before, after)):
+        raise FlagError("--label", f"{named[-1]} is neither of the two runs that are compared")
+    judgement = judge_stored_run(
+        after, fail_on or (), against=earlier, config=config, junit=junit, markdown=markdown, labels=labels
+    )
     if as_json:
         print(json.dumps(judgement.to_wire()))
     elif judgement.comparison is not None:

@@ -180,6 +180,23 @@ class GateFlags:
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EffortFlags:
+    """What the cells of a plan take, as far as no pilot tells it."""
+
+    arms: WholeNumber | None = None
+    """How many arms (a mode, with an agent and a model) will be run: those of the pilot unless given, or else 2."""
+    max_concurrency: WholeNumber | None = None
+    """How many cells will run at once: as in the pilot unless given, or else 1."""
+    cell_seconds: Number | None = None
+    """How long a cell takes, where no pilot tells it."""
+    cell_usd: Number | None = None
+    """What a cell costs in US dollars, where no pilot tells it."""
+    model: str | None = None
+    """A model by whose price the cost is guessed, where nothing else tells it; the guess is stated."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowing:
     """Which scenarios are listed."""
 

@@ -32,8 +32,8 @@ from ghx_bench.eval.project.gates import (
     read_gates,
     require_baseline,
 )
+from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.record import RunRecord, read_record
 
 
@@ -53,7 +53,7 @@ class Judging:
             require_baseline(self.fail_on, remedy="name a run, or a blessed one, with --against")
         else:
             require_extra("report", for_what="--against")
-            record = read_record(RunDirectory(self.against).record)
+            record = read_record(open_run(self.against).directory.record)
             for gate in self.fail_on:
                 resolve_metric(Condition.of(gate).metric, record)
         if self.fail_on:
@@ -91,22 +91,31 @@ def judging_of_flags(flags: GateFlags, results: Path | None = None) -> Judging:
     return judging
 
 
-def judging_of_comparison(
-    before: str, after: Path, gates: Sequence[str], *, config: Path | None, junit: Path | None, markdown: Path | None
-) -> Judging:
-    """Return how `compare` judges the later of two runs: with the quarantine of the project, or else of that run."""
-    file = project_file(config)
+def judge_stored_run(
+    run: Path,
+    gates: Sequence[str],
+    *,
+    against: Path | None,
+    config: Path | None = None,
+    junit: Path | None = None,
+    markdown: Path | None = None,
+    labels: Mapping[Path, str] | None = None,
+) -> "Judgement":
+    """Judge a run that is over, with the quarantine of the project, or else with that of the run itself."""
+    source = open_run(run)
+    record = read_record(source.directory.record)
     settings = project_config(config)
-    if file is None:
-        recorded = read_record(RunDirectory(after).record).config.get("quarantine", [])
-        settings = settings.model_copy(update={"quarantine": TypeAdapter(Quarantine).validate_python(recorded)})
-    against = find_against(before, settings.output.results_dir, baselines_file(config))
+    if project_file(config) is None:
+        recorded = TypeAdapter[Quarantine](Quarantine).validate_python(record.config.get("quarantine", ()))
+        settings = settings.model_copy(update={"quarantine": recorded})
     judging = Judging(
         fail_on=read_gates(gates), against=against, quarantine=settings.quarantine, junit=junit, markdown=markdown
     )
-    own = read_record(RunDirectory(after).record).matrix.scenario_ids
-    judging.require_sense(known_scenarios=(*own, *_known_scenarios(settings)))
-    return judging
+    judging.require_sense(known_scenarios=(*record.matrix.scenario_ids, *_known_scenarios(settings)))
+    run_judge = RunJudge(run, judging)
+    for row in source.rows():
+        run_judge.add(row)
+    return run_judge.conclude(labels)
 
 
 def _known_scenarios(config: EvalConfig) -> frozenset[str]:
@@ -119,7 +128,7 @@ class RunJudge:
 
     def __init__(self, run: Path, judging: Judging) -> None:
         self._run, self._judging = run, judging
-        self._record = read_record(RunDirectory(run).record)
+        self._record = read_record(open_run(run).directory.record)
         self._aside = frozenset(each.scenario for each in judging.quarantine)
         self._tally = GateTally.of(self._record, aside=self._aside)
         self._cases = CaseTally(self._record)
@@ -172,6 +181,8 @@ class Judgement:
         for each in self.gates:
             if each.failed:
                 print(f"gate failed: {each}", file=sys.stderr)
+            elif each.open_question is not None:
+                print(f"note: gate {each.gate!r} passed, but: {each.open_question}", file=sys.stderr)
         if self.judging.quarantine:
             entries = "; ".join(map(str, self.judging.quarantine))
             print(f"in quarantine, and not counted by gates: {entries}", file=sys.stderr)

@@ -1,5 +1,6 @@
 """Rows as JUnit XML: a test case for each scenario in each arm, and one for each gate."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from ghx_bench.profiler.store.record import RunRecord
 
 _MOST_TOLD = 20
 _LONGEST = 1_000
+_LONGEST_VALUE = 150
 _NOT_IN_XML = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _HOPED_TO_FAIL = frozenset({"nothing", "prying"})
 
@@ -78,7 +80,8 @@ class CaseTally:
 def describe_wrong(row: ProfileRow) -> str:
     """Return what was wrong with a measured cell: the checks that did not hold, or what stopped its agent."""
     unmet = [
-        f"{each.description} (expected {each.expected}, {each.error or f'got {each.actual}'})"
+        f"{each.description} (expected {_shorten(str(each.expected), _LONGEST_VALUE)}, "
+        f"{_shorten(each.error or f'got {json.dumps(each.actual, ensure_ascii=False)}', _LONGEST_VALUE)})"
         for each in row.checkpoint_details
         if not each.passed
     ]
@@ -159,8 +162,8 @@ def _tell(lines: Sequence[str]) -> str:
     return _xml_text("\n".join((*lines[:_MOST_TOLD], *more)))
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+def _shorten(text: str, longest: int = _LONGEST) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}..."
 
 
 def _xml_text(text: str) -> str:

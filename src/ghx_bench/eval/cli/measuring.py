@@ -128,7 +128,7 @@ def show_result(
     finally:
         if as_json:
             print(json.dumps(describe(result, glance, failures, judgement, verdict)))
-    judgement.publish()
+        judgement.publish()
     with redirect_stdout(sys.stderr) if as_json else nullcontext():
         if report is not None and verdict is None:
             install = how_to_install("report")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -14,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ghx_bench._base.clock import SystemClock, timestamp
-from ghx_bench._base.errors import OperationError, ungrouped
-from ghx_bench._base.problems import plural
+from ghx_bench._base.errors import OperationError
 from ghx_bench.eval.cli.flags import (
     AsJson,
     Debug,
@@ -31,10 +29,9 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.catalogue import Catalogue
     from ghx_bench.eval.cli.judging import Judging
     from ghx_bench.eval.cli.measuring import Verdict
-    from ghx_bench.eval.scenario.eval_scenario import EvalScenario
     from ghx_bench.profiler.events import Observer
     from ghx_bench.profiler.reports.data.reading import ReadRows
-    from ghx_bench.profiler.suite import SuitePlan, SuiteResult
+    from ghx_bench.profiler.suite import SuiteResult
 
 _AS_CONFIGURED = MeasuringFlags()
 _AS_EVALUATED = EvaluationFlags()
@@ -106,7 +103,9 @@ def run(
         catalogue = Catalogue(settings).narrowed(category=category or (), difficulty=difficulty or ())
     say_notes(catalogue.config)
     if dry_run:
-        return _show_plan(catalogue, as_json=as_json)
+        from ghx_bench.eval.cli.planned_run import show_planned_run
+
+        return show_planned_run(catalogue, as_json=as_json)
     return run_evaluation(
         catalogue, is_agreed=yes, log_json=log_json, with_report=report, as_json=as_json, judging=judging
     )
@@ -172,42 +171,3 @@ def write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) 
         except OSError as error:
             raise OperationError(f"output.reports_dir: {place} cannot be written: {error}") from error
     return Verdict(sentences=made.headline.sentences, page=made.directory / "index.html")
-
-
-def _show_plan(catalogue: Catalogue, *, as_json: bool) -> int:
-    """Check everything that is checked before a run, and print what would be run."""
-    import anyio
-
-    from ghx_bench.eval.assembly import assemble
-    from ghx_bench.eval.scenario.eval_scenario import required_fixtures
-
-    async def plan() -> SuitePlan[EvalScenario]:
-        async with assemble(catalogue, environ=os.environ, project=Path.cwd()) as evaluation:
-            _say_warnings(catalogue)
-            return evaluation.plan
-
-    with redirect_stdout(sys.stderr), ungrouped():
-        planned = anyio.run(plan)
-    matrix = planned.matrix
-    lists = {
-        "agents": matrix.agents,
-        "models": matrix.models,
-        "modes": matrix.modes,
-        "scenarios": matrix.scenario_ids,
-        "fixtures": required_fixtures(planned.scenarios.values()),
-    }
-    config = catalogue.config
-    repo = config.fixtures.repo if config.target == "github" else None
-    if as_json:
-        numbers = {"cells": matrix.total, "repetitions": matrix.repetitions}
-        print(json.dumps({**numbers, **lists, "repo": repo, "config": config.model_dump(mode="json")}))
-        return 0
-    which = "agent" if len(matrix.agents) == 1 else "agents"
-    print(
-        f"{plural(matrix.total, 'cell')}, up to {config.execution.max_concurrency} at a time, {matrix.order}, "
-        f"on {config.target} with the {which} {', '.join(matrix.agents)}:"
-    )
-    facts = {name: ", ".join(each) or "none" for name, each in lists.items()}
-    for name, fact in {**({"writes to": repo} if repo else {}), **facts, "repetitions": matrix.repetitions}.items():
-        print(f"  {name:13}{fact}")
-    return 0

@@ -23,9 +23,9 @@ from ghx_bench._base.errors import InputError
 from ghx_bench._base.wire import StrictInt
 from ghx_bench.agents.processes.sandbox import Ring
 from ghx_bench.documents import RefusedError
-from ghx_bench.documents.section import Flag, Section, SetBy, Text, refuse_duplicates
+from ghx_bench.documents.section import Flag, Section, SetBy, Text
 from ghx_bench.eval.modes.definitions import ModeDefinition, load_mode_definition, take_modes_apart
-from ghx_bench.eval.project.gates import Gate, QuarantineEntry
+from ghx_bench.eval.project.gates import Gate, Quarantine
 from ghx_bench.eval.project.object_references import (
     DEFAULT_AGENT,
     is_recipe_file,
@@ -213,17 +213,11 @@ class EvalConfig(ProfileConfig):
         description="The baseline that a run is compared with: a blessed one by name, the folder of a run, or latest.",
         examples=["main"],
     )
-    quarantine: tuple[QuarantineEntry, ...] = Field(
+    quarantine: Quarantine = Field(
         default=(),
         description="Flaky scenarios that are run and shown, and do not count for `fail_on`: each with its owner and "
         "its last day.",
     )
-
-    @field_validator("quarantine")
-    @classmethod
-    def _is_quarantined_once(cls, entries: tuple[QuarantineEntry, ...]) -> tuple[QuarantineEntry, ...]:
-        refuse_duplicates([each.scenario for each in entries])
-        return entries
 
     @model_validator(mode="before")
     @classmethod

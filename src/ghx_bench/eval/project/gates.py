@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, Strict
 from ghx_bench._base.errors import FlagError
 from ghx_bench._base.problems import did_you_mean, plural, shortened
 from ghx_bench.documents import RefusedError
-from ghx_bench.documents.section import Section, Text
+from ghx_bench.documents.section import Section, Text, refuse_duplicates
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.result_records import Tier
 from ghx_bench.profiler.store.record import RunRecord
@@ -29,6 +29,7 @@ _FAILING: dict[Kind, frozenset[Tier]] = {
 }
 """What the gates that need a baseline fail on."""
 
+_OPEN: frozenset[Tier] = frozenset({"inconclusive", "unreliable baseline", "insufficient data"})
 _OF_A_METRIC: tuple[Kind, ...] = ("worse", "not-equivalent", "inconclusive")
 _RATE = re.compile(r"success\s*<\s*([01](?:\.\d{1,9})?|\.\d{1,9})")
 _WORDS = ("wrong", "right", *_FAILING)
@@ -97,6 +98,8 @@ class GateResult:
 
     gate: str
     reason: str | None = None
+    open_question: str | None = None
+    """Why it passed although a comparison with the baseline showed nothing."""
 
     @property
     def failed(self) -> bool:
@@ -149,17 +152,22 @@ Judge = Callable[[str], tuple[Tier, str]]
 
 def judge(gates: Sequence[str], tally: GateTally, beside_baseline: Judge | None = None) -> tuple[GateResult, ...]:
     """Hold a run against gates: its measured cells, and what it is beside its baseline where there is one."""
-    return tuple(GateResult(gate=gate, reason=_reason(gate, tally, beside_baseline)) for gate in gates)
+    return tuple(_judge_gate(gate, Condition.of(gate), tally, beside_baseline) for gate in gates)
 
 
-def _reason(gate: str, tally: GateTally, beside_baseline: Judge | None) -> str | None:
-    """Return what a gate fails by, if it does."""
-    condition = Condition.of(gate)
-    if condition.needs_baseline:
-        if beside_baseline is None:
-            raise FlagError("--fail-on", f"{gate!r} needs a baseline")
-        tier, words = beside_baseline(condition.metric)
-        return words if tier in _FAILING[condition.kind] else None
+def _judge_gate(gate: str, condition: Condition, tally: GateTally, beside_baseline: Judge | None) -> GateResult:
+    if not condition.needs_baseline:
+        return GateResult(gate=gate, reason=_reason(condition, tally))
+    if beside_baseline is None:
+        raise FlagError("--fail-on", f"{gate!r} needs a baseline")
+    tier, words = beside_baseline(condition.metric)
+    if tier in _FAILING[condition.kind]:
+        return GateResult(gate=gate, reason=words)
+    return GateResult(gate=gate, open_question=words if tier in _OPEN else None)
+
+
+def _reason(condition: Condition, tally: GateTally) -> str | None:
+    """Return what a gate on the cells of a run fails by, if it does."""
     if condition.rate is not None:
         below = [
             f"{arm} succeeds in {sum(results)} of {len(results)} measured cells ({float(share):.3g})"
@@ -171,7 +179,8 @@ def _reason(gate: str, tally: GateTally, beside_baseline: Judge | None) -> str |
     if not cells:
         return None
     named = ", ".join(cells[:_MOST_NAMED]) + (f" and {len(cells) - _MOST_NAMED} more" if cells[_MOST_NAMED:] else "")
-    return f"{len(cells)} of {tally.measured} measured cells {'is' if len(cells) == 1 else 'are'} {gate}: {named}"
+    are = "is" if len(cells) == 1 else "are"
+    return f"{len(cells)} of {tally.measured} measured cells {are} {condition.kind}: {named}"
 
 
 def _require_date(value: object) -> object:
@@ -194,7 +203,12 @@ class QuarantineEntry(Section):
         return f"{self.scenario} ({self.owner}, until {self.until}{f': {self.reason}' if self.reason else ''})"
 
 
-Quarantine = tuple[QuarantineEntry, ...]
+def _refuse_repetition(entries: tuple[QuarantineEntry, ...]) -> tuple[QuarantineEntry, ...]:
+    refuse_duplicates([each.scenario for each in entries])
+    return entries
+
+
+Quarantine = Annotated[tuple[QuarantineEntry, ...], AfterValidator(_refuse_repetition)]
 
 
 def quarantine_mistakes(

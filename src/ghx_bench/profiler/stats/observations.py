@@ -232,8 +232,9 @@ def pair_up(
     observations: Observations, a: Arm, b: Arm, metric: str, analysis_set: AnalysisSet
 ) -> tuple[PairedSample, tuple[LeftOut, ...]]:
     """Pair the rows of two arms within scenario, agent and model; return which rows were left out and why."""
-    values, agents = observations.column(metric, analysis_set), pairing_agents(observations, a, b)
-    sides = {arm: _groups(observations, agents, values, observations.arm.are(arm)) for arm in (a, b)}
+    values, (agents, models) = observations.column(metric, analysis_set), pairing_factors(observations, a, b)
+    factors = observations.scenario, agents, models
+    sides = {arm: _groups(factors, values, observations.arm.are(arm)) for arm in (a, b)}
     shared = sorted(sides[a].keys() & sides[b].keys())
     # Logs want values above 0; groups are sorted, so the first value is the smallest.
     is_positive = all(float(sides[arm][key][0]) > 0 for arm in (a, b) for key in shared)
@@ -242,7 +243,7 @@ def pair_up(
         PairedBlock(
             scenario=observations.scenario.known[scenario],
             agent=agents.known[agent],
-            model=observations.model.known[model],
+            model=models.known[model],
             a=_on_scale(sides[a][scenario, agent, model], scale),
             b=_on_scale(sides[b][scenario, agent, model], scale),
         )
@@ -257,20 +258,23 @@ def pair_up(
     return PairedSample(blocks=tuple(blocks), scale=scale), left_out
 
 
-def pairing_agents(observations: Observations, a: Arm, b: Arm) -> Factor[str]:
-    """Return the agents within which rows of two arms are paired.
+def pairing_factors(observations: Observations, a: Arm, b: Arm) -> tuple[Factor[str], Factor[str]]:
+    """Return the agents and the models within which rows of two arms are paired.
 
-    Agents are kept apart, so that an arm with more rows of a frugal agent does not look frugal itself. Where two arms
-    have no agent in common, the agent is what is compared, and pairing within it would leave nothing.
+    They are kept apart, so that an arm with more rows of a frugal agent does not look frugal itself. Where two arms
+    have no agent in common, or are arms of different models, that is what is compared, and pairing within it would
+    leave nothing.
     """
-    agents = observations.agent
+    agents, models = observations.agent, observations.model
+    whatever = Factor(known=("",), codes=np.zeros(len(observations), dtype=np.int64))
     of_a, of_b = (set(agents.codes[observations.arm.are(arm)].tolist()) for arm in (a, b))
-    return agents if of_a & of_b else Factor(known=("",), codes=np.zeros(len(observations), dtype=np.int64))
+    are_models_compared = a.model is not None and b.model is not None and a.model != b.model
+    return agents if of_a & of_b else whatever, whatever if are_models_compared else models
 
 
 def mark_compared_rows(observations: Observations, a: Arm, b: Arm, metric: str, sample: PairedSample) -> BoolArray:
     """Mark the rows whose value is in the headline's sample: known, of a block that both arms have."""
-    scenarios, models, agents = observations.scenario, observations.model, pairing_agents(observations, a, b)
+    scenarios, (agents, models) = observations.scenario, pairing_factors(observations, a, b)
     numbers = [{name: number for number, name in enumerate(each.known)} for each in (scenarios, agents, models)]
     shape = tuple(map(len, numbers))
     paired = {
@@ -294,10 +298,10 @@ def unmeasured_rows(observations: Observations, a: Arm, b: Arm, sample: PairedSa
 _Groups = dict[tuple[int, int, int], FloatArray]
 
 
-def _groups(observations: Observations, agents: Factor[str], values: FloatArray, rows: BoolArray) -> _Groups:
+def _groups(factors: Sequence[Factor[str]], values: FloatArray, rows: BoolArray) -> _Groups:
     """Return the known values by scenario, agent and model, each sorted."""
     chosen = np.flatnonzero(rows & ~np.isnan(values))
-    keys = [each.codes[chosen] for each in (observations.scenario, agents, observations.model)]
+    keys = [each.codes[chosen] for each in factors]
     order = np.lexsort((values[chosen], *reversed(keys)))
     chosen, keys = chosen[order], [each[order] for each in keys]
     starts = np.flatnonzero(np.any([np.diff(each, prepend=-1) for each in keys], axis=0))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.metric_table import METRICS, MetricTable
 from ghx_bench.profiler.stats.comparison import Draft, adjust_family, conclude, examine
 from ghx_bench.profiler.stats.observations import SUCCESS, Factor, Observations, mark_compared_rows, pair_up
 from ghx_bench.profiler.stats.plan import AnalysisPlan
@@ -41,10 +42,11 @@ def compare_runs(
     *,
     runs: Sequence[str],
     pairs: Sequence[tuple[Arm, Arm]],
+    metrics: MetricTable = METRICS,
     seed: int = 0,
 ) -> ComparedRuns:
     """Compare each later run with the first; `pairs` are the arms that they have in common, the later run's first."""
-    overall = _Overall.of(observations, plan, runs=runs, pairs=pairs, seed=seed)
+    overall = _Overall.of(observations, plan, runs=runs, pairs=pairs, metrics=metrics, seed=seed)
     others = [metric for metric in plan.primary if metric != SUCCESS]
     found = overall.compare([SUCCESS] if SUCCESS in plan.primary else [])
     found |= overall.compare(others)
@@ -71,10 +73,11 @@ def compare_overall(
     *,
     runs: Sequence[str],
     pairs: Sequence[tuple[Arm, Arm]],
+    metrics: MetricTable = METRICS,
     seed: int = 0,
 ) -> tuple[OverallComparison, ...]:
     """Compare each later run with the first on one metric, as the only question that is asked."""
-    overall = _Overall.of(observations, plan, runs=runs, pairs=pairs, seed=seed)
+    overall = _Overall.of(observations, plan, runs=runs, pairs=pairs, metrics=metrics, seed=seed)
     return tuple(found for run in overall.later for found in overall.compare([metric], [run]).values())
 
 
@@ -84,6 +87,7 @@ class _Overall:
 
     observations: Observations
     plan: AnalysisPlan
+    metrics: MetricTable
     seed: int
     first: Arm
     later: tuple[str, ...]
@@ -98,6 +102,7 @@ class _Overall:
         *,
         runs: Sequence[str],
         pairs: Sequence[tuple[Arm, Arm]],
+        metrics: MetricTable,
         seed: int,
     ) -> "_Overall":
         """Pool the arms of each run, as far as the first run has them too."""
@@ -105,7 +110,9 @@ class _Overall:
         pooled = _pool_arms(observations, {arm for pair in with_first for arm in pair}, runs)
         first, later = _whole(runs[0]), [run for run in runs[1:] if any(a.run == run for a, _ in with_first)]
         counts = {run: (_count(pooled, first, _whole(run)), _count(pooled, _whole(run), first)) for run in later}
-        return cls(observations=pooled, plan=plan, seed=seed, first=first, later=tuple(later), counts=counts)
+        return cls(
+            observations=pooled, plan=plan, metrics=metrics, seed=seed, first=first, later=tuple(later), counts=counts
+        )
 
     def compare(
         self, metrics: Sequence[str], runs: Sequence[str] | None = None
@@ -138,7 +145,7 @@ class _Overall:
             tier=tier,
             tier_alone=alone,
             reason=reason,
-            words=say_overall(tier, reason, comparison, before, after),
+            words=say_overall(tier, reason, comparison, (before, after), self.metrics),
             comparison=comparison,
         )
 

@@ -1,6 +1,6 @@
 """What a gate is told about a later run: one of six words, by rules that docs/statistics.md writes down."""
 
-from ghx_bench.profiler.metric_table import METRICS
+from ghx_bench.profiler.metric_table import MetricTable
 from ghx_bench.profiler.stats.comparison import Draft
 from ghx_bench.profiler.stats.curves import Refusal, why_no_population
 from ghx_bench.profiler.stats.observations import SUCCESS
@@ -8,7 +8,7 @@ from ghx_bench.profiler.stats.permutation import smallest_p_of
 from ghx_bench.profiler.stats.probability import normal_quantile
 from ghx_bench.profiler.stats.result_records import ModeComparison, RunCount, Tier
 from ghx_bench.profiler.stats.results import TargetTest
-from ghx_bench.profiler.stats.scales import change_words, span_words
+from ghx_bench.profiler.stats.scales import change_words, direction_words, natural_words, span_words
 from ghx_bench.profiler.stats.verdict_rules import decide
 
 MOST_UNMEASURED = 0.2
@@ -58,38 +58,45 @@ def _word(test: TargetTest, p: float | None, equivalence: float | None) -> Tier:
     if isinstance(curve, Refusal):
         if not test.sample.blocks or test.sample.varies:
             return "inconclusive"
-        is_same = test.question.metric != SUCCESS or 100 * unseen_change(test) <= plan.margin_pct
+        sample = test.sample
+        rows = min(sample.a.values.size, sample.b.values.size) if test.target == "suite" else len(sample.scenarios)
+        is_same = test.question.metric != SUCCESS or 100 * unseen_change(rows, plan.alpha) <= plan.margin_pct
         return "equivalent" if is_same else "inconclusive"
     word = decide(test.question, curve, 1.0 if p is None else p, equivalence)
     return word if word in ("better", "worse", "equivalent") else "inconclusive"
 
 
-def unseen_change(test: TargetTest) -> float:
-    """Return how much success, the same in all rows of both runs, may yet have changed: Newcombe's bound, a share."""
-    square = normal_quantile(1 - test.question.plan.alpha) ** 2
-    sample = test.sample
-    rows = min(sample.a.values.size, sample.b.values.size) if test.target == "suite" else len(sample.scenarios)
+def unseen_change(rows: int, alpha: float) -> float:
+    """Return by how much success may have changed though all rows of both runs agree: Newcombe's bound, a share."""
+    square = normal_quantile(1 - alpha) ** 2
     return square / (rows + square)
 
 
-def say_overall(tier: Tier, reason: str | None, comparison: ModeComparison, before: RunCount, after: RunCount) -> str:
+def say_overall(
+    tier: Tier, reason: str | None, comparison: ModeComparison, runs: tuple[RunCount, RunCount], metrics: MetricTable
+) -> str:
     """Return one sentence for people: the word, what it is about, the change and its interval."""
     change, interval = _say_change(comparison)
     if comparison.metric == SUCCESS:
-        said = _say_solved(before, after, is_shown=tier in ("better", "worse"))
+        said = _say_solved(*runs, is_shown=tier in ("better", "worse"))
         known = [each for each in (change, interval) if each]
     else:
         is_same = tier == "equivalent" and not change
-        said = f"{METRICS.label(comparison.metric)} {'the same in all rows' if is_same else change or 'not compared'}"
+        said = f"{metrics.label(comparison.metric)} {'the same in all rows' if is_same else change or 'not compared'}"
         known = [interval] if interval else []
     said = f"{said} ({'; '.join(known)})" if known else said
     word = f"{tier[0].upper()}{tier[1:]}"
     if reason is not None:
         return f"{word}: {reason}. {said[0].upper()}{said[1:]}."
-    return f"{word}: {said}{_LEFT_OPEN if tier == 'inconclusive' else ''}."
+    return f"{word}: {said}{_say_open(comparison) if tier == 'inconclusive' else ''}."
 
 
-_LEFT_OPEN = "; neither a change nor its absence could be shown"
+def _say_open(comparison: ModeComparison) -> str:
+    """Return what remains possible where nothing was shown."""
+    rows = min(comparison.headline.rows_a, comparison.headline.rows_b)
+    if comparison.verdict != "not estimable" or not rows:
+        return "; neither a change nor its absence could be shown"
+    return f"; a change by up to {100 * unseen_change(rows, comparison.alpha):.0f} points could have gone unseen"
 
 
 def _say_solved(before: RunCount, after: RunCount, *, is_shown: bool) -> str:
@@ -104,8 +111,11 @@ def _say_solved(before: RunCount, after: RunCount, *, is_shown: bool) -> str:
 def _say_change(comparison: ModeComparison) -> tuple[str, str]:
     """Return the change and its interval, each empty where it is not known."""
     change, low, high, unit = comparison.reduction_pct, comparison.low, comparison.high, comparison.unit
-    if change is None or comparison.verdict == "not estimable":
+    if comparison.verdict == "not estimable":
         return "", ""
+    if change is None:
+        raw, metric = comparison.raw, comparison.metric
+        return "" if raw is None else direction_words(raw.reduction, natural_words(metric, abs(raw.reduction))), ""
     is_rate = unit == "percentage points"
     said = f"{-change:+z.0f} points" if is_rate else change_words(change, unit)
     if low is None or high is None:

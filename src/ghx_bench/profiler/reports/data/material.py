@@ -1,6 +1,6 @@
 """What a report is made from: rows read once, counted, summarised and compared."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ghx_bench._base.wire import Number
@@ -119,7 +119,9 @@ class Material:
     def ask(self, metric: str) -> tuple[OverallComparison, ...]:
         """Return each later run against the first on any metric, asked alone: `tier` and `tier_alone` are the same."""
         runs = [source.label for source in self.sources]
-        return compare_overall(self.paired, metric, self.plan, runs=runs, pairs=self.pairs, seed=self.seed)
+        return compare_overall(
+            self.paired, metric, self.plan, runs=runs, pairs=self.pairs, metrics=self.metrics, seed=self.seed
+        )
 
     @property
     def observations(self) -> Observations:
@@ -185,7 +187,7 @@ def gather(read: ReadRows, pages: Sequence[SessionPage], metrics: MetricTable) -
         # Pairing within a model would leave nothing: the rows are taken as if of one.
         paired = replace(observations, model=factor(["each run's own"] * len(observations)))
     if split:
-        compared = compare_runs(paired, plan, runs=runs, pairs=pairs, seed=seed)
+        compared = compare_runs(paired, plan, runs=runs, pairs=pairs, metrics=metrics, seed=seed)
     else:
         compared = ComparedRuns(runs=(), arms=compare_all_modes(paired, plan, pairs=pairs, seed=seed))
     summaries = summarize_modes(observations, plan, seed=seed)
@@ -195,7 +197,7 @@ def gather(read: ReadRows, pages: Sequence[SessionPage], metrics: MetricTable) -
         inventories=read.inventories,
         missing=missing_cases(arrangement, read.inventories, across_models=across_models),
         is_across_models=across_models,
-        notes=tuple(read.notes()),
+        notes=(*read.notes(), *_note_reference(arrangement, under_test)),
         plan=plan,
         plan_source=arrangement.plan.source,
         seed=seed,
@@ -221,3 +223,13 @@ def _have_one_model_each(inventories: Mapping[str, Inventory]) -> bool:
     """Return whether runs differ in their one model, so that the scenario alone is left to pair by."""
     models = [inventory.models for inventory in inventories.values() if inventory.rows]
     return all(len(each) == 1 for each in models) and len(set(models)) > 1
+
+
+def _note_reference(arrangement: Arrangement, arms: Sequence[Arm]) -> Iterator[str]:
+    """Yield that the mode which others were to be held against has no rows, and which took its place."""
+    record, plan = arrangement.sources[0].record, arrangement.plan.plan
+    if arrangement.is_before_and_after or record is None or not arms:
+        return
+    planned, found = plan.reference_mode or record.matrix.modes[0], reference_mode(arms, plan)
+    if planned != found:
+        yield f"the reference mode {planned} has no rows: modes are held against {found}"

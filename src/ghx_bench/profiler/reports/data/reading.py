@@ -10,6 +10,7 @@ from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.analyzers.files import recorded_scenarios, supplemented
 from ghx_bench.profiler.cell import Arm, Cell
 from ghx_bench.profiler.contracts import ControlKind
+from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.reports.data.columns import ColumnBuilder, Columns
 from ghx_bench.profiler.reports.data.inventory import Inventory
 from ghx_bench.profiler.reports.data.runs import Arrangement, PlanInUse, arrange
@@ -55,7 +56,9 @@ class ReadRows:
     """What is wrong with files beside the rows, each once."""
 
     def notes(self) -> Iterator[str]:
-        """Yield what a reader of the report is told about the files that it was made from."""
+        """Yield what a reader of the report is told about the files that it was made from, and about its plan."""
+        if (plan := self.arrangement.plan).changes and plan.source is not None:
+            yield f"{', '.join(plan.changes)}: asked for with the report, and not in the plan of the run"
         yield from self.remarks
         yield from list(self.problems)[:_MOST_NAMED]
         if len(self.problems) > _MOST_NAMED:
@@ -88,6 +91,9 @@ def read_sources(
     # Only now, from rows that were read once: whether there are several agents and models, and whether modes are
     # compared from run to run.
     arrangement = arrange(sources, reader.inventories, plan)
+    modes = {mode for inventory in reader.inventories.values() for mode in inventory.modes}
+    if (reference := plan.changes.get("reference_mode")) is not None and reference not in modes:
+        raise UnknownNameError("mode", str(reference), known=sorted(modes))
 
     def rename(arm: Arm) -> Arm:
         return replace(
