@@ -118,10 +118,13 @@ def show_result(
         for row in source.rows():
             for watch in watchers:
                 watch(row)
-    judgement, verdict = run_judge.conclude(), None
-    if not as_json:
-        # Before the report, which may fail and must not take the result with it.
-        show(result, glance, failures, judgement)
+    judgement, verdict = None, None
+    try:
+        judgement = run_judge.conclude()
+    finally:
+        # Before the report, which may fail and must not take the result with it; nor must a baseline that does not fit.
+        if not as_json:
+            show(result, glance, failures, judgement)
     try:
         if report is not None and read is not None:
             verdict = report(result, read)
@@ -273,7 +276,7 @@ def describe(
     }
 
 
-def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgement: Judgement) -> None:
+def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgement: Judgement | None = None) -> None:
     """Print what a run came to: a table, and the cells that were not solved."""
     console = Console()
     table = glance_table(tally.glances())
@@ -292,7 +295,7 @@ def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgeme
         console.print(stop, markup=False, highlight=False, soft_wrap=True)
     for line in failures.lines() if failures else ():
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    if judgement.comparison is not None:
+    if judgement is not None and judgement.comparison is not None:
         print()
         judgement.comparison.print()
     for alarm in alarms(tally.controls.objections):
