@@ -195,3 +195,26 @@ def test_a_label_finds_a_run_as_commands_do() -> None:
     found = read_labels(["before=latest"], [], find_run=lambda name: Path("results") / name)
 
     assert found == ((Path("results/latest"),), {Path("results/latest"): "before"})
+
+
+def test_any_metric_can_be_asked_of_two_runs(tmp_path: Path) -> None:
+    material = gather(read_sources(open_sources(two_runs(tmp_path), [])), (), METRICS)
+
+    (calls,) = material.ask("tool_calls_total")
+    (unknown,) = material.ask("tokens_psychic")
+
+    assert (calls.tier, calls.words) == ("equivalent", "Equivalent: tool calls the same in all rows.")
+    assert (unknown.tier, unknown.reason) == ("insufficient data", "tokens_psychic is not known in any row of either")
+    assert material.reference_run == "before"
+    assert material.reference_mode is None
+
+
+def test_runs_of_controls_alone_are_not_compared(tmp_path: Path) -> None:
+    runs = [
+        write_run(tmp_path / name, [a_row(provider="nop", runId=name, iteration=n) for n in range(3)], run_id=name)
+        for name in ("run_a", "run_b")
+    ]
+
+    material = gather(read_sources(open_sources(runs, [])), (), METRICS)
+
+    assert (material.pairs, material.run_comparisons, material.comparisons) == ((), (), ())

@@ -133,7 +133,11 @@ def test_counts_are_of_the_cases_that_both_runs_have() -> None:
     assert (run.before.rows, run.after.rows) == (20, 20)
     solved = sum(each.success is True for arm, each in after if each.scenario_id != "s2")
     assert run.after.solved == solved
-    assert f"{solved} of 20 solved" in success_of(compare(before, after)).words
+    success = success_of(compare(before, after))
+    assert f"{solved} of 20 solved" in success.words
+    assert [(each.mode, each.cause, each.rows) for each in success.comparison.headline.left_out] == [
+        ("after", "scenario without rows of the other run", 10)
+    ]
 
 
 def test_labels_change_no_number() -> None:

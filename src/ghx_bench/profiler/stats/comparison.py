@@ -173,7 +173,9 @@ def examine(observations: Observations, question: Question, seed: int) -> Draft:
     observations.require_arms(question.a, question.b)
     analyses: dict[AnalysisSet, _Examined] = {}
     for analysis_set in _sets(question.metric):
-        sample, left_out = pair_up(observations, question.a, question.b, question.metric, analysis_set)
+        sample, left_out = pair_up(
+            observations, question.a, question.b, question.metric, analysis_set, stratum=question.stratum
+        )
         # The same rows give the same tests: nothing is shuffled twice.
         known = next((each for each in analyses.values() if each.sample.has_same_values_as(sample)), None)
         if not sample.blocks:

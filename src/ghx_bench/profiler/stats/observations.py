@@ -230,9 +230,12 @@ def why_unpaired(observations: Observations, a: Arm, b: Arm, metric: str, analys
 
 
 def pair_up(
-    observations: Observations, a: Arm, b: Arm, metric: str, analysis_set: AnalysisSet
+    observations: Observations, a: Arm, b: Arm, metric: str, analysis_set: AnalysisSet, *, stratum: str = "agent"
 ) -> tuple[PairedSample, tuple[LeftOut, ...]]:
-    """Pair the rows of two arms within scenario, agent and model; return which rows were left out and why."""
+    """Pair the rows of two arms within scenario, agent and model; return which rows were left out and why.
+
+    `stratum` is the word for what stands in the place of agents.
+    """
     values, (agents, models) = observations.column(metric, analysis_set), pairing_factors(observations, a, b)
     factors = observations.scenario, agents, models
     sides = {arm: _groups(factors, values, observations.arm.are(arm)) for arm in (a, b)}
@@ -254,7 +257,7 @@ def pair_up(
         LeftOut(mode=str(arm), cause=cause, rows=count)
         for arm, other in ((a, b), (b, a))
         for causes in [observations.left_out(metric, analysis_set, observations.arm.are(arm))]
-        for cause, count in sorted((causes + _count_unpaired(sides[arm], sides[other])).items())
+        for cause, count in sorted((causes + _count_unpaired(sides[arm], sides[other], stratum)).items())
     )
     return PairedSample(blocks=tuple(blocks), scale=scale), left_out
 
@@ -313,15 +316,15 @@ def _groups(factors: Sequence[Factor[str]], values: FloatArray, rows: BoolArray)
     }
 
 
-def _count_unpaired(groups: _Groups, others: _Groups) -> Counter[str]:
-    """Count the rows without a partner in the other arm, by what it lacks: the scenario, the model or the agent."""
+def _count_unpaired(groups: _Groups, others: _Groups, stratum: str) -> Counter[str]:
+    """Count the rows without a partner in the other arm, by what it lacks: the scenario, the model or the stratum."""
     scenarios = {scenario for scenario, _, _ in others}
     models = {(scenario, model) for scenario, _, model in others}
     unpaired = Counter[str]()
     for (scenario, agent, model), group in groups.items():
         if (scenario, agent, model) not in others:
-            what = "agent" if (scenario, model) in models else "model" if scenario in scenarios else "scenario"
-            unpaired[f"{what} without rows of the other mode"] += group.size
+            what = stratum if (scenario, model) in models else "model" if scenario in scenarios else "scenario"
+            unpaired[f"{what} without rows of the other {'mode' if stratum == 'agent' else 'run'}"] += group.size
     return unpaired
 
 

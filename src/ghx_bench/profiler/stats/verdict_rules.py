@@ -42,7 +42,7 @@ class Question:
     b: Arm
     metric: str
     plan: AnalysisPlan
-    strata: str = "agents"
+    stratum: str = "agent"
     """What rows are paired within, beside scenario and model."""
 
     @property
@@ -250,7 +250,7 @@ def _note_failures(question: Question, observations: Observations, sample: Paire
 
 def _note_shared_weights(question: Question, sample: PairedSample) -> Iterator[str]:
     for what, names in (
-        (question.strata, {block.agent for block in sample.blocks}),
+        (f"{question.stratum}s", {block.agent for block in sample.blocks}),
         ("models", {block.model for block in sample.blocks}),
     ):
         if len(names) > 1:
