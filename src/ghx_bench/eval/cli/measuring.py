@@ -149,9 +149,9 @@ def _show_verdict(result: SuiteResult, failures: FailedCells, verdict: Verdict |
     place = str(result.directory)
     if failures:
         print(f"next: {shlex.join(['ghx-bench', 'show', place, failures.first])}")
-    elif verdict is None or verdict.page is None:
+    elif (verdict is None or verdict.page is None) and is_installed("report"):
         print(f"next: {shlex.join(['ghx-bench', 'report', place])}")
-    elif is_compared:
+    elif is_compared and verdict is not None and verdict.page is not None:
         print(f"next: {shlex.join(['ghx-bench', 'run', '--against', result.run_id])}, once something has changed")
 
 
