@@ -152,16 +152,17 @@ def _read_rows(
 
 def _show_verdict(result: SuiteResult, failures: FailedCells, verdict: Verdict | None, *, is_compared: bool) -> None:
     """Say what the run shows, where its report is, and which command may come next."""
-    for number, sentence in enumerate(verdict.sentences if verdict is not None else ()):
+    sentences, page = ((), None) if verdict is None else (verdict.sentences, verdict.page)
+    for number, sentence in enumerate(sentences):
         print(f"{'verdict:' if number == 0 else '        '} {sentence}")
-    if verdict is not None and verdict.page is not None:
-        print(f"report: {verdict.page}")
+    if page is not None:
+        print(f"report: {page}")
     place = str(result.directory)
     if failures:
         print(f"next: {shlex.join(['ghx-bench', 'show', place, failures.first])}")
-    elif (verdict is None or verdict.page is None) and is_installed("report"):
+    elif page is None and is_installed("report"):
         print(f"next: {shlex.join(['ghx-bench', 'report', place])}")
-    elif is_compared and verdict is not None and verdict.page is not None:
+    elif page is not None and is_compared:
         print(f"next: {shlex.join(['ghx-bench', 'run', '--against', result.run_id])}, once something has changed")
 
 
