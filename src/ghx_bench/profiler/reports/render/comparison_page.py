@@ -100,10 +100,12 @@ def _describe_parting(first: ComparedSession, other: ComparedSession, where: Par
         return f"<li>{names[0]}: one of the two has no session.</li>"
     if where is None:
         return f"<li>{names[0]} makes the same calls as {names[1]}.</li>"
-    return (
-        f'<li>{names[0]} parts from {names[1]} in <a href="#turn-{where.turn}">turn {where.turn}</a>, '
-        f"with call {where.call}.</li>"
-    )
+    turn = f"turn {where.turn}"
+    if where.turn <= _MOST_TURNS and other.turns:
+        turn = f'<a href="#turn-{where.turn}">{turn}</a>'
+    if where.call > len(_calls(other)):
+        return f"<li>{names[0]} makes no further call after {turn}, where {names[1]} goes on.</li>"
+    return f"<li>{names[0]} parts from {names[1]} in {turn}, with call {where.call}.</li>"
 
 
 def _grid(sessions: Sequence[ComparedSession], partings: Sequence[Parting | None]) -> Iterator[str]:
