@@ -14,7 +14,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ghx_bench.eval.cli.flags import EvaluationFlags, MeasuringFlags
+from ghx_bench.eval.cli.flags import EvaluationFlags, GateFlags, MeasuringFlags
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.profiler.config import settings_in
 
@@ -23,7 +23,7 @@ SECTION = re.compile(r"(<!-- generated: settings -->\n).*?(<!-- end -->)", re.DO
 HEAD = ("| setting | what it says | default | flag |", "|---|---|---|---|")
 REQUIRED = "required"
 UNSAID = (None, [], {}, [{"id": "none", "label": None}])
-OFFERED = [each.name for kind in (MeasuringFlags, EvaluationFlags) for each in fields(kind)]
+OFFERED = [each.name for kind in (MeasuringFlags, EvaluationFlags, GateFlags) for each in fields(kind)]
 FLAGS_OF_RUN = {f"--{name.replace('_', '-')}" for name in OFFERED}
 FLAGS = {each.place: each.set_by.flag for each in settings_in(EvalConfig) if each.set_by is not None}
 

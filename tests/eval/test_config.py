@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ghx_bench._base.errors import DocumentError, FlagError
-from ghx_bench.eval.cli.flags import EvaluationFlags, MeasuringFlags
+from ghx_bench.eval.cli.flags import EvaluationFlags, GateFlags, MeasuringFlags
 from ghx_bench.eval.project.config import EvalConfig, FixtureChoice, ProviderChoice
 from ghx_bench.eval.project.config_file import load_eval_config, project_config
 from ghx_bench.profiler.config import settings_in
@@ -109,8 +109,10 @@ def test_flags_reach_the_keys_of_the_evaluation() -> None:
 def test_every_flag_of_a_run_is_declared_with_the_setting_it_is_for() -> None:
     declared = [each.set_by.flag for each in settings_in(EvalConfig) if each.set_by is not None]
     offered = {
-        f"--{each.name.replace('_', '-')}" for kind in (MeasuringFlags, EvaluationFlags) for each in fields(kind)
-    }
+        f"--{each.name.replace('_', '-')}"
+        for kind in (MeasuringFlags, EvaluationFlags, GateFlags)
+        for each in fields(kind)
+    } - {"--junit", "--markdown"}  # files that tell of a run, and are no setting of it
 
     assert len(declared) == len(set(declared))
     assert offered <= set(declared)
@@ -201,3 +203,53 @@ def test_paths_for_a_sandbox_that_is_not_used_are_noted(tmp_path: Path) -> None:
 
     assert any("visible_paths" in note for note in load(tmp_path, written).unused())
     assert not any("visible_paths" in note for note in load(tmp_path, f"{written}sandbox: bwrap\n").unused())
+
+
+AGENTS = EvalConfig.model_validate(
+    {
+        "modes": ["ghx"],
+        "agents": [{"id": "./a.py:A", "name": "careful", "options": {"slip": 0, "words": "done"}}, "nop"],
+    }
+)
+ONE = EvalConfig.model_validate({"modes": ["ghx"], "provider": {"id": "./a.py:A", "port": 80, "options": {"slip": 0}}})
+
+
+def test_an_option_on_the_command_line_is_yaml_over_those_of_the_file() -> None:
+    given = ["slip=0.3", "steps=[1, two]", 'text="0.3"', "on=true", "empty=", "sign=a=b"]
+
+    (entry,) = ONE.override(agent_option=given).chosen_agents
+
+    expected = {"slip": 0.3, "steps": [1, "two"], "text": "0.3", "on": True, "empty": "", "sign": "a=b"}
+    assert entry.options == {"port": 80, **expected}
+    assert ONE.override(agent_option=None) == ONE
+
+
+@pytest.mark.parametrize("agent", ["careful", "./a.py:A"])
+def test_an_option_names_its_agent_where_there_are_several(agent: str) -> None:
+    careful, other = AGENTS.override(agent_option=[f"{agent}:slip=1"]).chosen_agents
+
+    assert careful.options == {"slip": 1, "words": "done"}
+    assert other.options == {}
+
+
+def test_an_option_is_of_the_agent_that_the_command_line_chooses() -> None:
+    (entry,) = AGENTS.override(agent=["careful"], agent_option=["slip=1"]).chosen_agents
+
+    assert entry.options == {"slip": 1, "words": "done"}
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("slip=1", "'slip=1' may be for any of 'careful', 'nop'; write 'careful:slip=1'"),
+        ("carful:slip=1", "no agent 'carful' in this run; did you mean 'careful'?"),
+        ("careful:slip", "expected KEY=VALUE, or AGENT:KEY=VALUE, got 'careful:slip'"),
+        ("careful:=1", "expected KEY=VALUE"),
+        ("careful:slip=[1", "'careful:slip=[1': "),
+    ],
+)
+def test_an_option_that_cannot_be_set_is_one_line(option: str, reason: str) -> None:
+    with pytest.raises(FlagError) as refused:
+        AGENTS.override(agent_option=[option])
+
+    assert str(refused.value).startswith(f"--agent-option: {reason}")

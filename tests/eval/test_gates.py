@@ -2,18 +2,20 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from report_runs import a_row, write_run
 
 from ghx_bench._base.errors import FlagError
+from ghx_bench.eval.cli.baseline_comparison import resolve_metric
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.cli.measuring import exit_code
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.gates import GateResult, GateTally, judge
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.record import MatrixRecord, read_record
+from ghx_bench.profiler.stats.result_records import Tier
+from ghx_bench.profiler.store.record import read_record
 
 
 def row(mode: str, iteration: int, success: bool | None) -> ProfileRow:
@@ -47,17 +49,8 @@ ROWS = [row("a", 0, True), row("a", 1, True), row("a", 2, False), row("a", 3, No
         ("success<.5", [ROWS[3]], None),
     ],
 )
-def test_a_gate_says_what_it_failed_by(gate: str, rows: list[ProfileRow], reason: str | None) -> None:
-    matrix = MatrixRecord(
-        agents=("opencode",),
-        models=("vendor/model-1",),
-        modes=("a", "b"),
-        scenario_ids=("s-001",),
-        repetitions=10,
-        order="interleaved",
-        seed=0,
-    )
-    tally = GateTally(matrix=matrix, agents=matrix.agents)
+def test_a_gate_says_what_it_failed_by(gate: str, rows: list[ProfileRow], reason: str | None, tmp_path: Path) -> None:
+    tally = GateTally.of(read_record(write_run(tmp_path / "run", rows) / "run.json"))
     for row in rows:
         tally.add(row)
 
@@ -119,13 +112,17 @@ def test_show_takes_every_name_that_a_gate_gives_a_cell(
     ("gate", "says"),
     [
         ("wrng", "--fail-on: there is no gate 'wrng'; did you mean 'wrong'?"),
-        ("success", "--fail-on: there is no gate 'success'; write 'wrong', 'right', or a rate between 0 and 1 as in"),
+        ("success", "--fail-on: there is no gate 'success'; write 'wrong', 'right', a rate between 0 and 1 as in"),
         ("success<80", "--fail-on: there is no gate 'success<80'; write "),
         ("success<1.5", "--fail-on: there is no gate 'success<1.5'; write "),
         ("success<0", "--fail-on: there is no gate 'success<0'; write "),
         ("success>0.5", "--fail-on: there is no gate 'success>0.5'; write "),
         ("success<nan", "--fail-on: there is no gate 'success<nan'; write "),
         ("", "--fail-on: there is no gate ''; write "),
+        ("wors", "--fail-on: there is no gate 'wors'; did you mean 'worse'?"),
+        ("worse:", "--fail-on: there is no gate 'worse:'; "),
+        ("wrong:cost", "--fail-on: there is no gate 'wrong:cost'; "),
+        ("unreliable:cost", "--fail-on: there is no gate 'unreliable:cost'; "),
     ],
 )
 def test_what_is_no_gate_is_refused(gate: str, says: str) -> None:
@@ -133,6 +130,88 @@ def test_what_is_no_gate_is_refused(gate: str, says: str) -> None:
         EvalConfig(modes=("baseline",)).override(fail_on=[gate])
 
     assert str(raised.value).startswith(says)
+
+
+TIERS: tuple[Tier, ...] = get_args(Tier)
+
+
+@pytest.mark.parametrize(
+    ("gate", "metric", "failing"),
+    [
+        ("worse", "success", {"worse"}),
+        ("worse:wall time", "wall time", {"worse"}),
+        ("worse : wall time", "wall time", {"worse"}),
+        ("not-equivalent", "success", {*TIERS} - {"equivalent"}),
+        ("not-equivalent:tokens", "tokens", {*TIERS} - {"equivalent"}),
+        ("inconclusive", "success", {"inconclusive", "insufficient data"}),
+        ("inconclusive:cost", "cost", {"inconclusive", "insufficient data"}),
+        ("unreliable", "success", {"unreliable baseline"}),
+    ],
+)
+def test_a_gate_beside_a_baseline_fails_on_its_words_and_no_others(
+    gate: str, metric: str, failing: set[str], tmp_path: Path
+) -> None:
+    tally = GateTally.of(read_record(write_run(tmp_path / "run", ROWS) / "run.json"))
+    asked = list[str]()
+
+    def fails_on(tier: Tier) -> bool:
+        def verdict(name: str) -> tuple[Tier, str]:
+            asked.append(name)
+            return tier, f"It is {tier}."
+
+        (result,) = judge([gate], tally, verdict)
+        assert result.reason in (None, f"It is {tier}.")
+        return result.failed
+
+    assert {tier for tier in TIERS if fails_on(tier)} == failing
+    assert set(asked) == {metric}
+    with pytest.raises(FlagError, match="needs a baseline"):
+        judge([gate], tally)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("latency_wall_ms", "latency_wall_ms"),
+        ("wall time", "latency_wall_ms"),
+        ("Wall Time", "latency_wall_ms"),
+        ("time", "latency_wall_ms"),
+        ("tokens", "tokens_active"),
+        ("active tokens", "tokens_active"),
+        ("total tokens", "tokens_total"),
+        ("cost", "cost_total_usd"),
+        ("tool calls", "tool_calls_total"),
+        ("turns", "agent_turns"),
+        ("API calls", "api_calls"),
+        ("success", "success"),
+        ("api_rest_calls", "api_rest_calls"),
+        ("kilometres", "kilometres"),
+    ],
+)
+def test_a_metric_is_named_by_its_id_or_as_people_call_it(written: str, meant: str, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", ROWS, metric_units={"kilometres": "km"})
+
+    assert resolve_metric(written, read_record(run / "run.json")) == meant
+
+
+def test_a_metric_that_is_none_is_refused_with_what_was_probably_meant(tmp_path: Path) -> None:
+    record = read_record(write_run(tmp_path / "run", ROWS) / "run.json")
+
+    with pytest.raises(FlagError) as raised:
+        resolve_metric("wal time", record)
+
+    assert str(raised.value) == "--fail-on: there is no metric 'wal time'; did you mean 'wall time'?"
+
+
+def test_a_model_that_solves_everything_does_not_hide_one_that_solves_nothing(tmp_path: Path) -> None:
+    rows = [a_row(model=model, iteration=number, success=model == "a") for model in "ab" for number in range(2)]
+    tally = GateTally.of(read_record(write_run(tmp_path / "run", rows) / "run.json"))
+    for row in rows:
+        tally.add(row)
+
+    (result,) = judge(["success<0.5"], tally)
+
+    assert result.reason == "b / ghx succeeds in 0 of 2 measured cells (0)"
 
 
 def test_flags_stand_in_for_the_gates_of_the_file() -> None:

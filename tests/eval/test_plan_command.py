@@ -7,7 +7,7 @@ import pytest
 from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench.eval.cli.main import run
-from ghx_bench.profiler.metrics import TokenUsage
+from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 
@@ -247,3 +247,67 @@ def test_what_goes_wrong_is_one_line(
     assert says in complaint
     assert "defect" not in complaint
     assert complaint.count("\n") == 1
+
+
+def test_a_pilot_tells_what_every_size_takes_in_hours_and_dollars(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        a_row(mode, f"s{n}", number)
+        .upgraded()
+        .model_copy(update={"cost": Cost(total_usd=0.5), "timing": Timing(wall_ms=36_000), "tokens": TOKENS[number]})
+        for mode in ("baseline", "ghx")
+        for n in range(6)
+        for number in range(4)
+    ]
+    write_run(here / "paid", rows, config={"execution": {"max_concurrency": 4}})
+
+    found = plan(capsys, "paid", "--effect", "20", "--comparisons", "1")
+
+    assert isinstance(found["options"], list)
+    for each in found["options"]:
+        assert each["cells"] == 2 * each["rowsPerMode"]
+        assert each["usd"] == pytest.approx(0.5 * each["cells"])
+        assert each["hours"] == pytest.approx(0.01 * each["cells"] / min(4, each["cells"]))
+    assert found["effort"] == "2 arms, 4 at a time; a cell takes 36 s and $0.5, by the pilot"
+    doubled = plan(capsys, "paid", "--effect", "20", "--comparisons", "1", "--arms", "4", "--cell-usd", "1")
+    assert isinstance(doubled["options"], list)
+    first, second = found["options"][0], doubled["options"][0]
+    assert (second["cells"], second["usd"]) == (2 * first["cells"], 4 * first["usd"])
+
+
+TOKENS = [TokenUsage.of(input=1_000 * (10 + number), output=10, cache_read=0) for number in range(4)]
+
+
+def test_without_a_pilot_a_price_and_a_stated_guess_will_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--effect", "20", "--model", "anthropic/claude-sonnet-4-5", "--arms", "3"]) == 0
+
+    told = capsys.readouterr().out
+    assert "cells        time        cost\n" in told
+    assert "For 3 arms, 1 at a time; a cell takes 60 s and $" in told
+    assert "by a guess: sessions of a minute, with 10,000 new, 50,000 cached and 1,000 output tokens" in told
+
+
+def test_where_nothing_tells_what_a_cell_takes_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--effect", "20"]) == 0
+
+    told = capsys.readouterr().out
+    assert "chance      cells\n" in told
+    assert "what a cell takes is not known: name a pilot, or say it with --cell-seconds and --cell-usd" in told
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        (["--arms", "0"], "--arms: expected a number of at least 1, got 0"),
+        (["--cell-usd", "-1"], "--cell-usd: expected an amount of at least 0, got -1"),
+        (["--cell-seconds", "inf"], "--cell-seconds: expected an amount"),
+        (["--model", "nobody/knows"], "--model: no price is known for 'nobody/knows'"),
+    ],
+)
+def test_an_effort_that_cannot_be_is_one_line(
+    flags: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", "--effect", "20", *flags]) == 2
+
+    assert capsys.readouterr().err.startswith(f"error: {reason}")

@@ -246,10 +246,27 @@ def test_the_profile_of_a_run_may_be_named_where_it_was_moved(
 
     assert run(["resume", str(made)]) == 2
     assert f"{tmp_path / 'agent.py'}: no such file" in capsys.readouterr().err
-    assert run(["resume", str(made), "--fail-on", "wrong"]) == 2
-    assert "--fail-on: the run of a profile has no gates" in capsys.readouterr().err
     assert run(["resume", str(made), "--profile", "moved.py"]) == 0
     assert (made / "rows.jsonl").read_text()
+
+
+def test_a_profile_is_held_against_gates_and_an_earlier_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "agent.py").write_text(AGENT)
+    assert run(["profile", "agent.py", "--fail-on", "wors"]) == 2
+    assert run(["profile", "agent.py", "--fail-on", "worse"]) == 2
+    assert "'worse' needs a baseline; name a run, or a blessed one, with --against" in capsys.readouterr().err
+    assert run(["profile", "agent.py", "--repetitions", "1"]) == 0
+
+    words = ["profile", "agent.py", "--repetitions", "1", "--against", "latest", "--junit", "junit.xml"]
+    assert run([*words, "--fail-on", "worse"]) == 0
+    assert run([*words, "--fail-on", "right"]) == 1
+    assert run(["resume", "latest", "--fail-on", "right"]) == 1
+    assert "gate failed: right: " in capsys.readouterr().err
+    assert (tmp_path / "junit.xml").is_file()
 
 
 def test_flags_of_version_0_1_work_and_say_what_they_are_called_now(

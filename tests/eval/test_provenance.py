@@ -17,6 +17,10 @@ from labelling_project import PROJECT
 from ghx_bench.eval import provenance
 from ghx_bench.eval.fixtures import library
 from ghx_bench.eval.modes.definitions import ModeDefinition
+from ghx_bench.profiler.reports.data.inventory import Inventory
+from ghx_bench.profiler.reports.data.runs import changes_between
+from ghx_bench.profiler.reports.data.sources import open_run
+from ghx_bench.profiler.store.run_conditions import Changes
 
 CONFIG = """
 agents:
@@ -150,6 +154,63 @@ def test_an_accepted_change_is_recorded_and_rows_say_what_they_were_made_with(pr
     changed = {key for key in after["ingredients"] if after["ingredients"][key] != before["ingredients"].get(key)}
     assert changed == {"agent answering: habits.py"}
     assert [row.provenance_id for row in rows_of(run_in(project))] == [before["id"], after["id"]]
+
+
+EDITS = {
+    "agent's code mine.py edited": CHANGES["agent answering: mine.py"],
+    "tool tag edited": CHANGES["mode tagger: tool tag"],
+    "MCP server calculator: sums.py edited": CHANGES["mode tagger: server calculator: calculator.py: sums.py"],
+    "fixture issue_for_triage edited": CHANGES["fixture issue_for_triage"],
+}
+
+
+def changes_from(before: Path, after: Path) -> Changes:
+    sources = [open_run(before), open_run(after)]
+    (changes,) = changes_between(sources, {source.label: Inventory() for source in sources})
+    return changes
+
+
+@pytest.fixture(scope="module")
+def measured(kept: Path) -> Path:
+    """Return the run of one agent of the project, to be compared with later ones."""
+    place = kept.parent / "project"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(kept, place)
+    run = run_alone(place)
+    return run.rename(kept.parent / run.name)
+
+
+def run_alone(project: Path, *flags: str) -> Path:
+    shutil.rmtree(project / "results", ignore_errors=True)
+    done = fork_ghx_bench(project, "run", "--no-report", "--agent", "./agents/mine.py:Answering", *flags)
+    assert done.returncode == 0, done.stderr
+    return run_in(project)
+
+
+@pytest.mark.parametrize("change", EDITS)
+def test_what_was_edited_is_the_one_difference_between_two_runs(project: Path, measured: Path, change: str) -> None:
+    EDITS[change](project)
+
+    changes = changes_from(measured, run_alone(project))
+
+    assert str(changes) == f"{change}; nothing else"
+    assert changes.circumstances == ()
+
+
+def test_options_and_settings_are_differences_with_their_values_and_the_folder_is_none(
+    project: Path, measured: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(project, elsewhere)
+    flags = ("--agent-option", "words=all done", "--agent-option", "slip=0.3", "--max-concurrency", "2")
+
+    changes = changes_from(measured, run_alone(elsewhere, *flags))
+
+    assert changes.differences == (
+        "agent option slip unset -> 0.3",
+        "agent option words done -> all done",
+        "concurrency 1 -> 2",
+    )
 
 
 def test_the_commit_of_the_project_is_kept_and_may_change(project: Path) -> None:

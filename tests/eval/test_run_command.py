@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from bench_command import fork_ghx_bench, left_in, printed, rows_of, run_in, write_files
 from labelling_project import PROJECT
-from report_runs import a_row, glance_at, write_run
+from report_runs import a_row, write_run
 
 from ghx_bench.eval.cli.main import run
-from ghx_bench.eval.cli.measuring import show
+from ghx_bench.eval.cli.measuring import show_result
 from ghx_bench.eval.loader import load_eval_scenarios
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID
+from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.suite import SuiteResult
 
@@ -102,6 +103,21 @@ def test_what_a_scenario_expects_of_the_way_is_a_finding_wherever_findings_are(r
     assert 0 < summary["capabilities_used"]["ghx"]["mean"] <= 1
     expecting = [each for each in load_eval_scenarios(BUILT_IN_SCENARIOS) if each.assertions.expected_capabilities]
     assert summary["capabilities_used"]["ghx"]["n"] == len(expecting) > 0
+
+
+def test_what_each_session_changed_and_asked_of_github_is_kept_beside_it(reference_run: Path) -> None:
+    directory = RunDirectory(run_in(reference_run))
+
+    for row in rows_of(directory.path):
+        activity = SessionActivity.model_validate_json(directory.activity(row.cell).read_bytes())
+        asked = [each for each in activity.requests if each.surface != "proxy"]
+        assert activity.session_id == row.session_id
+        assert len(asked) == row.known_metrics["api_calls"]
+        assert sum(each.changed for each in asked) == row.known_metrics["api_mutations"]
+        assert activity.changes
+        assert (activity.changes_left_out, activity.requests_left_out) == (0, 0)
+        page = next(directory.report.glob(f"sessions/*/{row.mode}/{row.scenario_id}/0.html")).read_text()
+        assert activity.changes[0].name in page
 
 
 def test_an_agent_that_does_nothing_fails_every_scenario(tmp_path: Path) -> None:
@@ -328,11 +344,7 @@ def test_a_table_too_wide_for_the_terminal_loses_nothing(
     monkeypatch.setenv("COLUMNS", "20")
     write_run(tmp_path, [a_row("a-mode-with-a-long-name")])
 
-    show(
-        SuiteResult(run_id="r", directory=tmp_path, total=1, measured=1),
-        glance_at(tmp_path),
-        as_json=False,
-    )
+    show_result(SuiteResult(run_id="r", directory=tmp_path, total=1, measured=1), as_json=False)
 
     header, line, *_ = capsys.readouterr().out.splitlines()
     assert header.split()[:2] == ["mode", "success"]

@@ -11,6 +11,7 @@ import anyio
 import pytest
 from profiler_fakes import FakeLifecycle, FakeProvider, FakeSession, answers_three, instruments, scenario
 
+from ghx_bench.profiler.activity import MOST_CHANGES, ObservedChange, SessionActivity
 from ghx_bench.profiler.causes import AgentError, Cause, ModelProviderError, TransientError
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Answer, Mode
@@ -717,3 +718,42 @@ def _noting(note: Callable[[int, str, float], object]) -> ReportRetry:
         note(attempt, error, pause_s)
 
     return report_retry
+
+
+def observing(observe: Callable[[], Any]) -> type[FakeLifecycle]:
+    class Observing(FakeLifecycle):
+        @asynccontextmanager
+        async def cell(self, *given: Any) -> Any:
+            async with super().cell(*given) as stage:
+                yield replace(stage, secrets=frozenset({"swordfish"}), observe=observe)
+
+    return Observing
+
+
+async def test_what_a_session_changed_is_kept_without_its_secrets_and_bounded() -> None:
+    change = ObservedChange(change="created", what="comments", name="#7", after={"body": "swordfish" + "x" * 5_000})
+    seen = SessionActivity.bounded([change] * (MOST_CHANGES + 2), [])
+
+    outcome = await measure(task(lifecycle=observing(lambda: seen)()))
+
+    assert outcome.activity is not None
+    assert outcome.evidence is not None
+    assert outcome.evidence.trace is not None
+    assert outcome.activity.session_id == outcome.evidence.trace.session_id
+    assert (len(outcome.activity.changes), outcome.activity.changes_left_out) == (MOST_CHANGES, 2)
+    assert outcome.activity.changes[0].after == {"body": "***" + "x" * 991 + "… (5,009 characters)"}
+
+
+@pytest.mark.parametrize("returned", ["raises", "what is none"])
+async def test_what_cannot_be_observed_is_a_problem_beside_the_result(returned: str) -> None:
+    def observe() -> str:
+        if returned == "raises":
+            raise OSError("gone")
+        return returned
+
+    outcome = await measure(task(lifecycle=observing(observe)()))
+
+    assert isinstance(outcome, Completed)
+    assert outcome.success
+    assert outcome.activity is None
+    assert [each.where for each in outcome.problems] == ["activity"]

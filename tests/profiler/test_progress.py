@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
@@ -25,6 +25,7 @@ from rich.cells import cell_len
 from ghx_bench._base.errors import InputError
 from ghx_bench.profiler.cell import Cell, Matrix
 from ghx_bench.profiler.events import (
+    ArmProgress,
     CanaryFinished,
     CanaryStarted,
     CellFinished,
@@ -59,7 +60,18 @@ def matrix(*, modes: int = 2, scenarios: int = 2, repetitions: int = 1, models: 
     )
 
 
-def started(plan: Matrix, *, concurrency: int = 1, done: int = 0, seconds: float = 0) -> RunStarted:
+def started(
+    plan: Matrix,
+    *,
+    concurrency: int = 1,
+    seconds: float = 0,
+    done: int = 0,
+    earlier: Mapping[str, CellCounts] | None = None,
+) -> RunStarted:
+    """Return the first event of a run; `earlier` is what an earlier part of it found, by mode."""
+    known = earlier or {plan.modes[0]: CellCounts(ok=done)}
+    before = {mode: known.get(mode, CellCounts()) for mode in plan.modes}
+    several = len(plan.agents) > 1, len(plan.models) > 1
     return RunStarted(
         at=at(seconds),
         run_id="run_1",
@@ -67,7 +79,21 @@ def started(plan: Matrix, *, concurrency: int = 1, done: int = 0, seconds: float
         matrix=plan,
         provider="agent",
         max_concurrency=concurrency,
-        done=done,
+        done=sum(each.total for each in before.values()),
+        arms=tuple(
+            ArmProgress(
+                agent=arm.agent or "",
+                model=arm.model or "",
+                mode=arm.mode,
+                name=str(
+                    replace(arm, agent=arm.agent if several[0] else None, model=arm.model if several[1] else None)
+                ),
+                ok=before[arm.mode].ok,
+                wrong=before[arm.mode].wrong,
+                failed=before[arm.mode].failed,
+            )
+            for arm in plan.arms
+        ),
     )
 
 
@@ -164,6 +190,28 @@ def test_with_several_agents_cells_are_counted_by_agent_and_mode() -> None:
     assert "hasty / ghx         100%  1/1" in lines
 
 
+def test_with_several_models_cells_are_counted_by_model_and_mode() -> None:
+    plan = matrix(modes=1, scenarios=1, models=("new", "old"))
+
+    progress = progress_of(started(plan), *(finished(cell, cell.model == "new") for cell in plan.cells()))
+
+    assert progress.by_arm == {"new / baseline": CellCounts(ok=1), "old / baseline": CellCounts(wrong=1)}
+
+
+def test_a_resumed_run_shows_all_its_cells_in_the_order_of_its_modes() -> None:
+    plan = replace(matrix(scenarios=2, repetitions=2), modes=("mode-z", "ghx"))
+    left = [cell for cell in plan.cells() if cell.scenario_id == "scenario-002"]
+    earlier = {"ghx": CellCounts(ok=1, wrong=1), "mode-z": CellCounts(ok=1, failed=1)}
+
+    progress = progress_of(started(plan, earlier=earlier), *(finished(cell) for cell in left), ended())
+
+    assert progress.done == progress.total == 8
+    bar, counts, _, _, *modes = (line.plain for line in draw(progress, at(9), width=60, height=12))
+    assert bar.endswith(" 8/8")
+    assert counts.startswith("6 ok  1 wrong  1 not measured")
+    assert modes == ["mode-z  100%  3/3  1 not measured", "ghx      75%  3/4"]
+
+
 def test_cells_are_counted_by_mode_and_unknown_verdicts_are_left_out() -> None:
     cells = {(cell.mode, cell.scenario_id): cell for cell in matrix().cells()}
 
@@ -247,6 +295,10 @@ def documented_keys(name: str) -> set[str]:
 @pytest.mark.parametrize("kind", [*get_args(Event), Cell, Matrix])
 def test_every_key_of_the_json_log_is_documented(kind: type[Any]) -> None:
     assert documented_keys(to_snake(kind.__name__)) == {to_camel(each.name) for each in fields(kind)}
+
+
+def test_every_key_of_arms_in_the_json_log_is_documented() -> None:
+    assert documented_keys("arms") == {each.name for each in fields(ArmProgress)}
 
 
 def test_a_warm_up_is_shown_while_it_lasts() -> None:

@@ -8,7 +8,7 @@ from ghx_bench.profiler import Answer, TraceRecorder
 class Answering:
     name = "answering"
 
-    def __init__(self, words):
+    def __init__(self, words, slip=0):
         self.words = words
 
     @asynccontextmanager

@@ -19,6 +19,7 @@ from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixture
 from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.packs import run_folder
 from ghx_bench.profiler.store.provenance import digest, digest_file, digests_of_script
 from ghx_bench.profiler.store.record import read_record
 
@@ -41,7 +42,7 @@ def ingredients_of(
     """Return the ingredients by name, each with its value, its version or a digest."""
     found = {"target": config.target, "fixtures.repo": config.fixtures.repo or "", "sandbox": config.sandbox}
     if (replayed := config.model_traffic.replay) is not None:
-        found["model traffic of run"] = read_record(RunDirectory(replayed).record).run_id
+        found["model traffic of run"] = read_record(RunDirectory(run_folder(replayed)).record).run_id
     for name, entry in agents.items():
         found |= {f"agent {name}: {what}": value for what, value in _digests_of_agent(entry)}
     for name in required_fixtures(scenarios):
@@ -114,7 +115,8 @@ def _versions_of(mode: Mode) -> Iterator[tuple[str, str]]:
     tools, servers = mode.facts.get("tools"), mode.facts.get("mcp_servers")
     for tool in tools if isinstance(tools, list) else ():
         if isinstance(tool, dict) and isinstance(tool.get("version"), str):
-            yield f"tool {tool['name']}", str(tool["version"])
+            # Under a name of its own: a script of the user's that tells its version may change without telling another.
+            yield f"tool {tool['name']} version", str(tool["version"])
     for name, identity in (servers if isinstance(servers, dict) else {}).items():
         if isinstance(identity, dict):
             yield f"server {name}", " ".join(str(value) for value in identity.values() if isinstance(value, str))

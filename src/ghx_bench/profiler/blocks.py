@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ghx_bench._base.wire import JsonObject
+from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.events import CellRetried, CellStarted
@@ -40,6 +41,7 @@ class CellFiles:
     row: ProfileRow
     trace: SessionTrace | None = None
     analysis: SessionAnalysisBundle | None = None
+    activity: SessionActivity | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,22 @@ from ghx_bench.profiler.row import ProfileRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArmProgress:
+    """An agent with a model in a mode, what people call it, and what an earlier part of the run found of its cells.
+
+    Arms whose names are the same are shown as one.
+    """
+
+    agent: str
+    model: str
+    mode: str
+    name: str
+    ok: int = 0
+    wrong: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
     """The run directory is there; scopes, canaries and cells come next.
 
@@ -24,6 +40,8 @@ class RunStarted:
     """The names of all agents."""
     max_concurrency: int
     done: int
+    arms: tuple[ArmProgress, ...]
+    """In the order of the matrix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,13 @@
 """Everything known of one session: the sole input of scorers, collectors and analyzers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Literal
 
 from pydantic import JsonValue
 
+from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.scenario import S_co
@@ -46,6 +47,8 @@ class Stage(Generic[S_co]):
     """Values that must not leave the session, such as its token: they are taken out of traces, rows and errors."""
     handles: object = None
     """Live objects of the lifecycle's own that its scorers need; never written anywhere."""
+    observe: Callable[[], SessionActivity | None] | None = None
+    """Returns what the session changed and asked for; called in a thread, once the session is over and scored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

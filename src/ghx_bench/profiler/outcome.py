@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
 from ghx_bench._base.clock import timestamp
+from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.analysis import AnalysisResult
 from ghx_bench.profiler.causes import Cause, describe_error, describe_raised, error_code, format_traceback, is_transient
 from ghx_bench.profiler.cell import Cell
@@ -30,6 +31,7 @@ class _Ended:
     started_at: datetime
     metrics: tuple[CustomMetric, ...] = ()
     analyses: tuple[AnalysisResult, ...] = ()
+    activity: SessionActivity | None = None
     problems: tuple[Incident, ...] = ()
     redaction: Redaction = field(default_factory=Redaction)
     """Takes the session's secrets out of its row, and of what its attempts say."""

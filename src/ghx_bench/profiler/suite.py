@@ -175,7 +175,7 @@ async def run_planned(
     config, matrix = plan.config, plan.matrix
     if sends_spec(executor):
         _require_sendable(plan, open_elsewhere)
-    record = _record_of(plan, instruments=instruments, run_id=run_id)
+    record = _record_of(plan, instruments=instruments, run_id=run_id, started_in=started_in)
     code = {
         f"agent {name}: {what}": value
         for name in matrix.agents
@@ -254,7 +254,9 @@ def _spec_of(plan: SuitePlan[S], store: RunStore, setup: Setup[S], open_elsewher
     )
 
 
-def _record_of(plan: SuitePlan[Any], *, instruments: Instruments[Any], run_id: str | None) -> RunRecord:
+def _record_of(
+    plan: SuitePlan[Any], *, instruments: Instruments[Any], run_id: str | None, started_in: Path | None
+) -> RunRecord:
     """Freeze the plan: what is to be run, and how it will be judged."""
     now = timestamp(instruments.clock.now())
     moment = "".join(filter(str.isalnum, now[:19]))
@@ -267,7 +269,7 @@ def _record_of(plan: SuitePlan[Any], *, instruments: Instruments[Any], run_id: s
         analysis=plan.config.analysis.model_dump(mode="json"),
         config=plan.config.model_dump(mode="json"),
         scenarios=tuple(scenario.to_wire() for scenario in plan.scenarios.values()),
-        modes={name: _fingerprint(mode) for name, mode in plan.modes.items()},
+        modes={name: _fingerprint(mode, started_in) for name, mode in plan.modes.items()},
         mode_details={name: _details(mode) for name, mode in plan.modes.items()},
         versions=versions_here(),
         host=host_here(),
@@ -310,9 +312,12 @@ def _agent_record(name: str, provider: SessionProvider) -> AgentRecord:
     )
 
 
-def _fingerprint(mode: Mode) -> str:
+def _fingerprint(mode: Mode, project: Path | None) -> str:
     """Return what is the same as long as a mode is; its environment, with tokens and folders, may differ."""
     content = to_json([mode.instructions, dict(mode.settings)], fallback=str)
+    if project is not None:
+        # Tools and servers are named by whole paths: a project that was moved or cloned has the same modes.
+        content = content.replace(to_json(str(project))[1:-1], b".")
     return hashlib.sha256(content).hexdigest()[:16]
 
 

@@ -87,15 +87,15 @@ def test_a_control_beside_one_agent_in_one_mode_leaves_nothing_to_compare_and_th
 
     assert summary["comparisons"] == []
     assert "There is one mode, careful / ghx: nothing to compare it with." in text
-    assert "there are no two modes to compare" in text
+    assert "## All comparisons" not in text
 
 
 def test_a_run_of_controls_alone_compares_nothing(tmp_path: Path) -> None:
     text, summary = report_on(write_run(tmp_path / "run", rows_of(["nop", "reference"])))
 
     assert summary["comparisons"] == []
-    assert "Control run: these rows are of a control agent." in text
-    assert "control runs are not compared" in text
+    assert "A control run: it proves the scenarios and the bench, and says nothing about agents." in text
+    assert "## All comparisons" not in text
 
 
 def test_what_a_control_proves_is_told_by_its_kind_whatever_its_name(tmp_path: Path) -> None:

@@ -36,8 +36,9 @@ def report_of(runs: Iterable[Path] = (), results: Iterable[Path] = (), *, out: P
     return (out / "report.md").read_text().replace("\\", "")
 
 
-def verdicts_in(report: str) -> str:
-    return report.split("## Verdicts")[1].split("## ", maxsplit=1)[0]
+def top_of(report: str) -> str:
+    """Return the headline, and what must be known of it."""
+    return report.partition("\n## ")[0]
 
 
 def verdicts_of(summary: Any, metric: str) -> set[str]:
@@ -53,10 +54,10 @@ def test_runs_of_one_model_each_are_paired_by_scenario_and_the_model_is_a_condit
     assert {each["n"] for each in summary["comparisons"] if each["metric"] == "tokens_active"} == {4}
     assert "not estimable" not in verdicts_of(summary, "tokens_active")
     told = {each["condition"]: each["values"] for each in summary["conditions"]}
-    assert told["models"] == {"old": ["vendor/old"], "new": ["vendor/new"]}
+    assert told["model"] == {"old": ["vendor/old"], "new": ["vendor/new"]}
     assert summary["missing"] == []
     report = report_of(results=[old, new], out=tmp_path / "read")
-    assert "models (old: vendor/old; new: vendor/new)" in verdicts_in(report)
+    assert "Changed: model vendor/old -> vendor/new." in top_of(report)
     assert "paired by scenario alone" in report
 
 
@@ -67,7 +68,7 @@ def test_runs_of_several_models_without_a_common_one_say_so(tmp_path: Path) -> N
 
     report = report_of(results=files, out=tmp_path / "out")
 
-    assert "no model in common" in verdicts_in(report)
+    assert "no model in common" in top_of(report)
     assert "no scenario has known values in both modes" not in report
     assert "scenario without rows of the other mode" not in report
 
@@ -78,7 +79,7 @@ def test_modes_of_different_models_are_not_paired_across_them(tmp_path: Path) ->
 
     report = report_of(results=[one, two], out=tmp_path / "out")
 
-    assert "no model in common: baseline (vendor/1), ghx (vendor/2)" in verdicts_in(report)
+    assert "no model in common: baseline (vendor/1), ghx (vendor/2)" in top_of(report)
 
 
 def test_models_and_agents_of_rows_alone_come_from_the_rows(tmp_path: Path) -> None:
@@ -118,9 +119,9 @@ def test_one_case_that_a_run_lacks_is_missing_although_its_scenario_is_there(tmp
             "comparedWith": "other runs",
         }
     ]
-    assert "after lacks 3 rows that other runs have" in verdicts_in(report)
-    assert "ghx / scenario-001 (1 of 4)" in verdicts_in(report)
-    assert "not a pass" in verdicts_in(report)
+    assert "after lacks 3 rows that other runs have" in top_of(report)
+    assert "ghx / scenario-001 (1 of 4)" in top_of(report)
+    assert "not a pass" in top_of(report)
 
 
 def test_a_run_that_stopped_early_says_which_planned_cells_have_no_row(tmp_path: Path) -> None:
@@ -135,7 +136,7 @@ def test_a_run_that_stopped_early_says_which_planned_cells_have_no_row(tmp_path:
     found = [(each["scenario"], each["mode"], each["expected"], each["found"]) for each in summary["missing"]]
     assert found == [("scenario-000", "mcp", 2, 1), ("scenario-001", "mcp", 2, 1)]
     assert {each["comparedWith"] for each in summary["missing"]} == {"plan"}
-    assert "run_1 was interrupted: 2 of its 12 planned cells have no row" in verdicts_in(report)
+    assert "run_1 was interrupted: 2 of its 12 planned cells have no row" in top_of(report)
 
 
 @pytest.mark.parametrize("kind", ["no rows", "control"])
@@ -145,13 +146,13 @@ def test_a_run_without_a_verdict_says_that_it_is_partial_too(kind: str, tmp_path
     run = write_run(tmp_path / "run", rows, status="running", provider=provider)
     rows_file(run / "rows.jsonl", rows[:-1])
 
-    assert "run_1 is not finished" in verdicts_in(report_of([run], out=tmp_path / "out"))
+    assert "run_1 is not finished" in top_of(report_of([run], out=tmp_path / "out"))
 
 
 def test_a_whole_run_is_not_called_partial(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", rows_of("run_1", scenarios=2))
 
-    assert "no row" not in verdicts_in(report_of([run], out=tmp_path / "out"))
+    assert "no row" not in top_of(report_of([run], out=tmp_path / "out"))
     assert summary_of([run], out=tmp_path / "data")["missing"] == []
 
 
@@ -169,7 +170,7 @@ def test_modes_that_only_one_run_has_are_named(tmp_path: Path) -> None:
     two = rows_file(tmp_path / "two.jsonl", rows_of("b", day=2, modes=["ghx", "mcp"]))
 
     summary = summary_of(results=[one, two], out=tmp_path / "out")
-    report = verdicts_in(report_of(results=[one, two], out=tmp_path / "read"))
+    report = top_of(report_of(results=[one, two], out=tmp_path / "read"))
 
     assert "baseline only in one" in report
     assert "mcp only in two" in report
@@ -225,9 +226,9 @@ def test_every_run_is_compared_in_every_condition_the_seed_too(tmp_path: Path) -
     summary = summary_of(runs, out=tmp_path / "out")
 
     told = {each["condition"]: each["values"] for each in summary["conditions"]}
-    assert told["version of ghxBench"] == {"one": "1", "two": "1", "three": "2"}
-    assert told["seed"] == {"one": 1, "two": 2, "three": 3}
-    texts = told["text of scenario scenario-000"]
+    assert told["ghx-bench"] == {"one": "1", "two": "1", "three": "2"}
+    assert told["seed of the order"] == {"one": 1, "two": 2, "three": 3}
+    texts = told["scenario scenario-000"]
     assert texts["one"] == texts["two"] != texts["three"]
     assert "agent" not in told
 
@@ -268,7 +269,7 @@ def test_files_of_the_same_name_are_called_after_their_folder_and_modes_are_coun
     report = report_of(results=files, out=tmp_path / "out")
 
     assert "# Report on before, after" in report
-    assert ": 2 modes in 2 runs, 4 scenarios" in report
+    assert "4 tasks × 2 modes × 5 repetitions × 2 runs, 80 sessions" in report  # noqa: RUF001 - as it is written
     assert "ghx @ after vs ghx @ before" in report
 
 
@@ -277,7 +278,7 @@ def test_a_run_that_planned_fewer_repetitions_lacks_none_if_it_is_complete(tmp_p
     after = write_run(tmp_path / "b", rows_of("b", day=2, scenarios=2, repetitions=4), run_id="b")
 
     summary = summary_of([before, after], out=tmp_path / "out")
-    verdicts = verdicts_in(report_of([before, after], out=tmp_path / "read"))
+    verdicts = top_of(report_of([before, after], out=tmp_path / "read"))
 
     assert summary["missing"] == []
     assert "lacks" not in verdicts

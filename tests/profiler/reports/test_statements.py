@@ -21,8 +21,13 @@ def report_on(rows: list[ProfileRow], folder: Path) -> tuple[str, dict[str, Any]
     return (made.directory / "report.md").read_text().replace("\\", ""), dict(made.summary)
 
 
+def top_of(text: str) -> str:
+    """Return the headline, and what must be known of it."""
+    return text.partition("\n## ")[0]
+
+
 def verdicts_of(text: str) -> str:
-    return text.partition("## Verdicts")[2].partition("## Results at a glance")[0]
+    return text.partition("## Verdicts, one by one")[2].partition("\n## ")[0]
 
 
 def spoilt(row: ProfileRow) -> ProfileRow:
@@ -36,11 +41,11 @@ def test_a_mode_without_a_measured_row_is_warned_of_first_and_wins_nothing(tmp_p
 
     text, summary = report_on(rows, tmp_path)
 
+    assert "Nothing is known about mcp: none of its 15 sessions could be measured.**" in top_of(text)
+    assert "> Nothing is known about mcp: none of its 15 rows could be measured (15 bench)." in top_of(text)
     said = verdicts_of(text)
-    assert said.strip().startswith("> Nothing is known about mcp: none of its 15 rows could be measured (15 bench).")
     assert "mcp is better" not in said
-    assert said.count("no row of mcp could be measured.") == 3  # once for each amount, with both pairs
-    assert "about tokens_active between mcp and baseline, mcp and ghx on these" in said
+    assert said.count("no row of mcp could be measured.") == 3  # once for each amount
     assert "| mcp | 0/15 (0 % to 20 %) | unknown (n 0)" in text
     assert summary["modes"]["mcp"]["metrics"]["latency_wall_ms"]["leftOutCauses"] == {"bench": 15}
     assert "Amounts over all attempts, on these scenarios" in text
@@ -62,7 +67,7 @@ def test_a_mode_that_never_succeeds_is_said_to_spend_on_failing(tmp_path: Path) 
 
     text, _ = report_on(rows, tmp_path)
 
-    assert "> No row of baseline succeeded: what it spends is what failing costs" in verdicts_of(text)
+    assert "> No row of baseline succeeded: what it spends is what failing costs" in top_of(text)
     assert "No row of ghx" not in text
 
 
@@ -82,35 +87,36 @@ def test_success_comes_first_and_what_cannot_be_told_is_told_once(tmp_path: Path
     text, _ = report_on(rows, tmp_path)
 
     lines = [line for line in verdicts_of(text).splitlines() if line.startswith("- ")]
-    assert "about success between ghx and baseline, mcp and baseline, mcp and ghx on these scenarios" in lines[0]
+    assert "ghx, mcp and baseline solve every task; ghx " in top_of(text)
+    assert "about success between ghx and baseline, mcp and baseline on these scenarios" in lines[0]
     assert "every row of both succeeded" in lines[0]
     assert sum("every row of both succeeded" in line for line in lines) == 1
     assert "cost is not known in any row of either" in lines[-1]
-    assert "Holm over 6 of 12 tests; 6 could not be estimated." in verdicts_of(text)
+    assert "Holm over 4 of 8 tests; 4 could not be estimated." in verdicts_of(text)
 
 
 def test_tasks_like_these_are_refused_in_plain_words(tmp_path: Path) -> None:
     text, _ = report_on(list(made_up_rows(scenarios=1)), tmp_path)
 
     assert (
-        "> Nothing can be concluded on tasks like these: at least 6 scenarios with rows of both are needed "
+        "*Nothing can be concluded on tasks like these: at least 6 scenarios with rows of both are needed "
         "to say anything about other tasks, and there is 1."
     ) in verdicts_of(text)
 
 
-def test_before_and_after_all_comparisons_are_one_family(tmp_path: Path) -> None:
-    before = write_run(tmp_path / "before", made_up_rows(scenarios=2, run_id="before"), run_id="before")
-    after = write_run(tmp_path / "after", made_up_rows(scenarios=2, seed=9, run_id="after"), run_id="after")
+def test_before_and_after_runs_are_compared_as_a_whole_first_and_the_page_opens_with_that(tmp_path: Path) -> None:
+    rows = [a_row(mode, f"s{n}", i, runId="before") for mode in ("gh", "ghx") for n in range(5) for i in range(2)]
+    lost = {("gh", "s1"), ("ghx", "s2"), ("ghx", "s3")}
+    later = [
+        row.model_copy(update={"run_id": "after", "success": (row.mode, row.scenario_id) not in lost}) for row in rows
+    ]
+    runs = [write_run(tmp_path / name, of, run_id=name) for name, of in (("before", rows), ("after", later))]
 
-    made = generate_report([before, after], generated_at=NOW, output_dir=tmp_path / "out")
+    made = generate_report(runs, generated_at=NOW, output_dir=tmp_path / "out")
 
-    comparisons: Any = made.summary["comparisons"]
-    primary = [each for each in comparisons if each["family"] == "primary"]
-    assert len(primary) == 12
-    assert {each["familyPlanned"] for each in primary} == {12}
-    tested = sum(each["p"] is not None for each in primary)
-    assert {each["familySize"] for each in primary} == {tested}
-    assert "Holm over" in (made.directory / "report.md").read_text()
+    text = (made.directory / "report.md").read_text().replace("\\", "")
+    assert re.search(r"\*\*Worse: 14 of 20 solved instead of 20 \(-30 points, -\d+ to -\d+\)\.", top_of(text))
+    assert made.summary["headline"]["sentences"][0].startswith("Worse: ")  # type: ignore[index,call-overload]
 
 
 def test_the_plan_of_the_summary_is_written_as_everything_else_in_it(tmp_path: Path) -> None:
@@ -124,7 +130,7 @@ def test_nothing_is_called_minus_zero_or_beyond_what_can_be(tmp_path: Path) -> N
     text, _ = report_on(list(made_up_rows(scenarios=6)), tmp_path)
 
     assert not re.search(r"-\$?0(\.0+)?(?![\d.])", text.replace("2026-0", ""))
-    assert not re.search(r"-[\d.,]+ ms", text)
+    assert not re.search(r"(?<!to )-[\d.,]+ ms", text.partition("## All comparisons")[0])
 
 
 def test_chunks_of_rows_agree_on_categories_that_only_one_of_them_has(tmp_path: Path) -> None:
@@ -166,9 +172,9 @@ def test_where_b_is_zero_the_difference_is_shown_in_the_metrics_own_unit(tmp_pat
 
     text, summary = report_on([row for mode in costs for row in priced(mode, costs)], tmp_path)
 
-    line = next(line for line in text.splitlines() if line.startswith("| cost: ghx vs baseline | -$1.2500 |"))
-    _, _, _, interval, p, _, verdict, *_ = (cell.strip() for cell in line.split("|"))
-    assert re.fullmatch(r"-\$\d\.\d{4} to -\$\d\.\d{4} \(9\d\.?\d* %\)", interval)
+    line = next(line for line in text.splitlines() if line.startswith("| cost: ghx vs baseline | +$1.2500 |"))
+    _, _, _, interval, _, p, _, verdict, *_ = (cell.strip() for cell in line.split("|"))
+    assert re.fullmatch(r"\+\$\d\.\d{4} to \+\$\d\.\d{4}", interval)
     assert (verdict, "not estimable" in line, p.startswith("<") or float(p) < 0.01) == ("worse", False, True)
     assert "Not drawn, for the second mode's mean is not above 0 and there is nothing to take per cent of: cost" in text
     cost = next(each for each in summary["comparisons"] if each["metric"] == "cost_total_usd")
@@ -189,7 +195,8 @@ def test_what_could_not_have_been_shown_is_said_with_its_reason(tmp_path: Path) 
 
     text, _ = report_on(rows, tmp_path)
 
-    line = next(line for line in text.splitlines() if line.startswith("| success: ghx vs baseline | 0.0 pp"))
+    assert "| success: ghx vs baseline | 0.0 points |" in text
+    line = next(line for line in text.splitlines() if line.startswith("| success: ghx vs baseline | none |"))
     assert "No difference, however large, could have been shown: with so few repetitions" in line
     assert "unknown" not in line
 
@@ -217,7 +224,7 @@ def test_one_wide_interval_does_not_rule_the_chart(tmp_path: Path) -> None:
     page = (tmp_path / "run" / "report" / "index.html").read_text()
     charts = json.loads(page.partition('id="charts">')[2].partition("</script>")[0])
     drawn = charts["forest-amounts"]["data"]["values"]
-    assert min(each["reduction"] for each in drawn) == -400
+    assert min(each["change"] for each in drawn) == -400
 
 
 def test_of_controls_beside_agents_the_banner_says_which_modes_are_meant(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.metric_table import METRICS
-from ghx_bench.profiler.reports.wording import amount, percent, reduction
+from ghx_bench.profiler.reports.wording import amount, change, percent
 from ghx_bench.profiler.stats.scales import natural_span_words, span_words
 
 
@@ -21,25 +21,33 @@ def test_what_rounds_to_zero_has_no_sign(metric: str, value: float | None, said:
     assert amount(value, METRICS.unit(metric)) == said
 
 
-def test_a_reduction_that_rounds_to_zero_has_no_sign() -> None:
-    assert reduction(-0.04, "percent") == "0.0 %"
-    assert reduction(-0.06, "percentage points") == "-0.1 pp"
+def test_a_change_that_rounds_to_zero_has_no_sign() -> None:
+    assert change(-0.04, "percent") == "0.0 %"
+    assert change(-0.06, "percentage points") == "+0.1 points"
+    assert change(30.0, "percentage points") == "-30.0 points"
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "said"), [(340, "340 ms"), (1_200, "1.2 s"), (80_271, "80.3 s"), (750_000, "12.5 min")]
+)
+def test_times_are_told_in_the_unit_that_people_would_say(milliseconds: float, said: str) -> None:
+    assert amount(milliseconds, "ms") == said
 
 
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (-1_899.0, "-1899.0 %"),
+        (-1_899.0, "+1899.0 %"),
         (-1_900.0, "20 times as much"),
         (-123_456.0, "1,236 times as much"),
         (-9.8e9, "98 million times as much"),
         (-1e40, "1e+38 times as much"),
-        (99.96, "> 99.9 %"),
-        (100.0, "100.0 %"),
+        (99.96, "-> 99.9 %"),
+        (100.0, "-100.0 %"),
     ],
 )
 def test_beyond_a_factor_of_twenty_per_cent_become_a_multiple(value: float, said: str) -> None:
-    assert reduction(value, "percent") == said
+    assert change(value, "percent") == said
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.model_calls import ReplayedCall
 from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.packs import run_folder
 from ghx_bench.profiler.store.record import read_record
 
 SECRETS = "secrets"
@@ -75,12 +76,13 @@ class ReplayUpstream:
 
 def replay_traffic(run: Path) -> ModelProvider:
     """Return the provider that answers as the model traffic has it that was recorded in the directory of a run."""
-    record = RunDirectory(run).record
+    folder = run_folder(run)
+    record = RunDirectory(folder).record
     if not record.is_file():
         raise InputError(f"--replay-model: {run} is not the folder of a run")
-    if next(run.rglob(f"*{SUFFIX}"), None) is None:
+    if next(folder.rglob(f"*{SUFFIX}"), None) is None:
         raise InputError(f"--replay-model: {run} holds no model traffic; record it with --record-model")
-    return ModelProvider(name="recording", upstream=ReplayUpstream(run), replayed_run=read_record(record).run_id)
+    return ModelProvider(name="recording", upstream=ReplayUpstream(folder), replayed_run=read_record(record).run_id)
 
 
 @dataclass(slots=True)

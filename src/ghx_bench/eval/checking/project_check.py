@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
@@ -31,6 +32,7 @@ from ghx_bench.eval.project.config_file import SCENARIO_DIRS, absent_folders
 from ghx_bench.eval.project.custom_scorers import scorer_names
 from ghx_bench.eval.project.file_kinds import Kind, kind_by_name, kind_of, mentions_ours, record_in
 from ghx_bench.eval.project.folders import CONFIG_FILE, PathLike, documents_in
+from ghx_bench.eval.project.gates import quarantine_mistakes
 from ghx_bench.eval.project.sets import read_sets
 from ghx_bench.eval.scenario.binding import variable_names
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
@@ -61,13 +63,15 @@ class CheckResult:
     warnings: list[Problem] = field(default_factory=list[Problem])
 
 
-def check_files(paths: Sequence[PathLike], *, config: PathLike | None = None) -> CheckResult:
+def check_files(paths: Sequence[PathLike], *, config: PathLike | None = None, today: date | None = None) -> CheckResult:
     """Look into the files named, and into those files of the folders named that are ours.
+
+    Whether a quarantine has ended is looked at where it is said which day it is.
 
     The scorers that scenarios may name are those of the configurations among the files, and of `config`; without one,
     of the current folder's `eval.config.yaml`. The files with these scorers are executed.
     """
-    checker = _Checker()
+    checker = _Checker(today)
     for path in map(Path, paths):
         if path.is_dir():
             top = os.path.basename(os.path.realpath(path))  # noqa: PTH119 - resolve() fails where links form a circle
@@ -83,7 +87,8 @@ def check_files(paths: Sequence[PathLike], *, config: PathLike | None = None) ->
 class _Checker:
     """Reads all files first, because what one may name depends on the others."""
 
-    def __init__(self) -> None:
+    def __init__(self, today: date | None) -> None:
+        self._today = today or date.min
         self._result = CheckResult()
         self._documents: dict[Kind, list[Document]] = {}
         self._seen: set[str] = set()
@@ -151,6 +156,7 @@ class _Checker:
         self._check_solutions(around)
         for each in self._configs:
             self._result.errors += _choice_errors(each, self._scenarios, self._sets)
+            self._result.errors += _quarantine_errors(each, self._scenarios, self._today)
         return self._sort_result()
 
     def _sort_result(self) -> CheckResult:
@@ -307,6 +313,14 @@ def _choice_errors(configured: LocatedConfig, ids: Collection[str], sets: Collec
         known = {*sets, *sets_in(folders)}
         if chosen.set not in known:
             yield _unknown_name(document, ("scenarios", "set"), "set", chosen.set, known)
+
+
+def _quarantine_errors(configured: LocatedConfig, ids: Collection[str], today: date) -> Iterator[Problem]:
+    """Yield the scenarios in quarantine that are not there, or have been in it for too long."""
+    entries = configured.written.quarantine
+    known = {*ids, *built_in_ids(), *scenario_ids(configured.placed.scenario_dirs)} if entries else ()
+    for index, reason, remedy in quarantine_mistakes(entries, today=today, known=known):
+        yield problem(configured.document, pointer_of(("quarantine", index)), reason, remedy)
 
 
 def _unknown_name(document: Document, tokens: Tokens, kind: str, name: str, known: Collection[str]) -> Problem:

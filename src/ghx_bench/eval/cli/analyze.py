@@ -15,7 +15,7 @@ from cyclopts import Parameter
 
 from ghx_bench._base.errors import FlagError, InputError
 from ghx_bench._base.problems import Problem, one_line
-from ghx_bench.eval.cli.flags import AsJson
+from ghx_bench.eval.cli.flags import AsJson, OptionalRunPath
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from rich.progress import Progress
@@ -50,7 +50,7 @@ class _Tally:
 
 
 def analyze(
-    run: Path | None = None,
+    run: OptionalRunPath = None,
     /,
     *,
     sessions: Path | None = None,
@@ -64,7 +64,7 @@ def analyze(
     Parameters
     ----------
     run
-        A run directory.
+        A run directory, the id of a run, or `latest`.
     sessions
         Instead of a run: a folder with traces, from here or elsewhere, each a JSON file.
     output_dir

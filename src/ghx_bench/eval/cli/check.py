@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ghx_bench._base.clock import SystemClock
 from ghx_bench._base.errors import InputError
 from ghx_bench.eval.cli.flags import AsJson, Switch
 
@@ -56,7 +57,7 @@ def check(
     from ghx_bench.eval.checking.project_check import check_files
 
     paths = paths or (Path(),)
-    result = check_files(paths, config=config)
+    result = check_files(paths, config=config, today=SystemClock().now().date())
     if not result.files:
         places = ", ".join(map(repr, map(str, paths)))
         raise InputError(

@@ -8,10 +8,11 @@ from cyclopts import Parameter
 
 from ghx_bench._base.commandline import BAD_USAGE
 from ghx_bench._base.problems import plural
+from ghx_bench.eval.cli.flags import RunPath
 
 
 def export(
-    run: Path,
+    run: RunPath,
     *,
     format: Literal["atif", "otlp"],  # noqa: A002 - the flag's name
     output_dir: Annotated[Path | None, Parameter(name=("--output-dir", "--out"))] = None,
@@ -23,7 +24,7 @@ def export(
     Parameters
     ----------
     run
-        A run directory.
+        A run directory, the id of a run, or `latest`.
     format
         atif: a trajectory for each session; otlp: OpenTelemetry spans, a line for each row.
     output_dir

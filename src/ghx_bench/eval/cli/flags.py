@@ -42,6 +42,19 @@ def _number(_type: object, tokens: Sequence[Token]) -> float:
         raise ValueError(f"expected a number, got {tokens[0].value!r}") from None
 
 
+def _run_path(_type: object, tokens: Sequence[Token]) -> Path:
+    """Read the name of a run: its folder, its id, or `latest`."""
+    # Loaded here: only commands that name a run need it.
+    from ghx_bench.eval.cli.run_names import find_run
+
+    return find_run(tokens[0].value)
+
+
+RunPath = Annotated[Path, Parameter(converter=_run_path)]
+"""A run: its folder, its id in the folder of results, or `latest`."""
+
+OptionalRunPath = Annotated[Path | None, Parameter(converter=_run_path)]
+
 WholeNumber = Annotated[int, Parameter(converter=_whole)]
 Number = Annotated[float, Parameter(converter=_number)]
 
@@ -146,8 +159,40 @@ class EvaluationFlags:
     """The repository that holds the fixtures, as owner/name. On github.com no other is touched."""
     author_token_env: str | None = None
     """On github.com, the environment variable with the token of a second identity, which authors what is reviewed."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateFlags:
+    """How `run`, `profile` and `resume` judge a run for a pipeline."""
+
     fail_on: list[str] | None = None
-    """End with 1 on a `wrong` or a `right` cell, or a mode's rate, as in 'success<0.8'; repeat for several."""
+    """End with 1 on a `wrong` or a `right` cell, on an arm's rate, as in 'success<0.8' or, beside --against, if the run
+    is `worse`, `not-equivalent` or `inconclusive` on success or on a metric, as in 'worse:wall time', or its baseline
+    `unreliable`; repeat for several."""
+    against: str | None = None
+    """The baseline to compare with: a blessed one by its name, the directory or the id of a run, or `latest`."""
+    junit: Path | None = None
+    """Write a JUnit XML file, with a test case for each scenario in each arm, and one for each gate."""
+    markdown: Path | None = None
+    """Write a summary for a pull request."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffortFlags:
+    """What the cells of a plan take, as far as no pilot tells it."""
+
+    arms: WholeNumber | None = None
+    """How many arms (a mode, with an agent and a model) will be run: those of the pilot unless given, or else 2."""
+    max_concurrency: WholeNumber | None = None
+    """How many cells will run at once: as in the pilot unless given, or else 1."""
+    cell_seconds: Number | None = None
+    """How long a cell takes, where no pilot tells it."""
+    cell_usd: Number | None = None
+    """What a cell costs in US dollars, where no pilot tells it."""
+    model: str | None = None
+    """A model by whose price the cost is guessed, where nothing else tells it; the guess is stated."""
 
 
 @Parameter(name="*")

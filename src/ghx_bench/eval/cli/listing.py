@@ -22,7 +22,7 @@ FROM_PACKAGE = "built in"
 Entry = Mapping[str, Any]
 """One thing, as `--json` prints it; the table is made of the same."""
 
-LISTS = ("scenarios", "sets", "modes", "agents", "fixtures")
+LISTS = ("scenarios", "sets", "modes", "agents", "fixtures", "runs")
 
 _MOST_IDS = 3
 _PARTS = ("issues", "pulls", "branches", "forks", "runs")

@@ -26,6 +26,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "report": ("report:report", "Write what runs have shown, as pages for people and files for programs."),
     "analyze": ("analyze:analyze", "Say how agents worked in sessions that are over."),
     "plan": ("plan:plan", "Say how many scenarios and repetitions it takes to show an effect."),
+    "pack": ("pack:pack", "Write a run into one file, for somebody else to open."),
+    "import": ("import_rows:import_rows", "Make a run of rows that another benchmark has measured."),
+    "compare": ("compare:compare", "Say whether a run is worse than an earlier one, and stop a pipeline if so."),
+    "bless": ("bless:bless", "Make a run the baseline that later ones are held against."),
     "export": ("export:export", "Write the sessions of a run in the formats of others."),
 }
 """Commands by name: module and function in this package, and what it is for."""
@@ -41,6 +45,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
             "modes": ("listing:list_modes", "List the modes."),
             "agents": ("listing:list_agents", "List the agents."),
             "fixtures": ("listing:list_fixtures", "List the fixtures."),
+            "runs": ("runs:list_runs", "List the runs of the project, the newest first."),
         },
     ),
     "fixture": (

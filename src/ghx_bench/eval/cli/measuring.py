@@ -6,7 +6,8 @@ import shlex
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import ExitStack, redirect_stdout
+from contextlib import ExitStack, nullcontext, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,7 +25,9 @@ from ghx_bench._base.extras import how_to_install, is_installed
 from ghx_bench._base.problems import plural
 from ghx_bench.agents.processes.keeper import kill_descendants
 from ghx_bench.agents.processes.keeper_client import launcher_pid
-from ghx_bench.eval.project.gates import GateResult, GateTally, judge
+from ghx_bench.eval.cli.failed_cells import FailedCells
+from ghx_bench.eval.cli.judging import Judgement, Judging, RunJudge
+from ghx_bench.eval.project.gates import GateResult
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.errors import RunMismatchError
@@ -50,12 +53,30 @@ NOT_ALL_MEASURED = 3
 """How a run ends in which a cell could not be measured."""
 
 _WIDEST_TABLE = 1_000
+_AS_MEASURED = Judging()
 
 Start = Callable[[Sequence[Observer]], Awaitable[SuiteResult]]
 """Starts a run, whose events these observers get."""
 
-WriteReport = Callable[[SuiteResult, "ReadRows"], Path]
-"""Writes the report of a run from rows that were read, and returns its page."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a run shows, in words, and the page of its report, where one was written."""
+
+    sentences: tuple[str, ...]
+    page: Path | None = None
+
+
+WriteReport = Callable[[SuiteResult, "ReadRows"], Verdict]
+"""Concludes from the rows of a run, and may write a report of them."""
+
+
+def conclude(_: SuiteResult, read: "ReadRows") -> Verdict:
+    """Say what a run shows, without a report."""
+    from ghx_bench.profiler.reports.data.material import gather
+    from ghx_bench.profiler.reports.sections.headline import headline_of
+
+    return Verdict(sentences=headline_of(gather(read, (), EVAL_METRICS)).sentences)
 
 
 def measure_and_show(
@@ -63,7 +84,7 @@ def measure_and_show(
     *,
     log_json: str | None,
     as_json: bool,
-    fail_on: Sequence[str] = (),
+    judging: Judging = _AS_MEASURED,
     report: WriteReport | None = None,
 ) -> int:
     """Run something, print what came of it, and return the exit code; for the rest see `show_result`."""
@@ -73,40 +94,62 @@ def measure_and_show(
             result = measure(start, log_json=log_json)
     except KeyboardInterrupt:
         return INTERRUPTED
-    return show_result(result, as_json=as_json, fail_on=fail_on, report=report)
+    return show_result(result, as_json=as_json, judging=judging, report=report)
 
 
 def show_result(
     result: SuiteResult,
     *,
     as_json: bool,
-    fail_on: Sequence[str] = (),
+    judging: Judging = _AS_MEASURED,
     report: WriteReport | None = None,
 ) -> int:
     """Print what a run came to, judge it by its gates, write its report, and return the exit code."""
-    source = open_run(result.directory)
-    tally, glance = GateTally.of(record_of(result.directory)), GlanceTally(source, SHOWN_METRICS)
-    read = None
+    source, record = open_run(result.directory), record_of(result.directory)
+    run_judge, glance = RunJudge(result.directory, judging), GlanceTally(source, SHOWN_METRICS)
+    failures, read = FailedCells(record), None
+    watchers = [run_judge.add, glance.add, failures.add]
     if report is not None and is_installed("report"):
         from ghx_bench.profiler.reports.data.reading import read_sources
 
-        # Read once, for gates, table and report.
-        read = read_sources([source], choice="failures", watchers=[tally.add, glance.add])
+        # Read once, for gates, table and report; sessions are looked at for a report alone.
+        read = read_sources([source], choice="failures", with_findings=report is not conclude, watchers=watchers)
     else:
         for row in source.rows():
-            tally.add(row)
-            glance.add(row)
-    gates = judge(fail_on, tally)
-    # Before the report, which may fail and must not take the result with it.
-    show(result, glance, as_json=as_json, gates=gates)
-    for each in gates:
-        if each.failed:
-            print(f"gate failed: {each}", file=sys.stderr)
-    if report is not None:
-        without = f"for verdicts and a report: {how_to_install('report')}, then ghx-bench report {result.directory}"
-        line = without if read is None else f"report: {report(result, read)}"
-        print(line, file=sys.stderr if as_json else sys.stdout)
-    return exit_code(unmeasured=result.failed + result.left, gates=gates)
+            for watch in watchers:
+                watch(row)
+    judgement, verdict = run_judge.conclude(), None
+    if not as_json:
+        # Before the report, which may fail and must not take the result with it.
+        show(result, glance, failures, judgement)
+    try:
+        if report is not None and read is not None:
+            verdict = report(result, read)
+    finally:
+        if as_json:
+            print(json.dumps(describe(result, glance, failures, judgement, verdict)))
+        judgement.publish()
+    with redirect_stdout(sys.stderr) if as_json else nullcontext():
+        if report is not None and verdict is None:
+            install = how_to_install("report")
+            print(f"for verdicts and a report: {install}, then ghx-bench report {result.directory}")
+        _show_verdict(result, failures, verdict, is_compared=is_evaluation(record) and not record.control_agents)
+    return exit_code(unmeasured=result.failed + result.left, gates=judgement.gates)
+
+
+def _show_verdict(result: SuiteResult, failures: FailedCells, verdict: Verdict | None, *, is_compared: bool) -> None:
+    """Say what the run shows, where its report is, and which command may come next."""
+    for number, sentence in enumerate(verdict.sentences if verdict is not None else ()):
+        print(f"{'verdict:' if number == 0 else '        '} {sentence}")
+    if verdict is not None and verdict.page is not None:
+        print(f"report: {verdict.page}")
+    place = str(result.directory)
+    if failures:
+        print(f"next: {shlex.join(['ghx-bench', 'show', place, failures.first])}")
+    elif verdict is None or verdict.page is None:
+        print(f"next: {shlex.join(['ghx-bench', 'report', place])}")
+    elif is_compared:
+        print(f"next: {shlex.join(['ghx-bench', 'run', '--against', result.run_id])}, once something has changed")
 
 
 def is_evaluation(record: RunRecord) -> bool:
@@ -212,20 +255,28 @@ def _close(log: JsonLog, place: str) -> None:
         print(f"note: {place}: the log is not complete: {reason}", file=sys.stderr)
 
 
-def show(result: SuiteResult, tally: GlanceTally, *, as_json: bool, gates: Sequence[GateResult] = ()) -> None:
-    """Print what a run came to: a table for people, or JSON with what gates said."""
-    controls, glances = tally.controls, tally.glances()
-    if as_json:
-        modes = {mode: glance.to_wire() for mode, glance in glances.items()}
-        counts = {"total": result.total, "measured": result.measured, "notMeasured": result.failed}
-        counts |= {"left": result.left, "stoppedBy": result.stopped_by} if result.stopped_by else {}
-        objections = {"controlObjections": [each.to_wire() for each in controls.objections]}
-        said = {**objections, "gates": [each.to_wire() for each in gates]}
-        described = {"runId": result.run_id, "directory": str(result.directory), **counts, "modes": modes, **said}
-        print(json.dumps(described))
-        return
+def describe(
+    result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgement: Judgement, verdict: Verdict | None
+) -> dict[str, object]:
+    """Return what a run came to, as JSON, with what gates said."""
+    counts = {"total": result.total, "measured": result.measured, "notMeasured": result.failed}
+    counts |= {"left": result.left, "stoppedBy": result.stopped_by} if result.stopped_by else {}
+    return {
+        "runId": result.run_id,
+        "directory": str(result.directory),
+        **counts,
+        "modes": {mode: glance.to_wire() for mode, glance in tally.glances().items()},
+        "notSolved": failures.to_wire(),
+        "verdict": None if verdict is None else list(verdict.sentences),
+        "controlObjections": [each.to_wire() for each in tally.controls.objections],
+        **judgement.to_wire(),
+    }
+
+
+def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgement: Judgement) -> None:
+    """Print what a run came to: a table, and the cells that were not solved."""
     console = Console()
-    table = glance_table(glances)
+    table = glance_table(tally.glances())
     # A line that is too long for the terminal can still be read, numbers that were cut off cannot.
     wanted = console.measure(table, options=console.options.update(max_width=_WIDEST_TABLE)).maximum
     console.width = max(console.width, wanted)
@@ -239,7 +290,12 @@ def show(result: SuiteResult, tally: GlanceTally, *, as_json: bool, gates: Seque
         # The limit is named as its flag is: max_usd is raised with --max-usd.
         stop = f"{left}; go on with a higher limit of that name: {command} --max-..."
         console.print(stop, markup=False, highlight=False, soft_wrap=True)
-    for alarm in alarms(controls.objections):
+    for line in failures.lines() if failures else ():
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if judgement.comparison is not None:
+        print()
+        judgement.comparison.print()
+    for alarm in alarms(tally.controls.objections):
         console.print(f"WARNING: {alarm}", style="bold red", markup=False, highlight=False, soft_wrap=True)
 
 

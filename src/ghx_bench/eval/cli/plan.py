@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Literal
 from ghx_bench._base.errors import FlagError
 from ghx_bench._base.extras import require_extra
 from ghx_bench._base.problems import did_you_mean, listed
-from ghx_bench.eval.cli.flags import AsJson, Number, WholeNumber
+from ghx_bench.eval.cli.flags import AsJson, EffortFlags, Number, RunPath, WholeNumber
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.eval.cli.effort import Effort
     from ghx_bench.profiler.cell import Arm
     from ghx_bench.profiler.reports.data.sources import Source
     from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
@@ -22,10 +23,11 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
 
 
 _PAIR = 2
+_AS_IN_PILOT = EffortFlags()
 
 
 def plan(
-    *pilot: Path,
+    *pilot: RunPath,
     effect: Number,
     results: list[Path] | None = None,
     metric: str = "tokens_active",
@@ -37,14 +39,18 @@ def plan(
     within_cv: Number | None = None,
     between_sd: Number | None = None,
     rate: Number | None = None,
+    effort: EffortFlags = _AS_IN_PILOT,
     as_json: AsJson = False,
 ) -> int:
-    """Say how many scenarios and repetitions it takes to show an effect, from a pilot run or from assumptions.
+    """Say how many scenarios and repetitions it takes to show an effect, how long that takes and what it costs.
+
+    Noise, time and cost are those of a pilot run, or assumed.
 
     Parameters
     ----------
     pilot
-        A run directory whose noise is taken; without one, and without --results, the assumptions below are.
+        A run directory, the id of a run, or `latest`, whose noise is taken; without one, and without --results, the
+        assumptions below are.
     effect
         The reduction to be shown, in per cent; for success the change either way, in percentage points.
     results
@@ -84,6 +90,7 @@ def plan(
         runs=pilot,
         results=results or (),
         assumptions=_Assumptions(within_cv=within_cv, between_sd=between_sd, rate=rate),
+        flags=effort,
         as_json=as_json,
     )
 
@@ -161,9 +168,16 @@ def _unless_given(value: float | None, usual: float) -> float:
 
 
 def _show_plan(
-    wish: _Wish, *, runs: Sequence[Path], results: Sequence[Path], assumptions: _Assumptions, as_json: bool
+    wish: _Wish,
+    *,
+    runs: Sequence[Path],
+    results: Sequence[Path],
+    assumptions: _Assumptions,
+    flags: EffortFlags,
+    as_json: bool,
 ) -> int:
     """Print which sizes are enough, and return the exit code."""
+    from ghx_bench.eval.cli.effort import choose_effort
     from ghx_bench.profiler.reports.data.sources import open_sources
     from ghx_bench.profiler.stats.sample_size import plan_sample_size
 
@@ -174,9 +188,13 @@ def _show_plan(
     noise = _measure_noise(wish, sources, plan.target) if sources else _assume_noise(wish, assumptions, plan.target)
     comparisons = noise.pairs * len({*plan.primary, wish.metric}) if wish.comparisons is None else wish.comparisons
     found = plan_sample_size(wish.effect_pct, noise.components, plan, metric=wish.metric, comparisons=comparisons)
-    basis = noise.basis
-    said = json.dumps({"basis": basis, **found.to_wire()}) if as_json else "\n".join(_lines(found, basis))
-    print(said)
+    effort = choose_effort(noise.effort, flags)
+    if as_json:
+        options = [{**each.to_wire(), **effort.to_wire(each.rows_per_mode)} for each in found.options]
+        told = {"basis": noise.basis, "effort": str(effort), **found.to_wire(), "options": options}
+        print(json.dumps(told))
+    else:
+        print("\n".join(_lines(found, noise.basis, effort)))
     return 0
 
 
@@ -187,17 +205,21 @@ class _Noise:
     components: VarianceComponents
     basis: str
     pairs: int = 1
+    effort: Effort | None = None
+    """What a cell in each arm took in the pilot."""
 
 
 def _measure_noise(wish: _Wish, sources: Sequence[Source], target: Target) -> _Noise:
     """Return the noise of a pilot, and between which modes: over all its agents but controls, if it has any other."""
+    from ghx_bench.eval.cli.effort import SessionTally
     from ghx_bench.profiler.cell import Arm
     from ghx_bench.profiler.reports.data.reading import read_sources
     from ghx_bench.profiler.stats.comparison import planned_pairs
     from ghx_bench.profiler.stats.noise import pilot_components
     from ghx_bench.profiler.stats.observations import factor
 
-    read = read_sources(sources, with_findings=False)
+    sessions = SessionTally()
+    read = read_sources(sources, with_findings=False, watchers=[sessions.add])
     seen = read.columns.observations
     arms = {arm for arm in seen.arm.known if arm not in read.tally.controls.arms} or set(seen.arm.known)
     of_row = [Arm(mode=arm.mode) if arm in arms else arm for arm in seen.arm.each()]
@@ -210,7 +232,20 @@ def _measure_noise(wish: _Wish, sources: Sequence[Source], target: Target) -> _N
     # The run that is planned is one run, however many the pilot is.
     planned = read.arrangement.order({replace(arm, run=None) for arm in arms})
     pairs = max(1, len(planned_pairs(planned, read.arrangement.plan.plan)))
-    return _Noise(components=components, basis=f"from a pilot: {a} against {b}", pairs=pairs)
+    controls = frozenset(agent for agents in read.tally.controls.arms.values() for agent in agents)
+    effort = sessions.effort(
+        [arm for arm in sessions.arms if arm.agent not in controls] or sessions.arms,
+        max_concurrency=_concurrency_of(sources),
+        basis="the pilot",
+    )
+    return _Noise(components=components, basis=f"from a pilot: {a} against {b}", pairs=pairs, effort=effort)
+
+
+def _concurrency_of(sources: Sequence[Source]) -> int:
+    """Return how many cells of a pilot ran at once, as far as it wrote that down."""
+    configs = (source.record.config.get("execution") for source in sources if source.record is not None)
+    told = [each.get("max_concurrency") for each in configs if isinstance(each, dict)]
+    return max((each for each in told if isinstance(each, int)), default=1)
 
 
 def _assume_noise(wish: _Wish, assumptions: _Assumptions, target: Target) -> _Noise:
@@ -265,7 +300,7 @@ def _pair(wish: _Wish, arms: Sequence[Arm]) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _lines(found: SamplePlan, basis: str) -> Iterator[str]:
+def _lines(found: SamplePlan, basis: str, effort: Effort) -> Iterator[str]:
     from ghx_bench.profiler.stats.sample_size import in_per_cent
 
     place = "on these scenarios" if found.target == "suite" else "on tasks like these"
@@ -276,23 +311,27 @@ def _lines(found: SamplePlan, basis: str) -> Iterator[str]:
     )
     yield ""
     if found.options:
-        yield "repetitions  scenarios  rows per mode     chance"
+        more = "        time        cost" if effort.is_known else ""
+        yield f"repetitions  scenarios  rows per mode     chance      cells{more}"
         for design in sorted((*found.options, *found.left_out), key=lambda each: each.repetitions):
-            yield _line(design)
+            yield _line(design, effort)
         yield ""
+        yield f"For {effort}."
     if found.current_power is not None and found.current_power < found.power:
         yield f"The pilot's own size would have shown it with a chance of {in_per_cent(found.current_power)}."
     yield from found.notes
     yield found.advice
 
 
-def _line(design: DesignOption | DesignLeftOut) -> str:
+def _line(design: DesignOption | DesignLeftOut, effort: Effort) -> str:
     from ghx_bench.profiler.stats.sample_size import DesignLeftOut, in_per_cent
 
     if isinstance(design, DesignLeftOut):
         return f"{design.repetitions:>11}       none  ({design.reason})"
+    cells, *others = effort.columns(design.rows_per_mode)
     return (
-        f"{design.repetitions:>11}  {design.scenarios:>9,}  {design.rows_per_mode:>13,}  {in_per_cent(design.power):>9}"
+        f"{design.repetitions:>11}  {design.scenarios:>9,}  {design.rows_per_mode:>13,}  "
+        f"{in_per_cent(design.power):>9}  {cells:>9}{''.join(f'  {each:>10}' for each in others)}"
     )
 
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from cyclopts import Parameter
 
 from ghx_bench._base.errors import FlagError, InputError
-from ghx_bench.eval.cli.flags import AsJson, Debug, LogFile, MeasuringFlags, Switch, show_tracebacks
+from ghx_bench.eval.cli.flags import AsJson, Debug, GateFlags, LogFile, MeasuringFlags, Switch, show_tracebacks
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.eval.cli.judging import Judging
     from ghx_bench.profiler.config import ProfileFile
     from ghx_bench.profiler.events import Observer
     from ghx_bench.profiler.profile import Profile
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.profiler.suite import SuiteResult
 
 _AS_CONFIGURED = MeasuringFlags()
+_NOT_JUDGED = GateFlags()
 _MOST_NAMED = 3
 _SPELLED_NOW = {
     "--results-dir": "--output-dir",
@@ -39,6 +41,7 @@ def profile(
     config: Path | None = None,
     agent: list[str] | None = None,
     measuring: MeasuringFlags = _AS_CONFIGURED,
+    gates: GateFlags = _NOT_JUDGED,
     log_json: LogFile = None,
     dry_run: Switch = False,
     debug: Debug = False,
@@ -75,6 +78,7 @@ def profile(
     resume
         The former `ghx-bench resume RUN`.
     """
+    from ghx_bench.eval.cli.judging import judging_of_flags
     from ghx_bench.eval.cli.measuring import record_of, say_notes
 
     show_tracebacks(debug)
@@ -98,9 +102,10 @@ def profile(
 
         print(anyio.run(found.describe, settings))
         return 0
+    judging = judging_of_flags(gates, settings.output.results_dir)
     if resume is None:
         say_notes(settings)
-    return run_profile(found, settings, file, resume=resume, log_json=log_json, as_json=as_json)
+    return run_profile(found, settings, file, resume=resume, log_json=log_json, as_json=as_json, judging=judging)
 
 
 def load_profile(reference: str) -> Profile[Any]:
@@ -120,19 +125,23 @@ def run_profile(
     accept_changes: bool = False,
     log_json: str | None,
     as_json: bool,
+    judging: Judging,
 ) -> int:
     """Run a profile, show what came of it, and return the exit code; the run keeps where its profile is."""
-    from ghx_bench.eval.cli.measuring import measure_and_show
+    from ghx_bench.eval.cli.measuring import conclude, measure_and_show
     from ghx_bench.eval.project.object_references import reference_beside
 
     place = reference_beside(reference, Path.cwd())  # whole, since the run may be resumed in another folder
     kept = config.model_copy(update={"profile": place})
+    arms = len(kept.modes) * len(kept.models) * len(kept.agents or profile.instruments.providers)
+    # Of one arm there is no verdict, and the statistics need not be loaded.
+    report = conclude if arms > 1 else None
 
     async def measure(observers: Sequence[Observer]) -> SuiteResult:
         async with _agents_in_threads(profile) as threaded:
             return await threaded.run(kept, observers=observers, resume=resume, accept_changes=accept_changes)
 
-    return measure_and_show(measure, log_json=log_json, as_json=as_json)
+    return measure_and_show(measure, log_json=log_json, as_json=as_json, judging=judging, report=report)
 
 
 @asynccontextmanager

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ghx_bench._base.errors import FlagError
-from ghx_bench.eval.cli.flags import AsJson, Debug, LimitFlags, LogFile, Switch, show_tracebacks
+from ghx_bench._base.errors import FlagError, InputError
+from ghx_bench.eval.cli.flags import AsJson, Debug, GateFlags, LimitFlags, LogFile, RunPath, Switch, show_tracebacks
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.project.config import EvalConfig
@@ -19,10 +19,11 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.profiler.suite import SuiteResult
 
 _AS_BEFORE = LimitFlags()
+_JUDGED_AS_BEFORE = GateFlags()
 
 
 def resume(
-    run: Path,
+    run: RunPath,
     /,
     *,
     profile: str | None = None,
@@ -30,7 +31,7 @@ def resume(
     limits: LimitFlags = _AS_BEFORE,
     yes: Switch = False,
     accept_changes: bool = False,
-    fail_on: list[str] | None = None,
+    gates: GateFlags = _JUDGED_AS_BEFORE,
     report: bool = True,
     debug: Debug = False,
     as_json: AsJson = False,
@@ -40,7 +41,7 @@ def resume(
     Parameters
     ----------
     run
-        The directory of the run.
+        The directory of the run, its id, or `latest`.
     profile
         For a run of `ghx-bench profile` that does not say where its profile is, or whose profile was moved: the Python
         file with it, as `ghx-bench profile` takes it.
@@ -51,8 +52,6 @@ def resume(
     accept_changes
         Go on though agents, tools, servers, fixtures, scenarios or solutions are not what they were; the run keeps a
         record of both, and rows say which they were made with.
-    fail_on
-        End with 1 if this comes of the run, instead of what it was started with: see `ghx-bench run --help`.
     report
         Write the report when all cells are done; `ghx-bench report` does that for the run of a profile.
     debug
@@ -61,13 +60,14 @@ def resume(
         Print the result as JSON.
     """
     show_tracebacks(debug)
+    from ghx_bench.eval.cli.judging import judging_of_flags
     from ghx_bench.eval.cli.measuring import is_evaluation, record_of, result_of_older_run, show_result
 
     record = record_of(run)
+    if record.imported is not None:
+        raise InputError(f"{run}: was imported from {record.imported.file}; there is nothing to resume")
     if is_evaluation(record) and profile is not None:
         raise FlagError("--profile", f"{run} was made by an evaluation, which needs none; leave it out")
-    if fail_on and not is_evaluation(record):
-        raise FlagError("--fail-on", "the run of a profile has no gates; leave it out")
     finished = result_of_older_run(run, record)
     if finished is not None and log_json is not None:
         print(f"note: --log-json: nothing of {run} is left to measure, and nothing is logged", file=sys.stderr)
@@ -76,7 +76,8 @@ def resume(
             run,
             record,
             finished,
-            {**asdict(limits), "fail_on": fail_on},
+            {**asdict(limits), "fail_on": gates.fail_on, "against": gates.against},
+            gates=gates,
             is_agreed=yes,
             accept_changes=accept_changes,
             log_json=log_json,
@@ -84,12 +85,13 @@ def resume(
             as_json=as_json,
         )
     if finished is not None:
-        return show_result(finished, as_json=as_json)
+        return show_result(finished, as_json=as_json, judging=judging_of_flags(gates))
     return _resume_profile(
         run,
         record,
         profile,
         changes=asdict(limits),
+        judging=judging_of_flags(gates),
         accept_changes=accept_changes,
         log_json=log_json,
         as_json=as_json,
@@ -102,6 +104,7 @@ def _resume_evaluation(
     finished: SuiteResult | None,
     changes: dict[str, Any],
     *,
+    gates: GateFlags,
     is_agreed: bool,
     accept_changes: bool,
     log_json: str | None,
@@ -109,14 +112,17 @@ def _resume_evaluation(
     as_json: bool,
 ) -> int:
     from ghx_bench.eval.catalogue import Catalogue
+    from ghx_bench.eval.cli.judging import judging_of
     from ghx_bench.eval.cli.measuring import settings_of, show_result
     from ghx_bench.eval.cli.run import run_evaluation, write_report
+    from ghx_bench.eval.project.baselines import baselines_file
     from ghx_bench.eval.project.config import EvalConfig
 
     settings = settings_of(record, run, EvalConfig).override(**changes)
     if finished is not None:
+        judging, _ = judging_of(settings, gates, baselines=baselines_file())
         report = partial(write_report, settings.output.reports_dir) if with_report else None
-        return show_result(finished, as_json=as_json, fail_on=settings.fail_on, report=report)
+        return show_result(finished, as_json=as_json, judging=judging, report=report)
     here, home = Path.cwd(), _home_of(run, record, settings)
     if not home.samefile(here):
         print(f"note: this run was started in {home}, and goes on there", file=sys.stderr)
@@ -124,6 +130,7 @@ def _resume_evaluation(
     with chdir(home):
         # What a project's own scorers print must not get between the lines of --json.
         with redirect_stdout(sys.stderr):
+            judging, settings = judging_of(settings, gates, baselines=baselines_file())
             catalogue = Catalogue(settings)
         return run_evaluation(
             catalogue,
@@ -133,6 +140,7 @@ def _resume_evaluation(
             log_json=log_json,
             with_report=with_report,
             as_json=as_json,
+            judging=judging,
         )
 
 

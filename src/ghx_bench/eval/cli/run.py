@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -14,19 +13,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ghx_bench._base.clock import SystemClock, timestamp
-from ghx_bench._base.errors import OperationError, ungrouped
-from ghx_bench._base.problems import plural
-from ghx_bench.eval.cli.flags import AsJson, Debug, EvaluationFlags, LogFile, MeasuringFlags, Switch, show_tracebacks
+from ghx_bench._base.errors import OperationError
+from ghx_bench.eval.cli.flags import (
+    AsJson,
+    Debug,
+    EvaluationFlags,
+    GateFlags,
+    LogFile,
+    MeasuringFlags,
+    Switch,
+    show_tracebacks,
+)
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.catalogue import Catalogue
-    from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+    from ghx_bench.eval.cli.judging import Judging
+    from ghx_bench.eval.cli.measuring import Verdict
     from ghx_bench.profiler.events import Observer
     from ghx_bench.profiler.reports.data.reading import ReadRows
-    from ghx_bench.profiler.suite import SuitePlan, SuiteResult
+    from ghx_bench.profiler.suite import SuiteResult
 
 _AS_CONFIGURED = MeasuringFlags()
 _AS_EVALUATED = EvaluationFlags()
+_AS_JUDGED = GateFlags()
 
 
 def run(
@@ -34,6 +43,8 @@ def run(
     config: Path | None = None,
     evaluation: EvaluationFlags = _AS_EVALUATED,
     measuring: MeasuringFlags = _AS_CONFIGURED,
+    gates: GateFlags = _AS_JUDGED,
+    agent_option: list[str] | None = None,
     category: list[str] | None = None,
     difficulty: list[str] | None = None,
     yes: Switch = False,
@@ -52,6 +63,9 @@ def run(
     ----------
     config
         A YAML file with the run's settings (`eval.config.yaml` if there is one here); the flags below override it.
+    agent_option
+        An option of the agent over those of the configuration, as KEY=VALUE with a value in YAML (`slip=0.3`);
+        AGENT:KEY=VALUE where there are several agents; repeat for several.
     category
         Run only scenarios of this category (pr, issue, workflow, release, repo); repeat for several.
     difficulty
@@ -70,18 +84,31 @@ def run(
         Print the result as JSON.
     """
     from ghx_bench.eval.catalogue import Catalogue
+    from ghx_bench.eval.cli.judging import judging_of
     from ghx_bench.eval.cli.measuring import say_notes
+    from ghx_bench.eval.cli.run_names import find_run
+    from ghx_bench.eval.project.baselines import baselines_file
     from ghx_bench.eval.project.config_file import project_config
 
     show_tracebacks(debug)
     # What a project's own scorers print must not get between the lines of --json.
     with redirect_stdout(sys.stderr):
-        settings = project_config(config).override(**asdict(measuring), **asdict(evaluation))
+        base = project_config(config)
+        results = Path(measuring.output_dir or base.output.results_dir)
+        others = {"fail_on": gates.fail_on, "against": gates.against, "agent_option": agent_option}
+        named = {"replay": evaluation.replay, "replay_model": evaluation.replay_model}
+        found = {flag: str(find_run(name, results)) for flag, name in named.items() if name is not None}
+        settings = base.override(**asdict(measuring), **asdict(evaluation) | found, **others)
+        judging, settings = judging_of(settings, gates, baselines=baselines_file(config))
         catalogue = Catalogue(settings).narrowed(category=category or (), difficulty=difficulty or ())
     say_notes(catalogue.config)
     if dry_run:
-        return _show_plan(catalogue, as_json=as_json)
-    return run_evaluation(catalogue, is_agreed=yes, log_json=log_json, with_report=report, as_json=as_json)
+        from ghx_bench.eval.cli.planned_run import show_planned_run
+
+        return show_planned_run(catalogue, as_json=as_json)
+    return run_evaluation(
+        catalogue, is_agreed=yes, log_json=log_json, with_report=report, as_json=as_json, judging=judging
+    )
 
 
 def run_evaluation(
@@ -91,6 +118,7 @@ def run_evaluation(
     log_json: str | None,
     with_report: bool,
     as_json: bool,
+    judging: Judging,
     resume: Path | None = None,
     accept_changes: bool = False,
 ) -> int:
@@ -117,7 +145,7 @@ def run_evaluation(
         start,
         log_json=log_json,
         as_json=as_json,
-        fail_on=config.fail_on,
+        judging=judging,
         report=partial(write_report, config.output.reports_dir) if with_report else None,
     )
 
@@ -128,8 +156,9 @@ def _say_warnings(catalogue: Catalogue) -> None:
         print(f"warning: {each}", file=sys.stderr)
 
 
-def write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) -> Path:
-    """Write the report into the run's directory, and a copy of it where the configuration says; return its page."""
+def write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) -> Verdict:
+    """Write the report into the run's directory, and a copy of it where the configuration says."""
+    from ghx_bench.eval.cli.measuring import Verdict
     from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
     from ghx_bench.profiler.reports import generate_report
 
@@ -141,43 +170,4 @@ def write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) 
             shutil.copytree(made.directory, place, dirs_exist_ok=True)
         except OSError as error:
             raise OperationError(f"output.reports_dir: {place} cannot be written: {error}") from error
-    return made.directory / "index.html"
-
-
-def _show_plan(catalogue: Catalogue, *, as_json: bool) -> int:
-    """Check everything that is checked before a run, and print what would be run."""
-    import anyio
-
-    from ghx_bench.eval.assembly import assemble
-    from ghx_bench.eval.scenario.eval_scenario import required_fixtures
-
-    async def plan() -> SuitePlan[EvalScenario]:
-        async with assemble(catalogue, environ=os.environ, project=Path.cwd()) as evaluation:
-            _say_warnings(catalogue)
-            return evaluation.plan
-
-    with redirect_stdout(sys.stderr), ungrouped():
-        planned = anyio.run(plan)
-    matrix = planned.matrix
-    lists = {
-        "agents": matrix.agents,
-        "models": matrix.models,
-        "modes": matrix.modes,
-        "scenarios": matrix.scenario_ids,
-        "fixtures": required_fixtures(planned.scenarios.values()),
-    }
-    config = catalogue.config
-    repo = config.fixtures.repo if config.target == "github" else None
-    if as_json:
-        numbers = {"cells": matrix.total, "repetitions": matrix.repetitions}
-        print(json.dumps({**numbers, **lists, "repo": repo, "config": config.model_dump(mode="json")}))
-        return 0
-    which = "agent" if len(matrix.agents) == 1 else "agents"
-    print(
-        f"{plural(matrix.total, 'cell')}, up to {config.execution.max_concurrency} at a time, {matrix.order}, "
-        f"on {config.target} with the {which} {', '.join(matrix.agents)}:"
-    )
-    facts = {name: ", ".join(each) or "none" for name, each in lists.items()}
-    for name, fact in {**({"writes to": repo} if repo else {}), **facts, "repetitions": matrix.repetitions}.items():
-        print(f"  {name:13}{fact}")
-    return 0
+    return Verdict(sentences=made.headline.sentences, page=made.directory / "index.html")

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import did_you_mean, one_line
-from ghx_bench.eval.cli.flags import AsJson
+from ghx_bench.eval.cli.flags import AsJson, RunPath
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.profiler.row import ProfileRow
     from ghx_bench.profiler.score import CheckpointDetail
     from ghx_bench.profiler.store.directory import RunDirectory
-    from ghx_bench.profiler.store.record import RunRecord
     from ghx_bench.profiler.store.rows import DistinctRows
     from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent, TraceEvent
 
@@ -26,7 +25,7 @@ _MOST_NAMES = 6
 
 
 def show(
-    run: Path,
+    run: RunPath,
     cell: str | None = None,
     /,
     *,
@@ -37,7 +36,7 @@ def show(
     Parameters
     ----------
     run
-        The directory of the run.
+        The directory of the run, its pack, its id, or `latest`.
     cell
         A cell as the first column names it: `mode/scenario/iteration`, with `model/` before it where there are several,
         and `agent/model/` where there are several agents.
@@ -49,6 +48,7 @@ def show(
 
 def _show_run(run: Path, *, as_json: bool) -> int:
     """Print every cell of a run and how it ended."""
+    from ghx_bench.eval.cli.runs import run_state
     from ghx_bench.profiler.store.record import read_record
 
     directory, rows = _rows_of(run)
@@ -60,19 +60,10 @@ def _show_run(run: Path, *, as_json: bool) -> int:
     shown = sorted((_whole_name(row), record.matrix.name_cell(row.cell), _figures_line(row)) for row in rows)
     width = max((len(name) for _, name, _ in shown), default=0)
     count = f"{len(shown)} of {record.matrix.total} cells"
-    _print_line(f"{record.run_id}: {record.provider}, {_status(directory, record)}, {count}")
+    _print_line(f"{record.run_id}: {record.provider}, {run_state(directory, record)}, {count}")
     for _, name, line in shown:
         _print_line(f"{name:{width}}  {line}")
     return 0
-
-
-def _status(directory: RunDirectory, record: RunRecord) -> str:
-    """Return how far a run got; one that was killed could not write that itself."""
-    from ghx_bench._base.locks import is_locked
-
-    if record.status == "running" and not is_locked(directory.lock, if_unknown=True):
-        return "stopped"
-    return record.status
 
 
 def _show_cell(run: Path, name: str, *, as_json: bool) -> int:
@@ -109,9 +100,10 @@ def _print_json_list(items: Iterable[object]) -> None:
 
 def _rows_of(run: Path) -> tuple[RunDirectory, DistinctRows]:
     from ghx_bench.profiler.store.directory import RunDirectory
+    from ghx_bench.profiler.store.packs import run_folder
     from ghx_bench.profiler.store.rows import DistinctRows
 
-    directory = RunDirectory(run)
+    directory = RunDirectory(run_folder(run))
     if not directory.record.is_file():
         raise InputError(f"{run} is not the directory of a run: it has no run.json")
     return directory, DistinctRows(directory.rows if directory.rows.is_file() else Path(os.devnull))

@@ -122,14 +122,14 @@ def confirm_spend(
     budgets, results = plan.config.budget, plan.config.output.results_dir
     if any(getattr(providers[name], "is_metered", False) is True for name in paid):
         _require_prices(plan.matrix.models, budgets)
-    own = [] if resume is None else list(_rows_in(resume))
+    own = [] if resume is None else list(rows_in(resume))
     others = [path for path in sorted(results.glob("*/")) if resume is None or not path.samefile(resume)]
     max_usd, done = budgets.run.max_usd, {row.cell for row in own}
     if max_usd is not None and resume is not None:
         max_usd = max(max_usd - spend_of(read_record(RunDirectory(resume).record), own).usd, 0.0)
     forecast = Forecast(
         cells=[cell for cell in plan.matrix.cells() if cell.agent in paid and cell not in done],
-        earlier=collect_costs(chain(own, *map(_rows_in, others))),
+        earlier=collect_costs(chain(own, *map(rows_in, others))),
         left_usd=max_usd,
     )
     if not forecast.cells:
@@ -157,7 +157,7 @@ def _require_prices(models: Iterable[str], budgets: Budgets) -> None:
         print(f"note: no price is known for model {model!r}: what its cells cost will not be known", file=sys.stderr)
 
 
-def _rows_in(run: Path) -> Iterator[ProfileRow]:
+def rows_in(run: Path) -> Iterator[ProfileRow]:
     """Yield the rows of a run; one that cannot be read tells nothing."""
     try:
         yield from read_rows(RunDirectory(run).rows)

@@ -25,7 +25,7 @@ from ghx_bench.agents.processes.sandbox import Ring
 from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import Flag, Section, SetBy, Text
 from ghx_bench.eval.modes.definitions import ModeDefinition, load_mode_definition, take_modes_apart
-from ghx_bench.eval.project.gates import Gate
+from ghx_bench.eval.project.gates import Gate, Quarantine
 from ghx_bench.eval.project.object_references import (
     DEFAULT_AGENT,
     is_recipe_file,
@@ -38,6 +38,7 @@ from ghx_bench.eval.scenario.manifest import RepositoryName
 from ghx_bench.profiler.config import AgentEntry, Folder, ProfileConfig
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.packs import run_folder
 from ghx_bench.profiler.store.record import NAMED_CONTROLS, read_record
 from ghx_bench.twin.urls import covers_github
 
@@ -203,9 +204,19 @@ class EvalConfig(ProfileConfig):
     )
     fail_on: Annotated[tuple[Gate, ...], SetBy("--fail-on")] = Field(
         default=(),
-        description="What must not come of a run: 'wrong' or 'right' cells, or a rate as in 'success<0.8'; then it "
-        "ends with exit code 1.",
+        description="What must not come of a run: 'wrong' or 'right' cells, a rate as in 'success<0.8' or, beside "
+        "`against`, 'worse' and the like; then it ends with exit code 1.",
         examples=[["wrong"]],
+    )
+    against: Annotated[Text | None, SetBy("--against")] = Field(
+        default=None,
+        description="The baseline that a run is compared with: a blessed one by name, the folder of a run, or latest.",
+        examples=["main"],
+    )
+    quarantine: Quarantine = Field(
+        default=(),
+        description="Flaky scenarios that are run and shown, and do not count for `fail_on`: each with its owner and "
+        "its last day.",
     )
 
     @model_validator(mode="before")
@@ -249,8 +260,10 @@ class EvalConfig(ProfileConfig):
 
         An agent that the file has is taken with its options, by its name or its id. Beside `replay`, agents other than
         the replaying one are those of the run that is replayed. `replay_model` repeats the cells of its run, as far as
-        nothing else is asked for.
+        nothing else is asked for. `agent_option` sets options of agents: `KEY=VALUE`, or `AGENT:KEY=VALUE`.
         """
+        if options := changes.pop("agent_option", None):
+            return self.override(**changes).with_options(cast("Sequence[str]", options))
         base = self
         if changes.get("replay_model") is not None:
             agents, changes = _repeat_run(Path(str(changes["replay_model"])), changes)
@@ -275,6 +288,18 @@ class EvalConfig(ProfileConfig):
         # Set before it is dumped: the dump of several agents has no provider, which would be in the way of these.
         base = base.model_copy(update={"agents": tuple(chosen)})
         return super(EvalConfig, base).override(agent=[each.model_dump() for each in chosen], **changes)
+
+    def with_options(self, flags: Sequence[str]) -> Self:
+        """Return this configuration with options of its agents set, as `--agent-option` has them."""
+        # Imported here: few runs have the flag, and it takes 18 ms.
+        from ghx_bench.eval.project.user_agents import set_options  # noqa: PLC0415 - see above
+
+        agents = set_options(self.chosen_agents, flags, is_meant=_is_meant)
+        if self.agents:
+            return self.model_copy(update={"agents": agents})
+        return self.model_copy(
+            update={"provider": self.provider.model_copy(update={"options": agents[0].options, "port": None})}
+        )
 
     def beside(self, file: Path) -> Self:
         """Return this configuration with the files and folders it names taken from the folder of its own file."""
@@ -312,7 +337,7 @@ class EvalConfig(ProfileConfig):
 
 def _repeat_run(run: Path, changes: Mapping[str, object]) -> tuple[tuple[AgentEntry, ...], dict[str, object]]:
     """Return the agents of a run, and changes that ask for its other cells as far as they do not ask for others."""
-    place = RunDirectory(run).record
+    place = RunDirectory(run_folder(run)).record
     if not place.is_file():
         raise InputError(f"--replay-model: {run} is not the folder of a run")
     record = read_record(place)

@@ -32,6 +32,7 @@ _KEYS_OF_OTHERS = frozenset({"prompt", "assertions", "fixtures", "modes", "exten
 _RECORDS: Mapping[str, frozenset[str]] = {
     "a run's record": frozenset({"runId", "matrix", "modes"}),
     "what a run printed": frozenset({"runId", "directory", "measured"}),
+    "the list of blessed runs": frozenset({"baselines"}),
     "the data of a report": frozenset({"generatedAt", "sources", "modes"}),
     "the rows of a report": frozenset({"version", "rows"}),
     "the trace of a session": frozenset({"sessionId", "events", "turns"}),

@@ -1,43 +1,95 @@
-"""Gates: what must not come of a run, for pipelines that stop there."""
+"""Gates: what must not come of a run, for pipelines that stop there; and the scenarios that do not count for them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, Field, JsonValue, Strict
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, Strict
 
-from ghx_bench._base.problems import did_you_mean, shortened
+from ghx_bench._base.errors import FlagError
+from ghx_bench._base.problems import did_you_mean, plural, shortened
 from ghx_bench.documents import RefusedError
-from ghx_bench.profiler.cell import Arm
+from ghx_bench.documents.section import Section, Text, refuse_duplicates
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.record import MatrixRecord, RunRecord
+from ghx_bench.profiler.stats.result_records import Tier
+from ghx_bench.profiler.store.record import RunRecord
 
-WRONG, RIGHT = "wrong", "right"
+SUCCESS = "success"
+
+Kind = Literal["wrong", "right", "success<", "worse", "not-equivalent", "inconclusive", "unreliable"]
+
+_FAILING: dict[Kind, frozenset[Tier]] = {
+    "worse": frozenset({"worse"}),
+    "not-equivalent": frozenset(set(get_args(Tier)) - {"equivalent"}),
+    "inconclusive": frozenset({"inconclusive", "insufficient data"}),
+    "unreliable": frozenset({"unreliable baseline"}),
+}
+"""What the gates that need a baseline fail on."""
+
+_OPEN: frozenset[Tier] = frozenset({"inconclusive", "unreliable baseline", "insufficient data"})
+_OF_A_METRIC: tuple[Kind, ...] = ("worse", "not-equivalent", "inconclusive")
 _RATE = re.compile(r"success\s*<\s*([01](?:\.\d{1,9})?|\.\d{1,9})")
-_GRAMMAR = "'wrong', 'right', or a rate between 0 and 1 as in 'success<0.8'"
+_WORDS = ("wrong", "right", *_FAILING)
+_GRAMMAR = (
+    "'wrong', 'right', a rate between 0 and 1 as in 'success<0.8' or, beside a baseline, 'worse', 'not-equivalent', "
+    "'inconclusive' (each also of a metric, as in 'worse:wall time') or 'unreliable'"
+)
 _MOST_NAMED = 3
 
 
-def _least(gate: str) -> Fraction | None:
-    """Return the rate that a gate asks for, if it asks for one."""
-    # Fractions: with floats, 4 of 5 cells could be less than a rate of 0.8.
-    found = _RATE.fullmatch(gate)
-    rate = None if found is None else Fraction(found[1])
-    return rate if rate is not None and 0 < rate <= 1 else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A gate, taken apart; `metric` is as it was written."""
+
+    kind: Kind
+    metric: str = SUCCESS
+    rate: Fraction | None = None
+
+    @property
+    def needs_baseline(self) -> bool:
+        """Whether it is about two runs."""
+        return self.kind in _FAILING
+
+    @classmethod
+    def of(cls, gate: str) -> "Condition":
+        """Take a gate apart; raise if it is none."""
+        # Fractions: with floats, 4 of 5 cells could be less than a rate of 0.8.
+        found = _RATE.fullmatch(gate)
+        rate = None if found is None else Fraction(found[1])
+        if rate is not None and 0 < rate <= 1:
+            return cls(kind="success<", rate=rate)
+        word, colon, metric = (part.strip() for part in gate.partition(":"))
+        if word in _WORDS and (not colon or (metric and word in _OF_A_METRIC)):
+            return cls(kind=word, metric=metric or SUCCESS)
+        hint = did_you_mean(gate, _WORDS, otherwise=f"write {_GRAMMAR}")
+        raise RefusedError(f"there is no gate {shortened(gate)}", suggestion=hint)
 
 
 def _check_gate(gate: str) -> str:
-    gate = gate.strip()
-    if gate not in (WRONG, RIGHT) and _least(gate) is None:
-        hint = did_you_mean(gate, (WRONG, RIGHT), otherwise=f"write {_GRAMMAR}")
-        raise RefusedError(f"there is no gate {shortened(gate)}", suggestion=hint)
+    Condition.of(gate := gate.strip())
     return gate
 
 
-Gate = Annotated[str, Strict(), AfterValidator(_check_gate), Field(examples=["wrong", "success<0.8"])]
-"""`wrong` fails on a measured cell that is no success, `right` on one that is, `success<RATE` on a mode below it."""
+Gate = Annotated[str, Strict(), AfterValidator(_check_gate), Field(examples=["wrong", "success<0.8", "worse"])]
+"""What must not come of a run, in the grammar of `Condition`."""
+
+
+def read_gates(gates: Iterable[str]) -> tuple[str, ...]:
+    """Return gates of the command line; raise `FlagError` for what is none."""
+    try:
+        return tuple(map(_check_gate, gates))
+    except RefusedError as error:
+        raise FlagError("--fail-on", f"{error.reason}; {error.suggestion}") from None
+
+
+def require_baseline(gates: Iterable[str], *, remedy: str) -> None:
+    """Refuse gates that are about two runs where there is only one."""
+    for gate in gates:
+        if Condition.of(gate).needs_baseline:
+            raise FlagError("--fail-on", f"{gate!r} needs a baseline; {remedy}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +98,8 @@ class GateResult:
 
     gate: str
     reason: str | None = None
+    open_question: str | None = None
+    """Why it passed although a comparison with the baseline showed nothing."""
 
     @property
     def failed(self) -> bool:
@@ -64,48 +118,111 @@ class GateResult:
 class GateTally:
     """The measured cells of a run that were wrong, or right; what could not be measured is neither.
 
-    With several `agents`, modes are named with theirs. Rows of an agent that is not among them are not counted.
+    Rows of an agent that is not among `agents` are not counted, nor are those of scenarios `aside`.
     """
 
-    matrix: MatrixRecord
+    record: RunRecord
     agents: tuple[str, ...]
+    aside: Collection[str] = frozenset()
     measured: int = 0
     cells: dict[bool, list[str]] = field(default_factory=lambda: {True: [], False: []})
     by_arm: dict[str, list[bool]] = field(default_factory=dict[str, list[bool]])
 
     @classmethod
-    def of(cls, record: RunRecord) -> "GateTally":
+    def of(cls, record: RunRecord, *, aside: Collection[str] = frozenset()) -> "GateTally":
         """Return a tally for a run: of its agents under test, or of its controls if it has no other agents."""
         names = tuple(agent.name for agent in record.agents)
         under_test = tuple(name for name in names if name not in record.control_agents)
-        return cls(matrix=record.matrix, agents=under_test or names)
+        return cls(record=record, agents=under_test or names, aside=aside)
 
     def add(self, row: ProfileRow) -> None:
         """Count one row."""
-        if not row.was_measured or row.agent_name not in self.agents:
+        if not row.was_measured or row.agent_name not in self.agents or row.scenario_id in self.aside:
             return
-        success, agent = row.success is True, row.agent_name if len(self.agents) > 1 else None
+        success = row.success is True
         self.measured += 1
-        self.cells[success].append(self.matrix.name_cell(row.cell))
-        self.by_arm.setdefault(str(Arm(mode=row.mode, agent=agent)), []).append(success)
+        self.cells[success].append(self.record.matrix.name_cell(row.cell))
+        arm = self.record.arm_of(row.agent_name, row.model, row.mode)
+        self.by_arm.setdefault(str(arm), []).append(success)
 
 
-def judge(gates: Sequence[str], tally: GateTally) -> tuple[GateResult, ...]:
-    """Hold the measured cells of a run against gates."""
-    return tuple(GateResult(gate=gate, reason=_reason(gate, tally)) for gate in gates)
+Judge = Callable[[str], tuple[Tier, str]]
+"""Says of a metric, as a gate names it, what a run is beside its baseline, and in which words."""
 
 
-def _reason(gate: str, tally: GateTally) -> str | None:
-    """Return what a gate fails by, if it does."""
-    if (least := _least(gate)) is not None:
+def judge(gates: Sequence[str], tally: GateTally, beside_baseline: Judge | None = None) -> tuple[GateResult, ...]:
+    """Hold a run against gates: its measured cells, and what it is beside its baseline where there is one."""
+    return tuple(_judge_gate(gate, Condition.of(gate), tally, beside_baseline) for gate in gates)
+
+
+def _judge_gate(gate: str, condition: Condition, tally: GateTally, beside_baseline: Judge | None) -> GateResult:
+    if not condition.needs_baseline:
+        return GateResult(gate=gate, reason=_reason(condition, tally))
+    if beside_baseline is None:
+        raise FlagError("--fail-on", f"{gate!r} needs a baseline")
+    tier, words = beside_baseline(condition.metric)
+    if tier in _FAILING[condition.kind]:
+        return GateResult(gate=gate, reason=words)
+    return GateResult(gate=gate, open_question=words if tier in _OPEN else None)
+
+
+def _reason(condition: Condition, tally: GateTally) -> str | None:
+    """Return what a gate on the cells of a run fails by, if it does."""
+    if condition.rate is not None:
         below = [
-            f"{mode} succeeds in {sum(results)} of {len(results)} measured cells ({float(share):.3g})"
-            for mode, results in tally.by_arm.items()
-            if (share := Fraction(sum(results), len(results))) < least
+            f"{arm} succeeds in {sum(results)} of {len(results)} measured cells ({float(share):.3g})"
+            for arm, results in tally.by_arm.items()
+            if (share := Fraction(sum(results), len(results))) < condition.rate
         ]
         return "; ".join(below) or None
-    cells = tally.cells[gate == RIGHT]
+    cells = tally.cells[condition.kind == "right"]
     if not cells:
         return None
     named = ", ".join(cells[:_MOST_NAMED]) + (f" and {len(cells) - _MOST_NAMED} more" if cells[_MOST_NAMED:] else "")
-    return f"{len(cells)} of {tally.measured} measured cells {'is' if len(cells) == 1 else 'are'} {gate}: {named}"
+    are = "is" if len(cells) == 1 else "are"
+    return f"{len(cells)} of {tally.measured} measured cells {are} {condition.kind}: {named}"
+
+
+def _require_date(value: object) -> object:
+    if not isinstance(value, str | date):
+        raise RefusedError("expected a day", suggestion="write it as in 2026-12-31")
+    return value
+
+
+class QuarantineEntry(Section):
+    """A scenario that is known to be flaky: it is run and shown, and does not count for gates."""
+
+    scenario: Text = Field(description="The scenario's id.", examples=["issue-answer-001"])
+    owner: Text = Field(description="Who is to mend it.", examples=["@octocat"])
+    until: Annotated[date, BeforeValidator(_require_date)] = Field(
+        description="The last day of the quarantine; from then on it is an error.", examples=["2026-12-31"]
+    )
+    reason: Text | None = Field(default=None, description="Why.", examples=["the search index lags behind"])
+
+    def __str__(self) -> str:
+        return f"{self.scenario} ({self.owner}, until {self.until}{f': {self.reason}' if self.reason else ''})"
+
+
+def _refuse_repetition(entries: tuple[QuarantineEntry, ...]) -> tuple[QuarantineEntry, ...]:
+    refuse_duplicates([each.scenario for each in entries])
+    return entries
+
+
+Quarantine = Annotated[tuple[QuarantineEntry, ...], AfterValidator(_refuse_repetition)]
+
+
+def quarantine_mistakes(
+    entries: Sequence[QuarantineEntry], *, today: date, known: Collection[str]
+) -> Iterator[tuple[int, str, str]]:
+    """Yield what is wrong with a quarantine: which entry, why, and what to do. `known` are the scenarios there are."""
+    for index, entry in enumerate(entries):
+        if today > entry.until:
+            ago = plural((today - entry.until).days, "day")
+            reason = f"the quarantine of {entry.scenario} ended {ago} ago, on {entry.until} (owner: {entry.owner})"
+            yield index, reason, "mend the scenario and take it out, or set a later day"
+        elif entry.scenario not in known:
+            yield (
+                index,
+                f"there is no scenario {shortened(entry.scenario)} to be quarantined",
+                did_you_mean(entry.scenario, sorted(known), otherwise="take it out"),
+            )

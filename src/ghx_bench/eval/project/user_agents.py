@@ -1,7 +1,7 @@
 """Agents of others: those of installed packages, and those in a Python file of the user's own."""
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -10,14 +10,17 @@ from typing import ClassVar, cast
 
 from pydantic import JsonValue
 
-from ghx_bench._base.errors import InputError
+from ghx_bench._base.errors import FlagError, InputError
 from ghx_bench._base.problems import did_you_mean, listed, one_line
 from ghx_bench.agents.controls.replay import ReplayProvider
+from ghx_bench.documents.text import FlawedTextError
+from ghx_bench.documents.yamltext import load_yaml
 from ghx_bench.eval.project.object_references import DEFAULT_AGENT, explain_import, load_object
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.contracts import SessionProvider
 from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.packs import run_folder
 from ghx_bench.profiler.store.record import read_record
 from ghx_bench.profiler.store.traces import NoTraceError, parse_trace
 from ghx_bench.profiler.trace import SessionTrace
@@ -30,6 +33,36 @@ class BadAgentError(InputError):
     """An agent cannot be imported or made, or is none."""
 
     code: ClassVar[str] = "BAD_AGENT"
+
+
+def set_options(
+    agents: Sequence[AgentEntry], flags: Sequence[str], *, is_meant: Callable[[AgentEntry, str], bool]
+) -> tuple[AgentEntry, ...]:
+    """Return agents with the options of `--agent-option` over their own; where there are several, each names its agent.
+
+    Values are read as YAML: `slip=0.3` is a number, `slip="0.3"` a text.
+    """
+    chosen = list(agents)
+    for flag in flags:
+        place, equals, text = flag.partition("=")
+        # The agent may have a colon of its own, as in ./my_agent.py:MyAgent.
+        agent, _, option = place.rpartition(":")
+        if not equals or not option:
+            raise FlagError("--agent-option", f"expected KEY=VALUE, or AGENT:KEY=VALUE, got {flag!r}")
+        names = [each.name or each.id for each in chosen]
+        meant = [number for number, each in enumerate(chosen) if not agent or is_meant(each, agent)]
+        if len(meant) > 1:
+            wanted = f"{names[0]}:{flag}"
+            raise FlagError("--agent-option", f"{flag!r} may be for any of {listed(names)}; write {wanted!r}")
+        if not meant:
+            raise FlagError("--agent-option", f"no agent {agent!r} in this run; {did_you_mean(agent, names)}")
+        entry = chosen[meant[0]]
+        try:
+            value = load_yaml(text) if text else ""
+        except FlawedTextError as error:
+            raise FlagError("--agent-option", f"{flag!r}: {error.flaws[0].reason}") from None
+        chosen[meant[0]] = entry.model_copy(update={"options": {**entry.options, option: value}})
+    return tuple(chosen)
 
 
 @cache
@@ -135,7 +168,7 @@ def _open_recorded_run(options: Mapping[str, JsonValue]) -> tuple[RunDirectory, 
     named = options.get(RUN)
     if not isinstance(named, str):
         raise InputError(f"replay: name the run whose sessions are to be replayed, with --replay or its option `{RUN}`")
-    directory = RunDirectory(Path(named))
+    directory = RunDirectory(run_folder(Path(named)))
     if not directory.record.is_file():
         raise InputError(f"replay: {named} is not the folder of a run")
     return directory, tuple(agent.name for agent in read_record(directory.record).agents)

@@ -9,7 +9,7 @@ from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.envelope import Envelope, Failure
 from ghx_bench.capabilities.errors import ErrorCode
 from ghx_bench.capabilities.execution import execute_task
-from ghx_bench.eval.scenario.allowed_changes import PRIVATE_TABLES, REFS, allowed_changes, fits, public_name
+from ghx_bench.eval.scenario.allowed_changes import REFS, allowed_changes, fits
 from ghx_bench.eval.scenario.binding import BindingError, changing_task
 from ghx_bench.eval.scenario.checkpoint_references import bind_references
 from ghx_bench.eval.scenario.condition_base import NO_SCORERS, CustomScorer
@@ -17,11 +17,11 @@ from ghx_bench.eval.scenario.conditions import BadConditionError, describe_condi
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario
 from ghx_bench.eval.scenario.placeholders import CHECKPOINT_LIST
 from ghx_bench.eval.stages.handles import StageHandles
+from ghx_bench.eval.stages.observation import changed_part, is_incidental
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.score import CheckpointDetail, PartialScoreError, Score
-from ghx_bench.twin.difference import Difference, diff
-from ghx_bench.twin.world import World
+from ghx_bench.twin.difference import Difference
 
 CHECKPOINT_ID = "no-collateral-damage"
 
@@ -29,23 +29,27 @@ _MOST_SHOWN = 20
 _FOLLOWS_A_PUSH = frozenset({"pulls.head_sha", "threads.commit_sha", "review_comments.commit_sha"})
 
 
-def collateral_damage(before: World, after: World, *, agent: str, allowed: Sequence[str]) -> tuple[Difference, ...]:
+def collateral_damage(
+    differences: Iterable[Difference], *, agent: str, allowed: Sequence[str]
+) -> tuple[Difference, ...]:
     """Return what the agent changed and was not allowed to; for the patterns, see `allowed_changes`."""
-    changes = [each for each in diff(before, after) if each.by == agent and not _is_incidental(each)]
-    is_allowed = [any(fits(pattern, each.change, _what(each), each.name) for pattern in allowed) for each in changes]
+    changes = [each for each in differences if each.by == agent and not is_incidental(each)]
+    is_allowed = [
+        any(fits(pattern, each.change, changed_part(each), each.name) for pattern in allowed) for each in changes
+    ]
     # A pull request and its threads follow its branch. Another branch that was moved there is damage by itself.
     pushed = {each.after for each, is_fine in zip(changes, is_allowed, strict=True) if is_fine and each.kind == REFS}
     return tuple(
         each
         for each, is_fine in zip(changes, is_allowed, strict=True)
-        if not is_fine and not (_what(each) in _FOLLOWS_A_PUSH and each.after in pushed)
+        if not is_fine and not (changed_part(each) in _FOLLOWS_A_PUSH and each.after in pushed)
     )
 
 
 def as_checkpoint(damage: Iterable[Difference]) -> CheckpointDetail:
     """Return the check that nothing else was changed."""
     # In the words of a pattern that would allow it.
-    changes = [f"{each.change} {_what(each)} {each.name}" for each in damage]
+    changes = [f"{each.change} {changed_part(each)} {each.name}" for each in damage]
     more = [f"and {len(changes) - _MOST_SHOWN} more"] if len(changes) > _MOST_SHOWN else []
     return CheckpointDetail(
         id=CHECKPOINT_ID,
@@ -54,27 +58,6 @@ def as_checkpoint(damage: Iterable[Difference]) -> CheckpointDetail:
         actual=[*changes[:_MOST_SHOWN], *more],
         expected="no other change",
     )
-
-
-def _what(difference: Difference) -> str:
-    kind = public_name(difference.kind)
-    field = None if kind == REFS else difference.field  # the name of a ref is in its name already
-    return kind if field is None else f"{kind}.{field}"
-
-
-def _is_incidental(difference: Difference) -> bool:
-    if difference.kind in PRIVATE_TABLES or difference.is_bookkeeping:
-        return True
-    # GitHub wraps every reply in a review of its own, without a word in it.
-    return difference.kind == "reviews" and difference.change == "created" and _is_wrapping(difference.after)
-
-
-def _is_wrapping(review: object) -> bool:
-    match review:
-        case {"state": "COMMENTED", "body": "" | None}:
-            return True
-        case _:
-            return False
 
 
 _STATE_STATUSES = frozenset({405, 409, 422})
@@ -195,7 +178,7 @@ def _collateral(
     evidence: Evidence[EvalScenario], handles: StageHandles, outputs: Mapping[str, JsonValue]
 ) -> tuple[CheckpointDetail, ...]:
     allowed = allowed_changes(evidence.scenario, handles.bindings, outputs)
-    if allowed is None or handles.world is None or handles.seeded is None:
+    if allowed is None or (differences := handles.differences()) is None:
         return ()
-    damage = collateral_damage(handles.seeded, handles.world, agent=handles.agent, allowed=allowed)
+    damage = collateral_damage(differences, agent=handles.agent, allowed=allowed)
     return (as_checkpoint(damage),)

@@ -10,7 +10,10 @@ from pydantic import JsonValue
 
 from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.eval.stages.observation import observe
+from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.evidence import Mode
+from ghx_bench.twin.difference import Difference, diff
 from ghx_bench.twin.journal import Entry
 from ghx_bench.twin.world import World
 
@@ -28,6 +31,23 @@ class StageHandles:
     world: World | None = None
     seeded: World | None = None
     """The world before the agent touched it; both are None on github.com."""
+    _found: list[tuple[Difference, ...]] = field(default_factory=list[tuple[Difference, ...]])
+
+    def differences(self) -> tuple[Difference, ...] | None:
+        """Return what is not as it was before the agent; None where there is no world to look at.
+
+        Asked for only once the agent is done: the worlds are compared once, for the scorer and for the record.
+        """
+        if self.world is None or self.seeded is None:
+            return None
+        if not self._found:
+            self._found.append(diff(self.seeded, self.world))
+        return self._found[0]
+
+    def observe(self) -> SessionActivity | None:
+        """Return what the agent changed and asked for; None where the bench cannot see it."""
+        differences = self.differences()
+        return None if self.world is None or differences is None else observe(self.world, differences, agent=self.agent)
 
     @property
     def journal(self) -> Iterable[Entry] | None:

@@ -98,6 +98,13 @@ class TwinLifecycle:
             keep_path(Path(environment["HOME"]), mode)
             ring = self._sandboxes.open(folder, environment, mode) if self._sandboxes else nullcontext()
             async with ring:
+                handles = StageHandles(
+                    agent=seeded.agent,
+                    observer=lambda: open_client(running.server, world, seeded.observer),
+                    bindings=bound.values,
+                    world=world,
+                    seeded=seeded.world,
+                )
                 yield Stage(
                     scenario=bound.scenario,
                     environment=environment,
@@ -105,13 +112,8 @@ class TwinLifecycle:
                     own_folder=folder,
                     facts={"target": "twin", "repo": seeded.manifest.repo, "bindings": dict(bound.values)},
                     secrets=frozenset({environment["GITHUB_TOKEN"]}),
-                    handles=StageHandles(
-                        agent=seeded.agent,
-                        observer=lambda: open_client(running.server, world, seeded.observer),
-                        bindings=bound.values,
-                        world=world,
-                        seeded=seeded.world,
-                    ),
+                    handles=handles,
+                    observe=handles.observe,
                 )
 
     async def _make_worlds(self, server: Server, held: ExitStack) -> Mapping[str | None, PlantedWorld]:

@@ -2,6 +2,7 @@
 
 ```
 InputError
+├── BadImportError          a file of others has no row, or one that cannot be read
 ├── BadTrajectoryError      a document is no ATIF trajectory
 └── NothingToExportError    the run holds no session
 OperationError
@@ -12,6 +13,12 @@ OperationError
 from typing import ClassVar
 
 from ghx_bench._base.errors import InputError, OperationError
+
+
+class BadImportError(InputError):
+    """A file of others has no row, or one that cannot be read."""
+
+    code: ClassVar[str] = "BAD_IMPORT"
 
 
 class BadTrajectoryError(InputError):

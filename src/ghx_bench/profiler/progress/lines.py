@@ -8,8 +8,7 @@ from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Cell, Matrix
 from ghx_bench.profiler.events import CellFinished, CellRetried, Event, RunFinished, RunStarted
 from ghx_bench.profiler.progress.run_progress import RunProgress
-from ghx_bench.profiler.progress.status_text import clock_time, one_line, spend, verdict
-from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.progress.status_text import clock_time, one_line, reason_of, spend, verdict
 
 _WIDEST_COLUMN = 40
 
@@ -94,15 +93,8 @@ class NameWidths:
 def finished_line(event: CellFinished, progress: RunProgress, widths: NameWidths) -> str:
     """Return how a cell went, in a line: verdict, name, time, tokens, and the reason if something was amiss."""
     row = event.row
-    what = "  ".join(filter(None, (widths.describe(event.cell), *spend(row), _reason(row))))
+    what = "  ".join(filter(None, (widths.describe(event.cell), *spend(row), reason_of(row))))
     return f"{_place(progress)} {verdict(row.success):<5} {what}"
-
-
-def _reason(row: ProfileRow) -> str:
-    if row.error is not None:
-        return one_line(row.error)
-    unmet = ", ".join(each.id for each in row.checkpoint_details or () if not each.passed)
-    return one_line(f"not met: {unmet}") if unmet else ""
 
 
 def ended_line(event: RunFinished, progress: RunProgress) -> str:

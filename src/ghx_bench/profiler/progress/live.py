@@ -55,7 +55,7 @@ def _bar(progress: RunProgress, width: int) -> Text:
 
 
 def _counts(progress: RunProgress, width: int) -> Text:
-    found = progress.counts
+    found = progress.earlier + progress.counts
     counts = [
         (f"{found.ok} ok", "green"),
         (f"{found.wrong} wrong", "yellow" if found.wrong else "dim"),

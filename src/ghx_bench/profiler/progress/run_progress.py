@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from itertools import product
 from typing import assert_never
 
 from ghx_bench.profiler.cell import Arm, Cell
@@ -37,6 +36,10 @@ class CellCounts:
         """How many there are."""
         return self.ok + self.wrong + self.failed
 
+    def __add__(self, other: "CellCounts") -> "CellCounts":
+        """Return these and others."""
+        return CellCounts(ok=self.ok + other.ok, wrong=self.wrong + other.wrong, failed=self.failed + other.failed)
+
     def count(self, success: bool | None) -> "CellCounts":
         """Return these and one more."""
         match success:
@@ -52,14 +55,14 @@ class CellCounts:
 class RunProgress:
     """How far a run is after some of its events.
 
-    Durations, the rate and the forecast are of this process alone; cells that an earlier part of the run measured are
-    in `done_before` only. A thread that shows it needs no lock: the next event makes another one.
+    Durations, the rate, the forecast and `counts` are of this process alone; cells that an earlier part of the run
+    measured are in `earlier`, and in `by_arm`, which says what the table at the end does. A thread that shows it needs
+    no lock: the next event makes another one.
     """
 
     run_id: str = ""
     agents: tuple[str, ...] = ()
     total: int = 0
-    done_before: int = 0
     max_concurrency: int = 1
     started_at: datetime | None = None
     first_cell_at: datetime | None = None
@@ -70,8 +73,10 @@ class RunProgress:
     warming_up: Cell | None = None
     running: Mapping[Cell, datetime] = field(default_factory=dict[Cell, datetime])
     counts: CellCounts = CellCounts()
+    earlier: CellCounts = CellCounts()
+    arm_names: Mapping[Arm, str] = field(default_factory=dict[Arm, str])
     by_arm: Mapping[str, CellCounts] = field(default_factory=dict[str, CellCounts])
-    """By the name that is shown: of the mode and, where there are several, of its agent."""
+    """By the name that is shown: of the mode and, where there are several, of its agent and its model."""
     retries: int = 0
     spent_s: float = 0.0
     """How long the finished cells took, all together."""
@@ -79,7 +84,7 @@ class RunProgress:
     @property
     def done(self) -> int:
         """How many cells have a row."""
-        return self.done_before + self.counts.total
+        return self.earlier.total + self.counts.total
 
     def elapsed_s(self, now: datetime) -> float:
         """Return how long this process has been at it."""
@@ -121,25 +126,27 @@ class RunProgress:
                 assert_never(event)
 
     def _start(self, event: RunStarted) -> "RunProgress":
+        by_arm: dict[str, CellCounts] = {}
+        for arm in event.arms:
+            before = CellCounts(ok=arm.ok, wrong=arm.wrong, failed=arm.failed)
+            by_arm[arm.name] = by_arm.get(arm.name, CellCounts()) + before
         return replace(
             self,
             run_id=event.run_id,
             agents=event.matrix.agents,
             total=len(event.matrix),
-            done_before=event.done,
+            earlier=sum(by_arm.values(), start=CellCounts()),
+            arm_names={Arm(agent=arm.agent, model=arm.model, mode=arm.mode): arm.name for arm in event.arms},
             max_concurrency=event.max_concurrency,
             started_at=event.at,
-            by_arm={
-                _name_arm(agent, mode, event.matrix.agents): CellCounts()
-                for agent, mode in product(event.matrix.agents, event.matrix.modes)
-            },
+            by_arm=by_arm,
         )
 
     def _count(self, event: CellFinished) -> "RunProgress":
         cell, success = event.cell, event.row.success
         running = {**self.running}
         began = running.pop(cell, event.at)
-        arm = _name_arm(cell.agent, cell.mode, self.agents)
+        arm = self.arm_names.get(cell.arm, cell.mode)
         of_arm = self.by_arm.get(arm, CellCounts()).count(success)
         return replace(
             self,
@@ -148,10 +155,6 @@ class RunProgress:
             by_arm={**self.by_arm, arm: of_arm},
             spent_s=self.spent_s + max((event.at - began).total_seconds(), 0.0),
         )
-
-
-def _name_arm(agent: str, mode: str, agents: Sequence[str]) -> str:
-    return str(Arm(mode=mode, agent=agent if len(agents) > 1 else None))
 
 
 def _with_forecast(progress: RunProgress, now: datetime) -> RunProgress:

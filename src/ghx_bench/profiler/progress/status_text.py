@@ -58,6 +58,14 @@ def verdict(success: bool | None) -> str:
             return "error"
 
 
+def reason_of(row: ProfileRow) -> str:
+    """Return why a cell was not solved; empty for one that was."""
+    if row.error is not None:
+        return one_line(row.error)
+    unmet = ", ".join(each.id for each in row.checkpoint_details or () if not each.passed)
+    return one_line(f"not met: {unmet}") if unmet else ""
+
+
 def spend(row: ProfileRow) -> tuple[str, ...]:
     """Return how long a cell's agent took and how many tokens it used, as far as that is known."""
     parts: list[str] = []

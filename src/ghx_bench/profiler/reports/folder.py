@@ -24,7 +24,7 @@ FORMATS: tuple[Format, ...] = ("html", "markdown", "data")
 LIST = "files.txt"
 """Names every file that reports have written here, one a line: what may be removed when a report is made again."""
 _OWN: dict[Format, re.Pattern[str]] = {
-    "html": re.compile(r"index\.html|sessions/(?:[^/]+/)*[^/]+\.html"),
+    "html": re.compile(r"index\.html|(?:sessions|side-by-side)/(?:[^/]+/)*[^/]+\.html"),
     "markdown": re.compile(r"report\.md|analysis\.md|charts/[^/]+\.svg"),
     "data": re.compile(r"data/(?:results\.csv|results\.json|summary\.json|rows\.parquet)"),
     "parquet": re.compile(r"data/rows\.parquet"),

@@ -1,7 +1,7 @@
 """A report: everything known of a run, for people and for programs, in one folder."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -26,8 +26,9 @@ from ghx_bench.profiler.reports.render.data_files import (
 )
 from ghx_bench.profiler.reports.render.html import to_page
 from ghx_bench.profiler.reports.render.markdown import chart_path, to_markdown
-from ghx_bench.profiler.reports.render.session_page import write_session_pages
-from ghx_bench.profiler.reports.report_document import Document, Paragraph, Section, Table
+from ghx_bench.profiler.reports.render.session_files import write_session_pages
+from ghx_bench.profiler.reports.render.session_list import LISTING, session_list_page
+from ghx_bench.profiler.reports.report_document import Document, Headline, Paragraph, Section, Table
 from ghx_bench.profiler.reports.sections import (
     conditions,
     cost,
@@ -41,11 +42,15 @@ from ghx_bench.profiler.reports.sections import (
     sessions,
     verdicts,
 )
+from ghx_bench.profiler.reports.sections.headline import describe_run, headline_of, headline_to_wire
 
-SECTIONS: tuple[Callable[[Material], Section], ...] = (
+_BuildSection = Callable[[Material], Section]
+FIRST_SCREEN: tuple[_BuildSection, ...] = (glance.section, scenarios.matrix)
+"""What stands below the headline, open."""
+DETAILS: tuple[_BuildSection, ...] = (
     verdicts.section,
-    glance.section,
     differences.section,
+    glance.numbers,
     distributions.section,
     reliability.section,
     cost.section,
@@ -55,9 +60,7 @@ SECTIONS: tuple[Callable[[Material], Section], ...] = (
     sessions.section,
     conditions.section,
 )
-"""The sections in the order of the page."""
-
-_SECTIONS_WITHOUT_ROWS = (verdicts.section, conditions.section)
+"""What a reader unfolds, in the order of the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +70,7 @@ class ReportResult:
     directory: Path
     rows: int
     pages: int
+    headline: Headline
     summary: Mapping[str, JsonValue]
     notes: tuple[str, ...]
 
@@ -100,15 +104,18 @@ def generate_report(
         read = read_sources(sources, choice=sessions if "html" in formats else "none")
     with ReportFolder(directory, formats) as folder:
         material = gather(read, write_session_pages(read, folder.write), metrics)
+        headline = headline_of(material)
         summary = summary_of(material, generated_at=generated_at)
+        summary |= {"headline": headline_to_wire(headline), "matrix": scenarios.matrix_to_wire(material)}
         if "html" in formats or "markdown" in formats:
-            _write_documents(folder, _document(material, generated_at), material, formats)
+            _write_documents(folder, _document(material, headline, generated_at), material, formats)
         _write_data(folder, material, summary, formats)
     remarks = (*material.notes, material.findings.gap if material.findings.commands else None)
     return ReportResult(
         directory=folder.path,
         rows=len(material.observations),
         pages=len(material.pages),
+        headline=headline,
         summary=summary,
         notes=tuple(remark for remark in remarks if remark),
     )
@@ -141,26 +148,21 @@ def _directory(output_dir: Path | None, runs: Sequence[Path]) -> Path:
     return output_dir
 
 
-def _document(material: Material, generated_at: str) -> Document:
-    seen = material.observations
-    labels = ", ".join(source.label for source in material.sources)
-    # A mode that several runs have in common is counted once.
-    modes = plural(len({arm.mode for arm in material.arms}), "mode")
-    if material.arrangement.has_several_agents:
-        modes = f"{plural(len({arm.agent for arm in material.arms}), 'agent')}, {modes}"
-    runs = f" in {plural(len(material.sources), 'run')}" if material.is_before_and_after else ""
-    size = (
-        f"{plural(len(seen), 'row')}: {modes}{runs}, "
-        f"{plural(len(seen.scenario.known), 'scenario')}, {plural(len(seen.model.known), 'model')} "
-        f"({', '.join(seen.model.known)})"
-    )
+def _document(material: Material, headline: Headline, generated_at: str) -> Document:
+    has_rows = len(material.observations) > 0
+    details = (section(material) for section in (DETAILS if has_rows else (conditions.section,)))
     return Document(
-        title=f"Report on {labels}",
-        subtitle=size,
+        title=f"Report on {', '.join(source.label for source in material.sources)}",
+        subtitle=describe_run(material),
+        headline=headline,
         banner=verdicts.banner(material),
-        sections=tuple(section(material) for section in (SECTIONS if len(seen) else _SECTIONS_WITHOUT_ROWS)),
-        footer=f"Made by ghx-bench at {generated_at} from {plural(len(seen), 'row')}.",
+        sections=(
+            *(section(material) for section in (FIRST_SCREEN if has_rows else ())),
+            *(replace(section, is_folded=True) for section in details if section.elements),
+        ),
+        footer=f"Made by ghx-bench at {generated_at} from {plural(len(material.observations), 'row')}.",
         alarms=tuple(alarms(material.objections)),
+        cautions=tuple(verdicts.cautions(material)),
     )
 
 
@@ -168,29 +170,16 @@ def _write_documents(folder: ReportFolder, document: Document, material: Materia
     if "html" in formats:
         folder.write("index.html", to_page(document, chart_bundle() if document.charts else ""))
         if material.pages:
-            folder.write("sessions/index.html", to_page(_session_list(material), ""))
+            listing = session_list_page(material.pages, arm_word=material.arm_word, metrics=material.metrics)
+            folder.write(LISTING, listing)
     if "markdown" in formats:
         for chart in document.charts:
             folder.write(chart_path(chart), chart_svg(chart))
         folder.write("report.md", to_markdown(document))
-        folder.write("analysis.md", to_markdown(_analysis(material)))
+        folder.write("analysis.md", to_markdown(_analysis(material, document.headline)))
 
 
-def _session_list(material: Material) -> Document:
-    table = sessions.session_table(material, below="sessions/")
-    section = Section(id="sessions", title="Pages", elements=(table,))
-    size = plural(len(material.pages), "session")
-    return Document(
-        title="Sessions",
-        subtitle=size,
-        banner=None,
-        sections=(section,),
-        footer="Made by ghx-bench.",
-        home="../index.html",
-    )
-
-
-def _analysis(material: Material) -> Document:
+def _analysis(material: Material, headline: Headline | None) -> Document:
     """Return everything the analyzers found, mode by mode."""
     found = material.findings
     lines = tuple(found.everything(material.arms))
@@ -205,6 +194,7 @@ def _analysis(material: Material) -> Document:
     return Document(
         title="Analysis of sessions",
         subtitle=f"Analyzed sessions by mode: {counted or 'none'}",
+        headline=headline,
         banner=verdicts.banner(material),
         sections=(findings.section(material), everything),
         footer="They describe these sessions; no test was made.",

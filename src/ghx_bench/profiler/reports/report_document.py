@@ -47,10 +47,12 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Paragraph that leads to another file of the report, by its path from the report's folder."""
+    """Text that leads to another file of the report, by its path from the report's folder."""
 
     text: str
     path: str
+    anchor: str = ""
+    """The place in it, encoded already."""
 
 
 TableCell = str | Link
@@ -66,6 +68,83 @@ class Table:
     is_text: bool = False
     is_folded: bool = False
     """Shown only when asked for, where the medium can do that."""
+    is_list: bool = False
+    """A list of many like things, which readers sort and filter where the medium can do that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """One line of an interval chart: whose it is, and the number with its interval in words and as shares of the axis.
+
+    A share is 0 at the worse end of the axis and 1 at the better one; `None` is a number that is not known.
+    """
+
+    name: str
+    label: str
+    words: str
+    at: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalChart:
+    """One metric of several arms, drawn small: lines with direct labels, better to the right."""
+
+    title: str
+    lines: tuple[Interval, ...]
+    better: str = ""
+    """Which way is better, in words; empty where nothing is compared."""
+    worse_end: str = ""
+    better_end: str = ""
+    """What the ends of the axis stand for."""
+    mark: tuple[float, str] | None = None
+    """Where the reference stands, and what it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalCharts:
+    """A row of interval charts that share their arms."""
+
+    charts: tuple[IntervalChart, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeCell:
+    """How often one scenario was solved in one arm; without rows `n` is 0. `path`, encoded, leads to its sessions."""
+
+    k: int
+    n: int
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeMatrix:
+    """Scenarios by arms: how often each was solved."""
+
+    caption: str
+    arms: tuple[tuple[str, str], ...]
+    """The name of each arm, and a word on its part in the comparison."""
+    rows: tuple[tuple[str, tuple[OutcomeCell, ...]], ...]
+    """The name of each scenario, and its cells in the order of the arms."""
+    is_folded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chip:
+    """One verdict in a few words."""
+
+    text: str
+    tone: Tone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headline:
+    """The answer: sentences for the top of the page, what they hold for, and single verdicts."""
+
+    sentences: tuple[str, ...]
+    scope: tuple[str, ...] = ()
+    chips: tuple[Chip, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +170,15 @@ class Figure:
     chart: Chart
 
 
-Element = Paragraph | Note | Caution | Quote | Table | Conclusions | Figure
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold:
+    """Tables under one title, shown only when asked for, where the medium can do that."""
+
+    title: str
+    tables: tuple[Table, ...]
+
+
+Element = Paragraph | Note | Caution | Quote | Table | Conclusions | Figure | Fold | IntervalCharts | OutcomeMatrix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +188,8 @@ class Section:
     id: str
     title: str
     elements: tuple[Element, ...]
+    is_folded: bool = False
+    """Shown only when asked for, where the medium can do that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +198,15 @@ class Document:
 
     title: str
     subtitle: str
-    banner: str | None
     sections: tuple[Section, ...]
     footer: str
+    headline: Headline | None = None
+    """The answer, which then is the heading of the page; without one its title is."""
+    banner: str | None = None
     alarms: tuple[str, ...] = ()
     """What makes the report other than it seems, before everything else."""
+    cautions: tuple[str, ...] = ()
+    """What must be known of the headline."""
     home: str | None = None
     """The way to the report's own page, from a page that belongs to it."""
 

@@ -16,12 +16,34 @@ def amount(value: float | None, unit: str) -> str:
         return UNKNOWN
     match unit:
         case "ms":
-            return f"{value:z,.0f} ms"
+            return _duration(value)
         case "USD":
             text = f"${abs(value):,.4f}"
             return f"-{text}" if value < 0 and text != "$0.0000" else text
         case _:
             return f"{_plain(value)} {unit}".rstrip()
+
+
+def _duration(milliseconds: float) -> str:
+    """Return a time in the unit that people would say it in."""
+    if abs(milliseconds) < _SECOND:
+        return f"{milliseconds:z,.0f} ms"
+    seconds = milliseconds / _SECOND
+    return f"{_plain(seconds)} s" if abs(seconds) < _LONG else f"{_plain(seconds / 60)} min"
+
+
+_SECOND = 1000
+_LONG = 600
+"""As many seconds and more are told in minutes."""
+
+
+def ratio(value: float) -> str:
+    """Return how many times as much."""
+    return f"{TIMES}{value:,.0f}" if value >= _LARGEST_PRECISE else f"{TIMES}{value:.2f}"
+
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+_LARGEST_PRECISE = 10
 
 
 def _plain(value: float) -> str:
@@ -73,9 +95,19 @@ def estimate(value: Estimate, unit: str) -> str:
     return f"{amount(value.estimate, unit)} ({interval}; n {value.n})"
 
 
-def reduction(value: float | None, unit: Unit) -> str:
-    """Return a reduction in per cent or percentage points; as a multiple where per cent say nothing."""
-    return UNKNOWN if value is None else reduction_words(value, unit, points="pp")
+def change(reduction: float | None, unit: Unit) -> str:
+    """Return a reduction as a change: `-12.3 %` is less; as a multiple where per cent say nothing."""
+    if reduction is None:
+        return UNKNOWN
+    words = reduction_words(abs(reduction) if reduction > 0 or unit != "percent" else reduction, unit, points="points")
+    return words if words.endswith("times as much") else signed(-reduction, words.removeprefix("-"))
+
+
+def signed(value: float, words: str) -> str:
+    """Return an amount in words with the sign of its value; without one where it is nothing."""
+    if not any(digit in words for digit in "123456789"):
+        return words
+    return f"{'+' if value > 0 else '-'}{words}"
 
 
 def p_value(p: float | None) -> str:

@@ -11,11 +11,12 @@ import anyio
 from ghx_bench._base.errors import OperationError, ungrouped
 from ghx_bench.profiler.blocks import CellInterrupted, CellMeasured, Message, PlacedCell, blocks_of
 from ghx_bench.profiler.causes import RunBudgetError, error_code
-from ghx_bench.profiler.cell import Cell, Matrix
+from ghx_bench.profiler.cell import Arm, Cell, Matrix
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.contracts import Executor, Workers
 from ghx_bench.profiler.errors import CanaryError
 from ghx_bench.profiler.events import (
+    ArmProgress,
     CanaryFinished,
     CanaryStarted,
     CellFinished,
@@ -51,6 +52,18 @@ class Head(Generic[S]):
     stopped_by: str | None = None
     """Which limit of the run's budget is reached, in words; no cell is started then."""
 
+    def _progress_of(self, arm: Arm) -> ArmProgress:
+        agent, model, found = arm.agent or "", arm.model or "", self.store.found
+        return ArmProgress(
+            agent=agent,
+            model=model,
+            mode=arm.mode,
+            name=str(self.store.record.arm_of(agent, model, arm.mode)),
+            ok=found[arm, True],
+            wrong=found[arm, False],
+            failed=found[arm, None],
+        )
+
     async def run(self) -> None:
         """Run to the end, and write down how it ended."""
         # Before anything takes time: whoever interrupts the preparations has to know the directory.
@@ -63,6 +76,7 @@ class Head(Generic[S]):
                 provider=self.store.record.provider,
                 max_concurrency=self.config.execution.max_concurrency,
                 done=len(self.store.done),
+                arms=tuple(map(self._progress_of, self.matrix.arms)),
             )
         )
         try:

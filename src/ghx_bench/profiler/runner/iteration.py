@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, Generic
 
 import anyio
+from anyio import to_thread
 
+from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.causes import (
     Cause,
     EnvironmentFailure,
@@ -157,7 +159,24 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
     for where, problem in conversation.problems:
         outcome = outcome.with_problem(where, problem)
     outcome = run_collectors(outcome, evidence, task.instruments.collectors)
-    return run_analyzers(outcome, evidence, task.instruments.analyzers)
+    outcome = run_analyzers(outcome, evidence, task.instruments.analyzers)
+    return outcome if cell.is_canary else await _observe(outcome, evidence)
+
+
+async def _observe(outcome: Outcome, evidence: Evidence[Any]) -> Outcome:
+    """Return the outcome with what the session changed and asked for, its secrets taken out."""
+    observe = evidence.stage.observe
+    if observe is None:
+        return outcome
+    async with plugin_call() as observing:
+        # In a thread: comparing two worlds takes a while, and other cells wait for this loop.
+        seen = await to_thread.run_sync(observe)
+        if seen is not None:
+            activity = require(seen, SessionActivity, "Stage.observe()")
+            session_id = evidence.trace.session_id if evidence.trace else ""
+            told = activity.model_copy(update={"session_id": session_id})
+            outcome = replace(outcome, activity=outcome.redaction.record(told, keeping=("sessionId",)))
+    return outcome if observing.error is None else outcome.with_problem("activity", observing.error)
 
 
 def _folders_of(stage: Stage[Any]) -> tuple[Path, ...]:

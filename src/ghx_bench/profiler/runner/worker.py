@@ -210,7 +210,8 @@ class RunWorker(Generic[S]):
         )
         row = row_of(outcome, task.attempts, self.setup.instruments.clock.now(), context)
         trace = outcome.evidence.trace if outcome.evidence and self.spec.keeps_sessions else None
-        files = CellFiles(row=row, trace=trace, analysis=_bundle_of(outcome))
+        activity = outcome.activity if self.spec.keeps_sessions else None
+        files = CellFiles(row=row, trace=trace, analysis=_bundle_of(outcome), activity=activity)
         units = {metric.name: metric.unit for metric in outcome.metrics if metric.unit}
         return CellMeasured(cell=task.cell, files=files, was_scored=isinstance(outcome, Completed), metric_units=units)
 

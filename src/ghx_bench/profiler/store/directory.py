@@ -55,6 +55,10 @@ class RunDirectory:
         """Return where the findings on a cell are, in a run of any version; where they would be if there are none."""
         return self._find("analysis", cell)
 
+    def activity(self, cell: Cell) -> Path:
+        """Return where lies what the session of a cell changed and asked for."""
+        return self._file("activity", cell)
+
     def _find(self, kind: str, cell: Cell) -> Path:
         place = self._file(kind, cell)
         older = self.path.joinpath(kind, *cell.path_without_agent.parts).with_name(place.name)

@@ -103,6 +103,16 @@ class Interruption(ForeignModel):
     attempts: tuple[Attempt, ...]
 
 
+class ImportRecord(ForeignModel):
+    """Where the rows of a run come from that was not measured here."""
+
+    format: str
+    file: str
+    """The name of the file, without its folder."""
+    sha256: str
+    at: str
+
+
 class RunRecord(ForeignModel):
     """The plan and the state of a run. The plan is frozen before the first cell; only the state changes later."""
 
@@ -128,6 +138,8 @@ class RunRecord(ForeignModel):
     """What the metrics of collectors are measured in, by name."""
     provenance: Annotated[tuple[ProvenanceRecord, ...], OMITTABLE] = ()
     """What the run was made with: when it was started and, if that has changed, since it was resumed."""
+    imported: Annotated[ImportRecord | None, OMITTABLE] = None
+    """Set where others have measured the rows: then nothing is known of how, but what these say."""
     interruptions: Annotated[tuple[Interruption, ...], OMITTABLE] = ()
     problems: Annotated[tuple[Incident, ...], OMITTABLE] = ()
 

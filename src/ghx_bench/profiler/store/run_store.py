@@ -1,6 +1,7 @@
 """A run that goes on: its cells are done when their rows are on disk."""
 
 import shutil
+from collections import Counter
 from collections.abc import Container, Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -12,9 +13,10 @@ from anyio import to_thread
 from ghx_bench._base.atomic_files import write_file
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.locks import LockHeldError, hold_lock
+from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.blocks import CellFiles
-from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.cell import Arm, Cell
 from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunLockedError, RunMismatchError
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.runner.spend import RunSpend
@@ -41,6 +43,8 @@ class RunStore:
     rows: RowsFile
     done: set[Cell] = field(default_factory=set[Cell])
     measured: int = 0
+    found: Counter[tuple[Arm, bool | None]] = field(default_factory=Counter[tuple[Arm, bool | None]])
+    """Rows by arm, and by whether they were found right or wrong."""
     spend: RunSpend = field(default_factory=RunSpend)
     _waiting: list[_QueuedFiles] = field(default_factory=list[_QueuedFiles])
     _is_writing: bool = False
@@ -95,6 +99,7 @@ class RunStore:
         """Count a row that is on disk."""
         self.done.add(row.cell)
         self.measured += row.was_measured
+        self.found[row.cell.arm, row.success] += 1
         self.spend.add(row.attempts)
 
     def _write(self, batch: Sequence[CellFiles]) -> None:
@@ -104,12 +109,14 @@ class RunStore:
                 self._write_json(self.directory.session(cell), files.trace)
             if files.analysis is not None:
                 self._write_json(self.directory.analysis(cell), files.analysis)
+            if files.activity is not None:
+                self._write_json(self.directory.activity(cell), files.activity)
         # Last: a row whose session is missing would be a promise that the file beside it breaks.
         self.rows.append(files.row for files in batch)
         for files in batch:
             self.note(files.row)
 
-    def _write_json(self, path: Path, record: SessionTrace | SessionAnalysisBundle) -> None:
+    def _write_json(self, path: Path, record: SessionTrace | SessionAnalysisBundle | SessionActivity) -> None:
         try:
             # Neither atomic nor durable: nobody counts on it before the row is there, which is written afterwards.
             write_file(path, record.to_bytes() + b"\n")

@@ -80,6 +80,11 @@ class Inventory:
         return tuple(sorted({case.mode for case in self.cases}))
 
     @property
+    def scenarios(self) -> tuple[str, ...]:
+        """The scenarios of the rows."""
+        return tuple(sorted({case.scenario for case in self.cases}))
+
+    @property
     def repetitions(self) -> int:
         """How many rows the case with the most has."""
         return max(self.cases.values(), default=0)

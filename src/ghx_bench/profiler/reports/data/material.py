@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ghx_bench._base.wire import Number
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.metric_table import MetricTable
 from ghx_bench.profiler.reports.data.columns import Columns, Grid, spread_grid
@@ -32,6 +33,10 @@ _TOKENS, _COST = "tokens_active", "cost_total_usd"
 """What is set against success, whether it is planned and shown elsewhere or not."""
 
 
+LISTED_METRICS = ("latency_wall_ms", "tokens_total", "cost_total_usd", "tool_calls_total")
+"""What lists of sessions show beside the outcome."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPage:
     """A page that was written: where, of which cell, and how the session ended."""
@@ -45,6 +50,11 @@ class SessionPage:
     outcome: str
     has_session: bool
     """Whether a session lies beside the row; without one the page tells what the row knows."""
+    failed_checkpoints: tuple[str, ...] = ()
+    figures: tuple[Number | None, ...] = ()
+    """What the list of sessions shows of it: `LISTED_METRICS`, in their order."""
+    comparison: str | None = None
+    """Where sessions of the same scenario stand side by side; `None` if there is one only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from ghx_bench._base.garbage import without_cycle_collection
 from ghx_bench._base.problems import Problem, plural
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.analyzers.files import recorded_scenarios, supplemented
-from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.cell import Arm, Cell
 from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.reports.data.columns import ColumnBuilder, Columns
@@ -17,7 +17,7 @@ from ghx_bench.profiler.reports.data.runs import Arrangement, PlanInUse, arrange
 from ghx_bench.profiler.reports.data.session_findings import Findings
 from ghx_bench.profiler.reports.data.side_files import SideFiles, StoredFindings
 from ghx_bench.profiler.reports.data.sources import Source
-from ghx_bench.profiler.reports.data.tally import SessionChoice, Tally
+from ghx_bench.profiler.reports.data.tally import SessionChoice, Tally, outcome_of
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.scenario import BaseScenario
 from ghx_bench.profiler.stats.plan import Pooled
@@ -30,11 +30,13 @@ _MOST_NAMED = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenRow:
-    """A row that gets a page: where it begins in its file, so that it can be read again, and its arm."""
+    """A row that gets a page: where it begins in its file, so that it can be read again, and what leads to it."""
 
     source: Source
     start: int
     arm: Arm
+    cell: Cell
+    outcome: str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,16 +72,19 @@ def read_sources(
     with_findings: bool = True,
     watchers: Sequence[Callable[[ProfileRow], None]] = (),
     plan_changes: Mapping[str, object] | None = None,
+    without: Collection[str] = frozenset(),
 ) -> ReadRows:
     """Read every row of the sources once; each of `watchers` is called with every row on the way.
 
     `choice` says which rows get a page; without findings, no session is looked at. `plan_changes` are fields of the
     analysis plan that the report is to be made with instead of the recorded ones. A command that needs rows for more
     than a report, such as gates and a table at the end of a run, brings its counters as watchers and hands the result
-    on to `generate_report`.
+    on to `generate_report`. Rows of the scenarios `without` are left out.
     """
     plan = PlanInUse.of(sources, plan_changes or {})
-    reader = _RowReader(tally=Tally(choice), pooled=plan.plan.pool, with_findings=with_findings, watchers=watchers)
+    reader = _RowReader(
+        tally=Tally(choice), pooled=plan.plan.pool, with_findings=with_findings, watchers=watchers, without=without
+    )
     with without_cycle_collection():
         for source in sources:
             reader.read(source)
@@ -122,6 +127,7 @@ class _RowReader:
     pooled: Collection[Pooled]
     with_findings: bool
     watchers: Sequence[Callable[[ProfileRow], None]]
+    without: Collection[str]
     columns: dict[str, ColumnBuilder] = field(default_factory=dict[str, ColumnBuilder])
     """By the label of the source."""
     findings: Findings = field(default_factory=Findings)
@@ -138,6 +144,8 @@ class _RowReader:
         columns = self.columns[source.label] = ColumnBuilder()
         arms: dict[tuple[str, str, str], tuple[Arm, ControlKind | None]] = {}
         for row in rows:
+            if row.scenario_id in self.without:
+                continue
             # Once for each agent, model and mode, not for each row: columns compare and hash arms.
             known = arms.get((row.agent_name, row.model, row.mode))
             if known is None:
@@ -150,7 +158,8 @@ class _RowReader:
             if self.with_findings:
                 self._find(files, row, arm, scenarios)
             if self.tally.chooses(row, arm):
-                self.chosen.append(ChosenRow(source=source, start=rows.start, arm=arm))
+                outcome = outcome_of(row)
+                self.chosen.append(ChosenRow(source=source, start=rows.start, arm=arm, cell=row.cell, outcome=outcome))
             for watch in self.watchers:
                 watch(row)
         self.remarks += _remarks(source, rows)

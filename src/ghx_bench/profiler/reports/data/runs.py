@@ -1,7 +1,5 @@
 """The runs of a report: their order, what each was made with, and the conditions in which they differ."""
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -10,12 +8,20 @@ from itertools import combinations
 from pydantic import JsonValue
 
 from ghx_bench.profiler.cell import Arm, order_arms
-from ghx_bench.profiler.metric_table import UNKNOWN
 from ghx_bench.profiler.reports.data.inventory import Facts, Inventory, moment_of
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.errors import NothingToReportError
 from ghx_bench.profiler.stats.plan import AnalysisPlan
-from ghx_bench.profiler.store.record import ModeDetails, RunRecord
+from ghx_bench.profiler.store.record import ModeDetails
+from ghx_bench.profiler.store.run_conditions import (
+    Changes,
+    Condition,
+    Difference,
+    Kind,
+    RunConditions,
+    find_changes,
+    find_differences,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,30 +142,6 @@ def _glimpse(source: Source, inventory: Inventory) -> _Glimpse:
     return _Glimpse(source=source, run_ids=run_ids, modes=modes, began=inventory.began)
 
 
-_KEPT_OF_HASH = 12
-_SHARED_NAMES = ("text of scenario ", "tools of mode ")
-"""Conditions of things that not every run needs to have: they differ only between runs that do."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """A condition in which sources differ: its value by label, for each source that tells it."""
-
-    condition: str
-    values: Mapping[str, JsonValue]
-
-    def __str__(self) -> str:
-        told: list[str] = []
-        for label, value in self.values.items():
-            words = ", ".join(map(str, value)) if isinstance(value, list) else UNKNOWN if value is None else str(value)
-            told.append(f"{label}: {words}")
-        return f"{self.condition} ({'; '.join(told)})"
-
-    def to_wire(self) -> dict[str, JsonValue]:
-        """Return it as JSON."""
-        return {"condition": self.condition, "values": dict(self.values)}
-
-
 def agents_of(source: Source, inventory: Inventory) -> tuple[str, ...]:
     """Return the agents of a source: the recorded ones, or those of the rows."""
     return source.record.matrix.agents if source.record else inventory.agents
@@ -177,51 +159,33 @@ def modes_of(source: Source, inventory: Inventory) -> tuple[str, ...]:
 
 def differing_conditions(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> tuple[Difference, ...]:
     """Name every condition in which any two sources differ. What a source did not record is not compared."""
-    told = {source.label: _conditions(source, inventories[source.label]) for source in sources}
-    recorded = {source.label for source in sources if source.record is not None}
-    differing: list[Difference] = []
-    for name in dict.fromkeys(name for conditions in told.values() for name in conditions):
-        is_shared = name.startswith(_SHARED_NAMES)
-        values = {
-            label: conditions.get(name)
-            for label, conditions in told.items()
-            if name in conditions or (label in recorded and not is_shared)
-        }
-        if len({json.dumps(value, sort_keys=True) for value in values.values()}) > 1:
-            differing.append(Difference(condition=name, values=values))
-    return tuple(differing)
+    return find_differences(_conditions_by_label(sources, inventories))
 
 
-def _conditions(source: Source, inventory: Inventory) -> dict[str, JsonValue]:
-    agents = agents_of(source, inventory)
-    told: dict[str, JsonValue] = {
-        "agent": agents[0] if len(agents) == 1 else list(agents),
-        "models": [*sorted(models_of(source, inventory))],
-        "modes": [*sorted(modes_of(source, inventory))],
-    }
-    if source.record is None:
-        return {**told, "repetitions": inventory.repetitions}
-    return {**told, **_recorded_conditions(source.record)}
+def changes_between(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> tuple[Changes, ...]:
+    """Say what changed from the first source to each of the others."""
+    return find_changes(_conditions_by_label(sources, inventories))
 
 
-def _recorded_conditions(record: RunRecord) -> dict[str, JsonValue]:
-    matrix = record.matrix
-    return {
-        "repetitions": matrix.repetitions,
-        "order": matrix.order,
-        "seed": matrix.seed,
-        **{f"analysis {key}": value for key, value in sorted(record.analysis.items())},
-        **{f"version of {key}": value for key, value in sorted(record.versions.items())},
-        **{f"host {key}": value for key, value in sorted(record.host.items())},
-        **{f"tools of mode {key}": value for key, value in sorted(record.modes.items())},
-        **{f"text of scenario {each.get('id')}": _fingerprint(each) for each in record.scenarios},
-    }
+def _conditions_by_label(
+    sources: Sequence[Source], inventories: Mapping[str, Inventory]
+) -> Mapping[str, RunConditions]:
+    return {source.label: _conditions_of(source, inventories[source.label]) for source in sources}
 
 
-def _fingerprint(scenario: Mapping[str, JsonValue]) -> str:
-    """Return a short text that is another for another scenario."""
-    content = json.dumps(scenario, sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(content.encode()).hexdigest()[:_KEPT_OF_HASH]
+def _conditions_of(source: Source, inventory: Inventory) -> RunConditions:
+    """Return the conditions of a source; of rows alone, what they tell."""
+    record = source.record
+    listed = (
+        (Kind.AGENT, "agent", agents_of(source, inventory)),
+        (Kind.MODEL, "model", models_of(source, inventory)),
+        (Kind.MODE, "mode", modes_of(source, inventory)),
+        (Kind.SCENARIO, "scenario", record.matrix.scenario_ids if record else inventory.scenarios),
+    )
+    own = [Condition(kind=kind, name=name, value=[*sorted(names)]) for kind, name, names in listed]
+    if record is None:
+        own.append(Condition(kind=Kind.SETTING, name="repetitions", value=inventory.repetitions))
+    return RunConditions.of(record, also=own)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from ghx_bench._base.problems import Problem
+from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.analyzers.files import SessionFile, examine, sessions_in
 from ghx_bench.profiler.row import ProfileRow
@@ -18,7 +19,7 @@ from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.traces import NoTraceError, parse_trace
 from ghx_bench.profiler.trace import SessionTrace
 
-T = TypeVar("T", SessionTrace, SessionAnalysisBundle)
+T = TypeVar("T", SessionTrace, SessionAnalysisBundle, SessionActivity)
 MOST_ANALYZED = 2_000
 """Of more sessions than these a report analyzes none: it takes long, and `analyze` keeps what it finds."""
 _FOREIGN = "-analysis.json"
@@ -58,6 +59,13 @@ class SideFiles:
         """Return the session of a row."""
         found = self._session_file(row)
         return found if found is None else found[1]
+
+    def activity(self, row: ProfileRow) -> SessionActivity | Problem | None:
+        """Return what the session of a row changed and asked for, where its run kept that."""
+        found = _read(SessionActivity.model_validate_json, self._directory.activity(row.cell))
+        # Rows alone may lie beside the files of another run.
+        is_its_own = self._is_a_run or isinstance(found, Problem) or found is None or found.session_id == row.session_id
+        return found if is_its_own else None
 
     def stored_findings(self, row: ProfileRow) -> StoredFindings | Problem | None:
         """Return what analyzers wrote down of the session of a row."""
@@ -142,6 +150,6 @@ def _read(parse: Callable[[bytes], T], path: Path) -> T | Problem | None:
         where = "".join(f"/{part}" for part in first["loc"])
         return Problem(
             file=str(path),
-            reason=f"does not hold findings ({where or 'all of it'}: {first['msg']})",
+            reason=f"does not hold what it should ({where or 'all of it'}: {first['msg']})",
             suggestion="restore the file, or take it away",
         )

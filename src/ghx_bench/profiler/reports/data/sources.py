@@ -15,6 +15,7 @@ from ghx_bench.profiler.reports.data.side_files import SideFiles
 from ghx_bench.profiler.reports.errors import NoRunError, NothingToReportError
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.packs import run_folder
 from ghx_bench.profiler.store.record import RunRecord, control_kind_of_name, read_record
 from ghx_bench.profiler.store.rows import DistinctRows, read_rows
 
@@ -42,7 +43,7 @@ class Source:
 
     def plan(self) -> AnalysisPlan | None:
         """Return the analysis plan that was written down before the run."""
-        if self.record is None:
+        if self.record is None or self.record.imported is not None:
             return None
         try:
             return AnalysisPlan.model_validate(self.record.analysis)
@@ -142,7 +143,8 @@ def _make_distinct(sources: Sequence[Source]) -> tuple[Source, ...]:
 
 
 def _open_named(path: Path) -> Source:
-    """Open what was named as a run; a file of rows, or a folder with one, is named by a flag."""
+    """Open what was named as a run, or its pack; a file of rows, or a folder with one, is named by a flag."""
+    path = run_folder(path)
     if path.is_file():
         if _holds_rows(path):
             raise NothingToReportError(f"{path}: this is a file of rows; name it with --results")
@@ -154,7 +156,8 @@ def _open_named(path: Path) -> Source:
 
 
 def open_run(path: Path) -> Source:
-    """Open a run directory."""
+    """Open a run directory, or a pack."""
+    path = run_folder(path)
     directory = RunDirectory(path)
     if path.is_file() and _holds_rows(path):
         raise NothingToReportError(f"{path}: this is a file of rows; name the run directory that it is of")

@@ -91,6 +91,11 @@ class Tally:
 WRONG = "wrong answer"
 
 
+def outcome_of(row: ProfileRow) -> str:
+    """Return how a row ended, in words."""
+    return "success" if row.success is True else why_failed(row)
+
+
 def why_failed(row: ProfileRow) -> str:
     """Return why a row is no success, in words."""
     if row.cause is not None:

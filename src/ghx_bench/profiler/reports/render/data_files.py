@@ -14,7 +14,14 @@ from pydantic.alias_generators import to_camel
 
 from ghx_bench.profiler.reports.data.columns import POOLED, Columns
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.data.runs import agents_of, differing_conditions, equipment_of, models_of, modes_of
+from ghx_bench.profiler.reports.data.runs import (
+    agents_of,
+    changes_between,
+    differing_conditions,
+    equipment_of,
+    models_of,
+    modes_of,
+)
 from ghx_bench.profiler.reports.errors import unwritable
 from ghx_bench.profiler.reports.folder import write_file
 from ghx_bench.profiler.reports.render.escaping import csv_text
@@ -145,6 +152,7 @@ def summary_of(material: Material, *, generated_at: str) -> dict[str, JsonValue]
         "plan": {to_camel(name): value for name, value in material.plan.model_dump(mode="json").items()},
         "missing": [each.to_wire() for each in material.missing],
         "conditions": [each.to_wire() for each in differing_conditions(material.sources, material.inventories)],
+        "changes": [each.to_wire() for each in changes_between(material.sources, material.inventories)],
         "notes": list(material.notes),
         "planRecorded": material.plan_source is not None,
         "seed": material.seed,

@@ -1,33 +1,31 @@
-"""One session as a page: turns, reasoning, tool calls with input and output, failures marked. No script runs on it."""
+"""One session as a page: how it ended and why, its turns, and beside them what it changed and asked for; no script."""
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
-from operator import attrgetter
-from pathlib import PurePosixPath
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import assert_never
-from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from ghx_bench._base.problems import Problem
+from ghx_bench._base.problems import Problem, plural
 from ghx_bench._base.templates import fill_text
+from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
-from ghx_bench.profiler.analyzers.files import recorded_scenarios
-from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.cell import NO_MODEL, Arm
 from ghx_bench.profiler.metric_table import METRICS, UNKNOWN
-from ghx_bench.profiler.reports.data.material import SessionPage
-from ghx_bench.profiler.reports.data.reading import ReadRows
-from ghx_bench.profiler.reports.data.side_files import StoredFindings
-from ghx_bench.profiler.reports.data.tally import why_failed
+from ghx_bench.profiler.model_call_summary import main_calls
+from ghx_bench.profiler.model_calls import ModelCall
+from ghx_bench.profiler.reports.data.tally import outcome_of
 from ghx_bench.profiler.reports.render.escaping import html_text, shorten
-from ghx_bench.profiler.reports.render.html import link_home, page
-from ghx_bench.profiler.reports.wording import amount
+from ghx_bench.profiler.reports.render.html import asset, link_home, page
+from ghx_bench.profiler.reports.render.session_activity import activity_aside, group_by_turn
+from ghx_bench.profiler.reports.wording import amount, percent
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.runner.toolcalls import has_succeeded
 from ghx_bench.profiler.scenario import BaseScenario
+from ghx_bench.profiler.score import CheckpointDetail
+from ghx_bench.profiler.shell import command_of
 from ghx_bench.profiler.store.record import RunRecord
 from ghx_bench.profiler.trace import (
     ErrorEvent,
@@ -63,109 +61,147 @@ def briefing_of(
     )
 
 
-_LONGEST_NAME = 150
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """Another session of the same scenario: what it is called, how it ended, and the way to its page."""
+
+    name: str
+    outcome: str
+    way: str
 
 
-WritePage = Callable[[str, str], None]
-"""Puts a page at a path below the report's folder."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """Where a page leads, relative to itself."""
+
+    home: str
+    listing: str | None = None
+    previous: str | None = None
+    next: str | None = None
+    comparison: str | None = None
+    siblings: Sequence[Sibling] = ()
 
 
-def write_session_pages(read: ReadRows, write: WritePage) -> tuple[SessionPage, ...]:
-    """Write a page for each row that was chosen; a session that cannot be read is noted among the problems.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedSession:
+    """Everything that is known of one session; a file that could not be read is a problem."""
 
-    The rows are read once more, one at a time: with `--sessions all` they would not fit into memory.
-    """
-    pages: list[SessionPage] = []
-    taken: set[str] = set()
-    # Rows were chosen source by source, so each source comes once.
-    for source, chosen in groupby(read.chosen, key=attrgetter("source")):
-        files, rows = source.side_files(), source.rows()
-        scenarios = recorded_scenarios(source.record.scenarios) if source.record else {}
-        for each in chosen:
-            row = rows.row_at(each.start)
-            below = [source.label] if len(read.arrangement.sources) > 1 else []
-            # An arm names its agent where a report has several.
-            below += [] if each.arm.agent is None else [each.arm.agent]
-            path = session_path(row, below=below, taken=taken)
-            trace = files.trace(row)
-            if isinstance(trace, Problem):
-                read.problems[str(trace)] = None
-            known = trace if isinstance(trace, SessionTrace) else None
-            briefing = briefing_of(row, known, scenarios.get(row.scenario_id), source.record)
-            found = files.stored_findings(row)
-            findings = found.bundle if isinstance(found, StoredFindings) else None
-            write(path, session_page(row, trace, arm=each.arm, briefing=briefing, findings=findings, path=path))
-            pages.append(
-                SessionPage(
-                    path=path,
-                    source=source.label,
-                    arm=each.arm,
-                    scenario_id=row.scenario_id,
-                    model=row.model,
-                    iteration=row.iteration,
-                    outcome=outcome_of(row),
-                    has_session=trace is not None,
-                )
-            )
-    return tuple(pages)
+    row: ProfileRow
+    arm: Arm
+    trace: SessionTrace | Problem | None = None
+    activity: SessionActivity | Problem | None = None
+    findings: SessionAnalysisBundle | None = None
+    briefing: Briefing = field(default_factory=Briefing)
 
 
-def session_path(row: ProfileRow, *, below: Sequence[str], taken: set[str]) -> str:
-    """Return where a row's page lies from the report's folder, and take that path; no name in a row can lead out of it.
-
-    A file put together from several runs has several rows for one cell: their pages are numbered.
-    """
-    names = [*below, row.model, row.mode, row.scenario_id]
-    folder, number, name = PurePosixPath("sessions", *map(_folder, names)), 1, f"{row.iteration}.html"
-    while str(folder / name) in taken:
-        number += 1
-        name = f"{row.iteration}-{number}.html"
-    taken.add(str(folder / name))
-    return str(folder / name)
-
-
-def _folder(name: str) -> str:
-    encoded = quote(name.encode("utf-8", "replace"), safe="") or "%"
-    if len(encoded) > _LONGEST_NAME:
-        # Cut names may be the same; what they were is not.
-        encoded = f"{encoded[:_LONGEST_NAME]}-{hashlib.sha256(encoded.encode()).hexdigest()[:8]}"
-    return f"%2E{encoded[1:]}" if encoded.startswith(".") else encoded
-
-
-def outcome_of(row: ProfileRow) -> str:
-    """Return how a row ended."""
-    return "success" if row.success is True else why_failed(row)
+def session_page(session: RecordedSession, ways: Ways) -> str:
+    """Write the page of one session; without a trace it tells what the row knows."""
+    row = session.row
+    named = (str(session.arm), *(() if row.model == NO_MODEL or session.arm.model else (row.model,)))
+    name = f"{' / '.join(named)} #{row.iteration}"
+    parts = (
+        link_home(ways.home),
+        *_ways(ways),
+        *_header(row, name),
+        "<main>",
+        *_checkpoints(row),
+        *_trouble(row),
+        *_siblings(ways),
+        *_findings(session.findings, is_open=row.success is not True),
+        *_briefing(session.briefing),
+        *_course(session),
+        "</main>",
+    )
+    return page(title=f"{row.scenario_id} / {name}", body="\n".join(parts), styles=(asset("sessions.css"),))
 
 
-def session_page(
-    row: ProfileRow,
-    trace: SessionTrace | Problem | None,
-    *,
-    arm: Arm,
-    path: str,
-    briefing: Briefing = Briefing(),  # noqa: B008 - a frozen record
-    findings: SessionAnalysisBundle | None = None,
-) -> str:
-    """Write the page of one session, which will lie at `path`; without a trace it tells what the row knows."""
-    title = f"{row.scenario_id} / {arm} / {row.model} / {row.iteration}"
-    home = "../" * (len(PurePosixPath(path).parts) - 1) + "index.html"
-    told = (*_header(row, title), *_briefing(briefing), *_checkpoints(row))
-    parts = (*told, *_attempts(row), *_findings(findings), *_trace(trace))
-    return page(title=title, body="\n".join((link_home(home), *parts)))
+def _ways(ways: Ways) -> Iterator[str]:
+    named = (("Previous", ways.previous), ("Next", ways.next), ("All sessions", ways.listing))
+    links = [
+        f'<a href="{html_text(way)}">{name}</a>' for name, way in (*named, ("Side by side", ways.comparison)) if way
+    ]
+    if links:
+        yield f'<nav aria-label="Sessions" class="ways">{" ".join(links)}</nav>'
 
 
-def _header(row: ProfileRow, title: str) -> Iterator[str]:
-    yield f"<header><h1>{html_text(title)}</h1>"
-    yield f"<p>{html_text(outcome_of(row))}, run {html_text(row.run_id)}, {html_text(row.started_at)}</p></header>"
-    yield "<main>"
+def _header(row: ProfileRow, name: str) -> Iterator[str]:
+    tone = {True: "good", False: "bad", None: "open"}[row.success]
+    yield f"<header><h1>{html_text(row.scenario_id)}</h1>"
+    yield f'<p><span class="chip {tone}">{html_text(outcome_of(row))}</span> {html_text(name)}</p>'
+    yield f"<p>Run {html_text(row.run_id)}, {html_text(row.started_at)}</p></header>"
+    known = row.known_metrics
+    shown = [
+        (each.label, amount(known.get(each.name), METRICS.unit(each.name))) for each in METRICS.shown_in("session")
+    ]
+    if (calls := known.get("api_calls")) is not None:
+        shown.append(("API calls", amount(calls, "")))
+    figures = "".join(
+        f"<div><dt>{html_text(label)}</dt><dd>{html_text(value)}</dd></div>"
+        for label, value in (*shown, ("ended by", row.completion_reason))
+    )
+    yield f'<dl class="figures">{figures}</dl>'
+
+
+def _checkpoints(row: ProfileRow) -> Iterator[str]:
+    failed = [each for each in row.checkpoint_details if not each.passed]
+    passed = [each for each in row.checkpoint_details if each.passed]
+    if not row.checkpoint_details:
+        return
+    yield '<section aria-label="Checkpoints">'
+    if failed:
+        yield f"<h2>{len(failed)} of {plural(len(row.checkpoint_details), 'checkpoint')} failed</h2>"
+    for each in failed:
+        yield '<div class="event failed">'
+        yield f'<p><strong>{html_text(each.description)}</strong> <span class="fate">failed</span></p>'
+        yield f'<p class="note">{html_text(each.id)}</p>'
+        yield from _expected_and_actual(each)
+        yield "</div>"
+    if passed:
+        items = "".join(f"<li>{html_text(each.description)}</li>" for each in passed)
+        yield f"<details><summary>{plural(len(passed), 'checkpoint')} passed</summary><ul>{items}</ul></details>"
+    yield "</section>"
+
+
+def _expected_and_actual(checkpoint: CheckpointDetail) -> Iterator[str]:
+    sides = (("expected", checkpoint.expected), ("actual", checkpoint.actual))
+    known = [(title, value) for title, value in sides if value is not None]
+    if known:
+        pairs = "".join(f"<div><dt>{title}</dt><dd><pre>{_value(value)}</pre></dd></div>" for title, value in known)
+        yield f'<dl class="pair">{pairs}</dl>'
+    if checkpoint.error:
+        yield f"<pre>{_text(checkpoint.error)}</pre>"
+
+
+def _trouble(row: ProfileRow) -> Iterator[str]:
     if row.error is not None:
         yield f'<p class="warning">{html_text(row.error)}</p>'
     if row.traceback is not None:
         yield f"<details open><summary>traceback</summary><pre>{_text(row.traceback)}</pre></details>"
-    known = row.known_metrics
-    shown = METRICS.shown_in("session")
-    numbers = ((each.label, amount(known.get(each.name), METRICS.unit(each.name))) for each in shown)
-    yield from _table("What it spent", ("metric", "value"), (*numbers, ("ended by", row.completion_reason)))
+    if len(row.attempts) > 1:
+        attempts = ((str(each.number), (each.error or "went through")) for each in row.attempts)
+        yield from _table("Attempts", ("attempt", "outcome"), attempts)
+    if row.problems:
+        problems = ((each.where, f"{each.code}: {each.message}") for each in row.problems)
+        yield from _table("Problems beside the result", ("where", "what"), problems)
+
+
+def _siblings(ways: Ways) -> Iterator[str]:
+    if not ways.siblings:
+        return
+    yield '<section aria-label="Same scenario"><h2>The same scenario elsewhere</h2><ul class="siblings">'
+    for each in ways.siblings:
+        tone = "good" if each.outcome == "success" else "bad"
+        link = f'<a href="{html_text(each.way)}">{html_text(each.name)}</a>'
+        yield f'<li>{link} <span class="chip {tone}">{html_text(each.outcome)}</span></li>'
+    yield "</ul></section>"
+
+
+def _findings(bundle: SessionAnalysisBundle | None, *, is_open: bool) -> Iterator[str]:
+    rows = [(name, each.summary) for name, each in bundle.results.items() if each.summary] if bundle else []
+    if rows:
+        yield f"<details{' open' if is_open else ''}><summary>Findings of {plural(len(rows), 'analyzer')}</summary>"
+        yield from _table("Findings", ("analyzer", "what it found"), rows)
+        yield "</details>"
 
 
 def _briefing(briefing: Briefing) -> Iterator[str]:
@@ -175,40 +211,9 @@ def _briefing(briefing: Briefing) -> Iterator[str]:
     if briefing.prompt is not None:
         yield f'<div class="event"><p>prompt</p><pre>{_text(briefing.prompt)}</pre></div>'
     if briefing.instructions is not None:
-        yield f'<div class="event"><p>instructions of the mode</p><pre>{_text(briefing.instructions)}</pre></div>'
+        yield "<details><summary>instructions of the mode</summary>"
+        yield f"<pre>{_text(briefing.instructions)}</pre></details>"
     yield "</section>"
-
-
-def _checkpoints(row: ProfileRow) -> Iterator[str]:
-    if not row.checkpoint_details:
-        return
-    yield '<section aria-label="Checkpoints"><h2>Checkpoints</h2>'
-    for each in row.checkpoint_details:
-        fate = "passed" if each.passed else "failed"
-        yield f'<div class="event {"" if each.passed else "failed"}">'
-        yield f'<p><strong>{html_text(each.id)}</strong> <span class="fate">{fate}</span></p>'
-        yield f"<p>{html_text(each.description)}</p>"
-        if not each.passed:
-            yield from _fold("expected", each.expected) if each.expected is not None else ()
-            yield from _fold("actual", each.actual) if each.actual is not None else ()
-            yield f"<pre>{_text(each.error)}</pre>" if each.error else ""
-        yield "</div>"
-    yield "</section>"
-
-
-def _attempts(row: ProfileRow) -> Iterator[str]:
-    if len(row.attempts) > 1:
-        rows = ((str(each.number), (each.error or "went through")) for each in row.attempts)
-        yield from _table("Attempts", ("attempt", "outcome"), rows)
-    if row.problems:
-        rows = ((each.where, f"{each.code}: {each.message}") for each in row.problems)
-        yield from _table("Problems beside the result", ("where", "what"), rows)
-
-
-def _findings(bundle: SessionAnalysisBundle | None) -> Iterator[str]:
-    rows = [(name, each.summary) for name, each in bundle.results.items() if each.summary] if bundle else []
-    if rows:
-        yield from _table("Findings", ("analyzer", "what it found"), rows)
 
 
 def _table(caption: str, headers: tuple[str, str], rows: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -218,21 +223,72 @@ def _table(caption: str, headers: tuple[str, str], rows: Iterable[tuple[str, str
     yield "</tbody></table></div>"
 
 
-def _trace(trace: SessionTrace | Problem | None) -> Iterator[str]:
-    if isinstance(trace, Problem):
-        yield f'<p class="warning">The session could not be read: {html_text(str(trace))}</p></main>'
-        return
-    if trace is None:
-        yield '<p class="note">No session was recorded for this row.</p></main>'
-        return
-    turns = trace.turns or (Turn(number=1, events=trace.events),)
-    for turn in turns:
+def _course(session: RecordedSession) -> Iterator[str]:
+    """Yield the turns and, beside them, what the session changed and asked for."""
+    trace, activity = session.trace, session.activity
+    turns: Sequence[Turn] = ()
+    if isinstance(trace, SessionTrace):
+        turns = trace.turns or (Turn(number=1, events=trace.events),)
+    requests = group_by_turn(activity.requests if isinstance(activity, SessionActivity) else (), turns)
+    yield '<div class="course"><div>' if activity is not None else "<div><div>"
+    if isinstance(trace, SessionTrace):
+        yield from _turns(trace, turns, {turn: len(asked) for turn, asked in requests.items()})
+    elif isinstance(trace, Problem):
+        yield f'<p class="warning">The session could not be read: {html_text(str(trace))}</p>'
+    else:
+        yield '<p class="note">No session was recorded for this row.</p>'
+    yield "</div>"
+    if isinstance(activity, SessionActivity):
+        yield from activity_aside(activity, requests)
+    elif activity is not None:
+        yield f'<p class="warning">What it changed could not be read: {html_text(str(activity))}</p>'
+    yield "</div>"
+
+
+def _turns(trace: SessionTrace, turns: Sequence[Turn], requests: Mapping[int | None, int]) -> Iterator[str]:
+    calls = main_calls(trace.model_calls)
+    # One call of the conversation for each turn, where turns were filled in from calls.
+    metered = calls if len(calls) == len(turns) else ()
+    for number, turn in enumerate(turns, start=1):
         took = "" if turn.duration_ms is None else f", {amount(turn.duration_ms, 'ms')}"
-        yield f"<section><h2>Turn {turn.number}{took}</h2>"
+        yield f'<section id="turn-{number}"><h2>Turn {number}{took}</h2>'
+        if metered:
+            yield from _model_call(metered[number - 1])
+        if asked := requests.get(number):
+            yield f'<p class="note"><a href="#requests-{number}">{plural(asked, "request")}</a></p>'
         for event in turn.events:
             yield from _event(event)
         yield "</section>"
-    yield f'<p class="note">Session {html_text(trace.session_id)}</p></main>'
+    side = [call for call in trace.model_calls if call.side is not None]
+    if side:
+        used = [call.usage.total for call in side if call.usage.total is not None]
+        tokens = f", {sum(used):,} tokens" if len(used) == len(side) else ""
+        yield f'<p class="note">{plural(len(side), "model call")} beside the conversation{tokens}</p>'
+    yield f'<p class="note">Session {html_text(trace.session_id)}</p>'
+
+
+def _model_call(call: ModelCall) -> Iterator[str]:
+    """Yield the tokens of a turn's model call, and what its request was made of."""
+    usage = call.usage
+    named = {
+        "in": usage.input,
+        "from cache": usage.cache_read,
+        "to cache": usage.cache_write,
+        "out": usage.output,
+        "reasoning": usage.reasoning,
+    }
+    told = ", ".join(f"{value:,} {name}" for name, value in named.items() if value)
+    tokens = UNKNOWN if usage.total is None else f"{usage.total:,}"
+    yield f'<p class="note">tokens {tokens}{f": {told}" if told else ""}</p>'
+    parts = {name: getattr(call.anatomy, name) for name in type(call.anatomy).model_fields}
+    if whole := sum(parts.values()):
+        shares = [(name.replace("_", " "), size / whole) for name, size in parts.items() if size]
+        words = ", ".join(f"{name} {percent(share)}" for name, share in shares)
+        bars = "".join(
+            f'<i class="part-{name.replace(" ", "-")}" style="width:{100 * share:.1f}%"></i>' for name, share in shares
+        )
+        yield f'<div class="anatomy" aria-hidden="true">{bars}</div>'
+        yield f'<p class="note">request of {whole:,} bytes: {words}</p>'
 
 
 def _event(event: TraceEvent) -> Iterator[str]:
@@ -257,21 +313,22 @@ def _tool_call(call: ToolCallEvent) -> Iterator[str]:
     took = UNKNOWN if call.duration_ms is None else amount(call.duration_ms, "ms")
     yield f'<div class="event {"failed" if succeeded is False else ""}">'
     yield f'<p>tool call <strong>{html_text(call.name)}</strong> <span class="fate">{fate}</span>, time {took}</p>'
-    yield f"<pre>{_value(call.input)}</pre>"
+    command = command_of(call)
+    yield f"<pre>{_value(call.input) if command is None else _text(command_text(command))}</pre>"
     if call.error is not None:
         yield f"<pre>{_text(call.error)}</pre>"
-    yield from _fold("output", call.output, is_open=succeeded is False)
+    opened = " open" if succeeded is False else ""
+    yield f"<details{opened}><summary>output</summary><pre>{_value(call.output)}</pre></details>"
     yield "</div>"
 
 
-def _fold(title: str, value: JsonValue, *, is_open: bool = False) -> Iterator[str]:
-    yield f"<details{' open' if is_open else ''}><summary>{title}</summary><pre>{_value(value)}</pre></details>"
+def command_text(command: str | Sequence[str]) -> str:
+    """Return a command as a person would type it."""
+    return command if isinstance(command, str) else shlex.join(command)
 
 
 def _value(value: JsonValue) -> str:
-    if isinstance(value, str):
-        return _text(value)
-    return _text(json.dumps(value, indent=2, ensure_ascii=False))
+    return _text(value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def _text(text: str) -> str:

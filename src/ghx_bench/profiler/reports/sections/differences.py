@@ -10,53 +10,59 @@ from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, Values, alt,
 from ghx_bench.profiler.reports.report_document import Chart, Element, Figure, Note, Paragraph, Section, Table
 from ghx_bench.profiler.reports.wording import (
     amount,
-    bounds,
+    change,
     confidence_of,
     counts,
     describe_family,
     other_target,
     p_value,
-    reduction,
+    signed,
 )
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.plan import PLACES, Target
 from ghx_bench.profiler.stats.result_records import ModeComparison, PairedAnalysis, TargetResult, Unit
-from ghx_bench.profiler.stats.scales import interval_words, reduction_words
+from ghx_bench.profiler.stats.scales import reduction_words
 
 
 def section(material: Material) -> Section:
     """Show paired differences: charts of the planned ones, tables of all."""
-    return Section(id="differences", title="Differences", elements=tuple(_elements(material)))
+    title = "All comparisons, with intervals, p-values, power and the plan"
+    return Section(id="differences", title=title, elements=tuple(_elements(material)))
 
 
 def _elements(material: Material) -> Iterator[Element]:
     if not material.comparisons:
-        why = "there are no two modes to compare" if material.arms_under_test else "control runs are not compared"
-        yield Paragraph(f"No differences are shown: {why}.")
         return
-    has_several_agents = any(len(agents) > 1 for agents in material.tally.agents.values())
-    within = "scenario, agent and model" if has_several_agents else "scenario and model"
+    has_pooled_agents = any(len(agents) > 1 for agents in material.tally.agents.values())
+    within = "scenario, agent and model" if has_pooled_agents else "scenario and model"
     yield Paragraph(
-        f"Rows are paired within {within}; every scenario weighs the same. A reduction is positive when the "
-        "first mode is lower. The shaded band is the planned margin, inside which modes count as equivalent."
+        f"Rows are paired within {within}; every scenario weighs the same. A change is that of the first from the "
+        "second: +10 % is more, -10 % less. The shaded band is the planned margin, inside which modes count as "
+        "equivalent."
     )
     yield from _forests(material)
-    target, primary, metrics = material.plan.target, material.primary, material.metrics
-    other = other_target(target)
+    target, metrics = material.plan.target, material.metrics
     yield Note(
         "Success is compared over all rows, and one that could not be measured is a failure (intention to treat). "
         "Amounts are compared over measured rows (per protocol). The other choice of rows follows, folded."
     )
-    yield _comparison_table(
-        material.metrics, f"Planned comparisons {PLACES[target]}. {describe_family(primary)}", primary, target
-    )
-    yield from _notes(material.metrics, primary)
-    yield _comparison_table(material.metrics, f"Planned comparisons {PLACES[other]}", primary, other, is_folded=True)
-    yield from _other_rows(material, primary, target)
+    overall = [each.comparison for run in material.run_comparisons for each in run.metrics]
+    if overall:
+        yield from _comparison_tables(metrics, f"Runs over all modes together, {PLACES[target]}", overall, target)
+    primary = material.primary
+    if primary:
+        caption = f"Planned comparisons {PLACES[target]}. {describe_family(primary)}"
+        yield from _comparison_tables(metrics, caption, primary, target)
+        yield from _notes(metrics, primary)
+        other = other_target(target)
+        pairs = [(each, each.headline) for each in primary]
+        yield _result_table(metrics, f"Planned comparisons {PLACES[other]}", pairs, other, is_folded=True)
+        yield from _other_rows(material, primary, target)
     exploratory = [each for each in material.comparisons if each.family == "exploratory"]
     if exploratory:
         caption = f"Exploratory comparisons {PLACES[target]}. {describe_family(exploratory)}"
-        yield _comparison_table(metrics, caption, exploratory, target, is_folded=True)
+        pairs = [(each, each.headline) for each in exploratory]
+        yield _result_table(metrics, caption, pairs, target, is_folded=True)
 
 
 def _other_rows(material: Material, primary: Sequence[ModeComparison], target: Target) -> Iterator[Table]:
@@ -71,28 +77,30 @@ def _other_rows(material: Material, primary: Sequence[ModeComparison], target: T
     )
     for caption, analyses in tables:
         if analyses:
-            yield _analysis_table(material.metrics, caption.format(PLACES[target]), analyses, target)
+            yield _result_table(material.metrics, caption.format(PLACES[target]), analyses, target, is_folded=True)
 
 
 def _forests(material: Material) -> Iterator[Figure | Note]:
-    rates = [each for each in material.primary if each.unit == "percentage points"]
-    amounts = [each for each in material.primary if each.unit == "percent"]
+    overall = [each.comparison for run in material.run_comparisons for each in run.metrics]
+    planned = [*overall, *(each for each in material.comparisons if each.metric in material.plan.primary)]
+    rates = [each for each in planned if each.unit == "percentage points"]
+    amounts = [each for each in planned if each.unit == "percent"]
     margin = material.plan.margin_pct
     charts = (
         forest(
             rates,
             material.metrics,
             name="forest-success",
-            title="Paired differences in success: left of 0 the first mode succeeds more often",
-            axis="reduction, percentage points",
+            title="Success: right of 0 the first succeeds more often",
+            axis="more often, percentage points",
             margin=margin,
         ),
         forest(
             amounts,
             material.metrics,
             name="forest-amounts",
-            title="Paired differences in amounts: right of 0 the first mode needs less",
-            axis="reduction, %",
+            title="Amounts: right of 0 the first needs less",
+            axis="less, %",
             margin=margin,
         ),
     )
@@ -106,51 +114,54 @@ def _forests(material: Material) -> Iterator[Figure | Note]:
         )
 
 
-_COMPARISON_HEADERS = (
-    "comparison",
-    "reduction",
-    "interval",
-    "p",
-    "p adjusted",
-    "verdict",
-    "scenarios",
-    "rows",
-    "left out",
-    "smallest effect it could show",
-    "Hedges' g",
-    "method",
-)
+_Analyses = Sequence[tuple[ModeComparison, PairedAnalysis]]
 
 
-def _comparison_table(
-    metrics: MetricTable,
-    caption: str,
-    comparisons: Sequence[ModeComparison],
-    target: Target,
-    *,
-    is_folded: bool = False,
-) -> Table:
+def _comparison_tables(
+    metrics: MetricTable, caption: str, comparisons: Sequence[ModeComparison], target: Target
+) -> Iterator[Table]:
+    """Show what comparisons found, and then how."""
     pairs = [(each, each.headline) for each in comparisons]
-    return _analysis_table(metrics, caption, pairs, target, is_folded=is_folded)
-
-
-def _analysis_table(
-    metrics: MetricTable,
-    caption: str,
-    analyses: Sequence[tuple[ModeComparison, PairedAnalysis]],
-    target: Target,
-    *,
-    is_folded: bool = True,
-) -> Table:
-    return Table(
-        caption=caption,
-        headers=_COMPARISON_HEADERS,
-        rows=tuple(_comparison_line(metrics, comparison, analysis, target) for comparison, analysis in analyses),
-        is_folded=is_folded,
+    yield _result_table(metrics, caption, pairs, target)
+    yield Table(
+        caption="How they were made: power, effect sizes and methods",
+        headers=("comparison", "left out", "smallest effect it could show", "Hedges' g", "method"),
+        rows=tuple(_method_line(metrics, comparison, analysis, target) for comparison, analysis in pairs),
+        is_text=True,
+        is_folded=True,
     )
 
 
-def _comparison_line(
+def _result_table(
+    metrics: MetricTable, caption: str, analyses: _Analyses, target: Target, *, is_folded: bool = False
+) -> Table:
+    return Table(
+        caption=caption,
+        headers=("comparison", "change", "interval", "confidence", "p", "p adjusted", "verdict", "tasks", "rows"),
+        rows=tuple(_result_line(metrics, comparison, analysis, target) for comparison, analysis in analyses),
+        is_folded=is_folded,
+        is_list=True,
+    )
+
+
+def _result_line(
+    metrics: MetricTable, comparison: ModeComparison, analysis: PairedAnalysis, target: Target
+) -> tuple[str, ...]:
+    result, own_unit = analysis.of(target), metrics.unit(comparison.metric)
+    return (
+        label_of(comparison, metrics),
+        change_of(result, analysis.unit, own_unit),
+        interval_of(result, analysis.unit, own_unit),
+        confidence_of(result.confidence),
+        p_value(result.p),
+        p_value(result.p_adjusted),
+        result.verdict,
+        str(analysis.n),
+        f"{analysis.rows_a} vs {analysis.rows_b}",
+    )
+
+
+def _method_line(
     metrics: MetricTable, comparison: ModeComparison, analysis: PairedAnalysis, target: Target
 ) -> tuple[str, ...]:
     result, own_unit = analysis.of(target), metrics.unit(comparison.metric)
@@ -159,13 +170,6 @@ def _comparison_line(
         left_out[each.cause] += each.rows
     return (
         label_of(comparison, metrics),
-        reduction_of(result, analysis.unit, own_unit),
-        interval_of(result, analysis.unit, own_unit),
-        p_value(result.p),
-        p_value(result.p_adjusted),
-        result.verdict,
-        str(analysis.n),
-        f"{analysis.rows_a} vs {analysis.rows_b}",
         counts(left_out) or "none",
         smallest_effect_of(result, analysis.unit, own_unit),
         hedges_g_of(analysis),
@@ -186,41 +190,37 @@ def _notes(metrics: MetricTable, comparisons: Sequence[ModeComparison]) -> Itera
 _NOT_ESTIMABLE = "not estimable"
 
 
-def reduction_of(result: TargetResult, unit: Unit, own_unit: str) -> str:
-    """Return the reduction."""
+def change_of(result: TargetResult, unit: Unit, own_unit: str) -> str:
+    """Return the change: how much more the first has, or less."""
     if result.reduction_pct is None and result.raw is not None:
-        return amount(result.raw.reduction, own_unit)
-    return reduction(result.reduction_pct, unit)
+        return signed(-result.raw.reduction, amount(abs(result.raw.reduction), own_unit))
+    return change(result.reduction_pct, unit)
 
 
 def interval_of(result: TargetResult, unit: Unit, own_unit: str) -> str:
-    """Return the interval of the reduction; open ends are marked, and none at all is said."""
+    """Return the interval of the change; open ends are marked, and none at all is said."""
     if result.verdict == _NOT_ESTIMABLE:
         return _NOT_ESTIMABLE
-    confidence = confidence_of(result.confidence)
-    if result.reduction_pct is None and result.raw is not None:
-        low, high = result.raw.low, result.raw.high
-        return f"{bounds(low, high, own_unit) if (low, high) != (None, None) else 'without bounds'} ({confidence})"
-    if result.low is None and result.high is None:
-        return f"without bounds ({confidence})"
-    if result.low is None or result.high is None:
-        return f"{_side(result.low, unit)} to {_side(result.high, unit)} ({confidence})"
-    return f"{_without_unit(interval_words(result.low, result.high, unit))} ({confidence})"
+    is_raw = result.reduction_pct is None and result.raw is not None
+    low, high = (result.raw.low, result.raw.high) if is_raw and result.raw else (result.low, result.high)
+    if low is None and high is None:
+        return "without bounds"
 
+    def say(bound: float | None) -> str:
+        if bound is None:
+            return "?"
+        if is_raw:
+            return signed(-bound, amount(abs(bound), own_unit))
+        # The unit stands in the column beside it; a multiple has to be told as one.
+        return change(bound, unit).removesuffix(" %").removesuffix(" points")
 
-def _side(bound: float | None, unit: Unit) -> str:
-    return "?" if bound is None else _without_unit(reduction_words(bound, unit))
-
-
-def _without_unit(words: str) -> str:
-    """Leave out the unit that the column beside it has; a multiple has to be told as one."""
-    return words.removesuffix(" %").removesuffix(" percentage points")
+    return f"{say(high)} to {say(low)}"
 
 
 def smallest_effect_of(result: TargetResult, unit: Unit, own_unit: str) -> str:
     """Return the smallest effect that the sample could have shown, or why there is none."""
     if result.mde is not None:
-        return reduction(result.mde, unit)
+        return reduction_words(result.mde, unit, points="points")
     if result.raw is not None and result.raw.mde is not None:
         smallest = amount(result.raw.mde, own_unit)
         return smallest if result.reason is None else f"an increase of {smallest}; nothing can be lower than 0"
@@ -277,7 +277,7 @@ def forest(
     ]
     drawn = alt.layer(*layers).properties(height=26 * len(values))
     sentences = "; ".join(
-        f"{label_of(each, metrics)} {reduction(each.reduction_pct, each.unit)}" for each in shown[:_MOST_SENTENCES]
+        f"{label_of(each, metrics)} {change(each.reduction_pct, each.unit)}" for each in shown[:_MOST_SENTENCES]
     )
     more = " Arrows: reaches beyond the chart." if arrows else ""
     return chart_of(name, f"{title}.{more}" if arrows else title, f"{title}. {sentences}.{more}", drawn, values)
@@ -298,7 +298,7 @@ def _estimates(color: "alt.Color", axis: str, *, has_intervals: bool) -> "Iterat
         yield lines.encode(x=alt.X("low:Q", title=axis), x2=alt.X2("high:Q"))
     seen = alt.OpacityValue(0, condition={"test": "datum.isWithin", "value": 1})
     points = base.mark_point(filled=True, size=80)
-    yield points.encode(x=alt.X("reduction:Q", title=axis), opacity=seen)
+    yield points.encode(x=alt.X("change:Q", title=axis), opacity=seen)
 
 
 def label_of(comparison: ModeComparison, metrics: MetricTable) -> str:
@@ -321,16 +321,21 @@ _MOST_SENTENCES = 12
 
 
 def _forest_value(each: ModeComparison, label: str, reach: float) -> dict[str, Any]:
+    """Return what is drawn of a comparison, better to the right: more success, or less of an amount."""
+    better = -1 if each.higher_is_better else 1
+    at, one, other = (None if end is None else better * end for end in (each.reduction_pct, each.low, each.high))
+    low, high = (one, other) if better > 0 else (other, one)
+
     def within(value: float | None) -> float | None:
         return None if value is None else max(-reach, min(value, reach))
 
-    ends = [value for value in (each.reduction_pct, each.low, each.high) if value is not None]
+    ends = [value for value in (at, low, high) if value is not None]
     return {
         "label": label,
-        "reduction": within(each.reduction_pct),
-        "low": within(each.low),
-        "high": within(each.high),
-        "isWithin": abs(each.reduction_pct or 0.0) <= reach,
+        "change": within(at),
+        "low": within(low),
+        "high": within(high),
+        "isWithin": abs(at or 0.0) <= reach,
         "verdict": each.verdict,
         "words": each.words,
         "beyond": [side for side in (-1, 1) if any(side * end > reach for end in ends)],

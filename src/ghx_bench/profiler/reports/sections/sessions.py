@@ -1,33 +1,16 @@
-"""Sessions: links to the pages of single sessions."""
+"""Sessions: the way to the pages of single sessions, failures first."""
 
 from collections.abc import Iterator
 
 from ghx_bench._base.problems import plural
-from ghx_bench.profiler.reports.data.material import Material
+from ghx_bench.profiler.reports.data.material import Material, SessionPage
+from ghx_bench.profiler.reports.render.session_list import LISTING
 from ghx_bench.profiler.reports.report_document import Element, Link, Note, Paragraph, Section, Table
+from ghx_bench.profiler.reports.wording import amount
 from ghx_bench.profiler.stats.observations import SUCCESS
 
-MOST_LINKS = 500
-
-
-def session_table(material: Material, *, most: int | None = None, below: str = "") -> Table:
-    """List the pages of sessions, failures first; paths are from the folder `below`."""
-    ordered = sorted(material.pages, key=lambda each: each.outcome == SUCCESS)
-    return Table(
-        caption="Sessions with a page",
-        headers=("session", material.arm_word, "model", "repetition", "outcome"),
-        rows=tuple(
-            (
-                Link(each.scenario_id, each.path.removeprefix(below)),
-                str(each.arm),
-                each.model,
-                str(each.iteration),
-                each.outcome,
-            )
-            for each in ordered[:most]
-        ),
-        is_text=True,
-    )
+MOST_LINKS = 50
+"""Sessions that the report itself names; the list has them all."""
 
 
 def section(material: Material) -> Section:
@@ -39,13 +22,35 @@ def _elements(material: Material) -> Iterator[Element]:
     if not material.pages:
         yield Paragraph("No pages of single sessions were written.")
         return
-    yield session_table(material, most=MOST_LINKS)
-    if len(material.pages) > MOST_LINKS:
-        yield Table(
-            caption="The rest",
-            headers=("list", "pages"),
-            rows=((Link("all pages", "sessions/index.html"), f"{len(material.pages):,}"),),
-        )
+    ordered = sorted(material.pages, key=lambda each: each.outcome == SUCCESS)
+    yield Table(
+        caption="All pages, to be sorted and filtered",
+        headers=("list", "pages"),
+        rows=((Link("all sessions", LISTING), f"{len(material.pages):,}"),),
+    )
+    more = len(ordered) - MOST_LINKS
+    yield Table(
+        caption="Sessions with a page, failures first" + (f"; {more:,} more in the list" if more > 0 else ""),
+        headers=("session", material.arm_word, "model", "repetition", "outcome", "wall time"),
+        rows=tuple(_row(each) for each in ordered[:MOST_LINKS]),
+        is_text=True,
+    )
+    yield from _remarks(material)
+
+
+def _row(each: SessionPage) -> tuple[str | Link, ...]:
+    failed = f": {', '.join(each.failed_checkpoints)}" if each.failed_checkpoints else ""
+    return (
+        Link(each.scenario_id, each.path),
+        str(each.arm),
+        each.model,
+        str(each.iteration),
+        f"{each.outcome}{failed}",
+        amount(each.figures[0] if each.figures else None, "ms"),
+    )
+
+
+def _remarks(material: Material) -> Iterator[Note]:
     if silent := sum(not each.has_session for each in material.pages):
         rows = plural(len(material.pages), "row")
         shown = "" if material.tally.choice == "all" else " with a page"

@@ -9,10 +9,9 @@ from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.coverage import Missing
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.data.runs import differing_conditions, modes_of
+from ghx_bench.profiler.reports.data.runs import modes_of
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.report_document import (
-    Caution,
     Conclusion,
     Conclusions,
     Element,
@@ -22,44 +21,57 @@ from ghx_bench.profiler.reports.report_document import (
     Table,
     Tone,
 )
+from ghx_bench.profiler.reports.sections.headline import say_why_alone
 from ghx_bench.profiler.reports.wording import counts, describe_family, other_target
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.plan import PLACES
-from ghx_bench.profiler.stats.result_records import ModeComparison
+from ghx_bench.profiler.stats.result_records import ModeComparison, OverallComparison
 from ghx_bench.profiler.stats.verdict_rules import say_nothing
 from ghx_bench.profiler.store.record import RunStatus
 
 
 def section(material: Material) -> Section:
-    """Show what can be concluded, in sentences."""
-    return Section(id="verdicts", title="Verdicts", elements=tuple(_elements(material)))
+    """Show every verdict as a sentence, with its interval and p-value."""
+    return Section(id="verdicts", title="Verdicts, one by one", elements=tuple(_elements(material)))
 
 
 def _elements(material: Material) -> Iterator[Element]:
-    yield from _warn_of_sources(material)
-    if not len(material.observations):
-        yield Caution("There are no rows: nothing was measured, and nothing can be concluded.")
-        return
-    yield from map(Caution, _warn_of_modes(material))
     if material.control_arms:
         yield from _prove_scenarios(material)
     if not material.arms_under_test:
         return
+    if material.run_comparisons:
+        yield Paragraph(
+            "Each later run is held against the first over all modes together, success first. A single mode is tested "
+            "only for a metric in which the runs differ as a whole."
+        )
+        yield Conclusions(tuple(_conclude_run(each) for run in material.run_comparisons for each in run.metrics))
     if not material.primary:
-        yield Paragraph(_say_why_alone(material))
+        if not material.run_comparisons:
+            yield Paragraph(say_why_alone(material))
         return
     yield Paragraph(_sum_up(material))
     yield Conclusions(conclude(material.primary))
     target = material.plan.target
     if (why := _why_nothing_elsewhere(material)) is not None:
-        yield Caution(why)
+        yield Note(why)
     else:
         yield Note(f"These verdicts hold {PLACES[target]}. Differences lists those {PLACES[other_target(target)]}.")
 
 
+def _conclude_run(overall: OverallComparison) -> Conclusion:
+    return Conclusion(word=overall.tier, tone=TONES.get(overall.tier, "neutral"), sentence=overall.words)
+
+
+def cautions(material: Material) -> Iterator[str]:
+    """Yield what must be known of the headline: rows that are missing, runs and arms that cannot be compared."""
+    yield from _warn_of_sources(material)
+    if len(material.observations):
+        yield from _warn_of_modes(material)
+
+
 _MOST_NAMED = 5
-_SPELLED_OUT = frozenset({"agent", "models"})
-"""Conditions whose values are told with the verdicts; of others the name is enough there."""
+_BOTH = 2
 _STATES: dict[RunStatus, str] = {
     "complete": "is complete, yet",
     "running": "is not finished:",
@@ -68,21 +80,15 @@ _STATES: dict[RunStatus, str] = {
 }
 
 
-def _warn_of_sources(material: Material) -> Iterator[Caution]:
-    """Yield the warnings that stand before the verdicts."""
+def _warn_of_sources(material: Material) -> Iterator[str]:
     for source in material.sources:
-        yield from map(Caution, _partial(material, source))
-        yield from map(Caution, _absent_agents(material, source))
+        yield from _partial(material, source)
+        yield from _absent_agents(material, source)
     if material.is_before_and_after:
-        yield from map(Caution, _lonely_modes(material))
-    yield from map(Caution, _without_common_model(material))
-    differing = differing_conditions(material.sources, material.inventories) if material.is_before_and_after else ()
-    if differing:
-        named = ", ".join(str(each) if each.condition in _SPELLED_OUT else each.condition for each in differing)
-        across = " The models differ: rows are paired by scenario alone." if material.is_across_models else ""
-        yield Caution(
-            f"The runs differ in {named}; a difference may come from there. Conditions lists the values.{across}"
-        )
+        yield from _lonely_modes(material)
+    yield from _without_common_model(material)
+    if material.is_across_models:
+        yield "The models of the runs differ: rows are paired by scenario alone."
 
 
 def _partial(material: Material, source: Source) -> Iterator[str]:
@@ -153,6 +159,11 @@ def _without_common_model(material: Material) -> Iterator[str]:
     """Yield which of the compared modes have no model in common, so that nothing of them can be paired."""
     if material.is_across_models:
         return
+    told = {source.label: set(material.inventories[source.label].models) for source in material.sources}
+    common = Counter(model for models in told.values() for model in models)
+    if material.is_before_and_after and not material.pairs and max(common.values(), default=0) < _BOTH:
+        named = ", ".join(f"{label} ({', '.join(sorted(models))})" for label, models in told.items())
+        yield f"Nothing can be paired, for there is no model in common: {named}."
     seen = material.observations
     models: dict[Arm, set[str]] = {arm: set() for arm in seen.arm.known}
     for arm, model in zip(seen.arm.each(), seen.model.each(), strict=True):
@@ -204,26 +215,6 @@ def _sum_up(material: Material) -> str:
     )
 
 
-def _say_why_alone(material: Material) -> str:
-    """Say why nothing is compared, though there are rows of agents under test."""
-    arms = material.arms_under_test
-    if len(arms) == 1:
-        return f"There is one mode, {arms[0]}: nothing to compare it with. Its results follow."
-    if material.is_before_and_after:
-        what = "agent under test has a mode" if material.arrangement.has_several_agents else "mode under test is"
-        where = "in both runs" if len(material.sources) == _BOTH else "in two of the runs"
-        return (
-            f"No {what} {where}, and runs are compared with each other alone: nothing is compared. "
-            "Report on one run alone for comparisons within it. The results of all follow."
-        )
-    return (
-        f"No two of {', '.join(map(str, arms))} differ in one thing alone: nothing is compared. Their results follow."
-    )
-
-
-_BOTH = 2
-
-
 def conclude(comparisons: Iterable[ModeComparison]) -> tuple[Conclusion, ...]:
     """Return what was found in words, success first; what could not be told of several pairs is told once."""
     # `sorted` is stable: within a verdict, comparisons keep the order of the plan.
@@ -263,13 +254,11 @@ _MOST_LINES = 500
 
 
 def banner(material: Material) -> str | None:
-    """Return the banner of a report with rows of control agents; it names them, or their modes, where not all are."""
+    """Return the banner of a report in which some rows are of control agents; it names these, or their modes."""
     controls = material.control_arms
-    if not controls:
+    if not controls or len(controls) == len(material.arms):
         return None
     proofs = " ".join((*material.tally.controls.proofs(), "They say nothing about agents."))
-    if len(controls) == len(material.arms):
-        return f"Control run: these rows are of a control agent. {proofs}"
     agents = material.tally.controls.arms
     if material.arrangement.has_several_agents:
         names = sorted({name for arm in controls for name in agents[arm]})

@@ -24,22 +24,31 @@
     };
   }
 
-  async function draw() {
+  async function draw(place) {
+    const options = {
+      actions: false, renderer: "svg", config: theme(),
+      tooltip: { theme: dark.matches ? "dark" : "light" },
+    };
+    try {
+      await window.vegaEmbed(place, specs[place.dataset.chart], options);
+    } catch (error) {
+      place.textContent = `This chart could not be drawn: ${error.message}`;
+      console.error(error);
+    }
+  }
+
+  // A chart takes its width from its place, which a closed section does not have: it is drawn when that is opened.
+  async function drawVisible() {
     for (const place of document.querySelectorAll("[data-chart]")) {
-      const options = {
-        actions: false, renderer: "svg", config: theme(),
-        tooltip: { theme: dark.matches ? "dark" : "light" },
-      };
-      try {
-        await window.vegaEmbed(place, specs[place.dataset.chart], options);
-      } catch (error) {
-        place.textContent = `This chart could not be drawn: ${error.message}`;
-        console.error(error);
+      if (!place.closest("details:not([open])") && place.dataset.scheme !== String(dark.matches)) {
+        place.dataset.scheme = String(dark.matches);
+        await draw(place);
       }
     }
     document.documentElement.dataset.drawn = "yes";
   }
 
-  dark.addEventListener("change", draw);
-  draw();
+  dark.addEventListener("change", drawVisible);
+  for (const details of document.querySelectorAll("details")) details.addEventListener("toggle", drawVisible);
+  drawVisible();
 })();

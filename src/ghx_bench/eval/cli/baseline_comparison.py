@@ -1,0 +1,195 @@
+"""A run beside an earlier one, for `compare` and `--against`: the verdict first, what differs, then arm by arm."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from ghx_bench._base.errors import FlagError, InputError
+from ghx_bench._base.problems import did_you_mean, one_line
+from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
+from ghx_bench.profiler.reports.data.runs import changes_between
+from ghx_bench.profiler.reports.data.sources import Source, open_sources
+from ghx_bench.profiler.store.record import RunRecord
+
+if TYPE_CHECKING:  # numpy loads where runs are compared, and is only there where the extra `report` is installed
+    from ghx_bench.profiler.reports.data.material import Material
+    from ghx_bench.profiler.reports.data.reading import ReadRows
+    from ghx_bench.profiler.stats.result_records import OverallComparison, RunComparison, Tier
+    from ghx_bench.profiler.store.run_conditions import Changes
+
+SUCCESS = "success"
+
+
+def resolve_metric(name: str, record: RunRecord) -> str:
+    """Return the id of a metric that a gate names by it, or as people call it; raise if there is none.
+
+    Those of a run's own collectors are known by the run's record.
+    """
+    known = {each.name: each for each in EVAL_METRICS}
+    if name in known or name in record.metric_units or EVAL_METRICS.find(name) is not None:
+        return name
+    plain = name.casefold()
+    for each in known.values():
+        if plain in {each.label.casefold(), each.heading.casefold()} - {""}:
+            return each.name
+    # "tokens" and "time" are those of the plan, which most people mean, whatever else is counted in tokens.
+    for each in EVAL_METRICS.shown_in("plan"):
+        if plain in re.split(r"\W+", each.label.casefold()):
+            return each.name
+    names = [*known, *(each.label for each in known.values() if each.label), *record.metric_units]
+    raise FlagError("--fail-on", f"there is no metric {name!r}; {did_you_mean(name, names)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmLine:
+    """One arm of both runs: how many of how many cells were solved, before and after."""
+
+    arm: str
+    before: tuple[int, int]
+    after: tuple[int, int]
+    verdict: str
+
+    def columns(self) -> list[str]:
+        """Return the line of a table."""
+        return [self.arm, *(f"{solved} of {rows}" for solved, rows in (self.before, self.after)), self.verdict]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineComparison:
+    """What a run is beside its baseline."""
+
+    before: Source
+    after: Source
+    compared: RunComparison
+    asked: Mapping[str, OverallComparison]
+    """What gates ask for, by the metric as it is written there; each as the only question."""
+    changes: Changes
+    known: Collection[str]
+    """The metrics that some row of both runs knows."""
+    arms: tuple[ArmLine, ...]
+
+    def tier_of(self, metric: str) -> tuple[Tier, str]:
+        """Return what the run is on a metric that a gate named, and in which words."""
+        found = self.asked[metric]
+        return found.tier_alone, one_line(found.words)
+
+    @property
+    def headline(self) -> str:
+        """The verdict on success, in a sentence."""
+        return one_line(self.compared.metrics[0].words)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What differs between the runs, and the verdicts on other metrics."""
+        # Of a metric that neither run knows, such as the cost of an agent without a model, there is nothing to say.
+        others = [one_line(each.words) for each in self.compared.metrics[1:] if each.metric in self.known]
+        return (one_line(f"Changed: {self.changes}."), *others)
+
+    @property
+    def table(self) -> list[list[str]]:
+        """The arms, with a head."""
+        head = ["arm", self.before.label, self.after.label, "verdict"]
+        return [head, *(each.columns() for each in self.arms)]
+
+    def print(self) -> None:
+        """Print the verdict first, then what differs, then the arms."""
+        from ghx_bench.eval.cli.listing import in_columns
+
+        print(self.headline)
+        for line in self.lines:
+            print(line)
+        head, *rows = self.table
+        print()
+        print(in_columns(head, rows))
+
+    def to_wire(self) -> dict[str, JsonValue]:
+        """Return it as JSON."""
+        return {
+            "headline": self.headline,
+            "before": _describe_source(self.before),
+            "after": _describe_source(self.after),
+            "changes": self.changes.to_wire(),
+            "comparison": self.compared.to_wire(),
+            "arms": [
+                {
+                    "arm": each.arm,
+                    "before": {"solved": each.before[0], "rows": each.before[1]},
+                    "after": {"solved": each.after[0], "rows": each.after[1]},
+                    "verdict": each.verdict,
+                }
+                for each in self.arms
+            ],
+        }
+
+
+def _describe_source(source: Source) -> dict[str, JsonValue]:
+    return {
+        "label": source.label,
+        "directory": str(source.directory.path),
+        "runId": None if source.record is None else source.record.run_id,
+    }
+
+
+def compare_with_baseline(
+    before: Path,
+    after: Path,
+    *,
+    aside: Collection[str] = frozenset(),
+    wanted: Iterable[str] = (),
+    labels: Mapping[Path, str] | None = None,
+) -> BaselineComparison:
+    """Compare a run with an earlier one, without the scenarios `aside`; `wanted` are metrics that gates ask for."""
+    from ghx_bench.profiler.reports.data.material import gather
+    from ghx_bench.profiler.reports.data.reading import read_sources
+
+    sources = open_sources([before, after], (), labels)
+    read = read_sources(sources, with_findings=False, without=aside)
+    if not read.arrangement.is_before_and_after:
+        raise InputError(f"{after}: has no mode in common with {before}; name runs of the same modes")
+    record = sources[0].record
+    asked = {name: name if record is None else resolve_metric(name, record) for name in wanted}
+    material = gather(_narrow(read, asked.values()), (), EVAL_METRICS)
+    if not material.run_comparisons:
+        raise InputError(f"{after}: no agent has worked in the same mode as in {before}; name runs of the same agents")
+    return BaselineComparison(
+        before=sources[0],
+        after=sources[1],
+        compared=material.run_comparisons[0],
+        asked={name: material.ask(metric)[0] for name, metric in asked.items()},
+        changes=changes_between(sources, read.inventories)[0],
+        known=frozenset(material.observations.metrics),
+        arms=tuple(_arm_lines(material)),
+    )
+
+
+def _narrow(read: ReadRows, asked: Iterable[str]) -> ReadRows:
+    """Return the rows with the metrics of the plan and those asked for: all others would be compared for nothing.
+
+    Controls are compared where there are no other agents: a replay with its like, or a solution with an older one.
+    """
+    from ghx_bench.profiler.reports.data.controls import ControlTally
+
+    observations = read.columns.observations
+    if set(observations.arm.known) <= set(read.tally.controls.arms):
+        read.tally.controls = ControlTally()
+    wanted = {*read.arrangement.plan.plan.primary, *asked}
+    kept = {name: values for name, values in observations.metrics.items() if name in wanted}
+    return replace(read, columns=replace(read.columns, observations=replace(observations, metrics=kept)))
+
+
+def _arm_lines(material: Material) -> Iterator[ArmLine]:
+    """Yield how often each arm succeeded in both runs, and what was found of it."""
+    found = {(each.a, each.b): each for each in material.comparisons if each.metric == SUCCESS}
+    for later, earlier in material.pairs:
+        comparison = found[str(later), str(earlier)]
+        counts = (material.summaries[arm].success for arm in (earlier, later))
+        before, after = ((each.k, each.n) for each in counts)
+        # Arms are tested only where the runs differ as a whole; else theirs is an aside.
+        verdict = comparison.verdict if comparison.family == "primary" else f"{comparison.verdict} (exploratory)"
+        yield ArmLine(arm=str(replace(later, run=None)), before=before, after=after, verdict=verdict)

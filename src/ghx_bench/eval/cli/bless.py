@@ -1,0 +1,67 @@
+"""`ghx-bench bless`: make a run the baseline that later ones are held against."""
+
+import json
+import os
+import sys
+from getpass import getuser
+from pathlib import Path
+
+from ghx_bench._base.clock import SystemClock, timestamp
+from ghx_bench._base.errors import FlagError, InputError
+from ghx_bench.eval.cli.flags import AsJson, RunPath
+
+
+def bless(
+    run: RunPath, /, *, name: str = "main", by: str | None = None, config: Path | None = None, as_json: AsJson = False
+) -> int:
+    """Make a run the baseline that later ones are held against, with `--against NAME`.
+
+    It is written into `baselines.yaml` beside the configuration, which belongs into version control like any other
+    decision; the run itself stays where it is.
+
+    Parameters
+    ----------
+    run
+        The directory of the run, its id, or `latest`.
+    name
+        What the baseline is called, such as the branch that it is for.
+    by
+        Who decides that; the account that the command runs under unless given.
+    config
+        The project's configuration; `eval.config.yaml` in the current folder unless given.
+    as_json
+        Print what was written as JSON.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    from ghx_bench.documents.section import Name
+    from ghx_bench.eval.project.baselines import baselines_file, load_baselines, write_baseline
+    from ghx_bench.profiler.store.directory import RunDirectory
+    from ghx_bench.profiler.store.record import read_record
+
+    try:
+        TypeAdapter(Name).validate_python(name)
+    except ValidationError:
+        raise FlagError("--name", f"{name!r} is no name; use letters, digits, '.', '_' and '-'") from None
+    record = read_record(RunDirectory(run).record)
+    if record.status != "complete":
+        raise InputError(f"{run}: only a whole run can be a baseline, and this one is {record.status}; resume it first")
+    file = baselines_file(config)
+    before = load_baselines(file).get(name)
+    now = timestamp(SystemClock().now())
+    made = write_baseline(name, run, run_id=record.run_id, at=now, by=by or _account(), file=file)
+    if as_json:
+        print(json.dumps({"name": name, "file": str(file), **made.model_dump(mode="json")}))
+        return 0
+    instead = f", instead of {before.run_id}" if before is not None and before.run_id != record.run_id else ""
+    print(f"{record.run_id} is the baseline {name!r} now{instead}: {file}")
+    print(f"hold later runs against it: ghx-bench run --against {name} --fail-on worse", file=sys.stderr)
+    return 0
+
+
+def _account() -> str:
+    """Return who runs the command; on GitHub's runners, who started the workflow."""
+    try:
+        return os.environ.get("GITHUB_ACTOR") or getuser()
+    except (KeyError, OSError):
+        return "unknown"

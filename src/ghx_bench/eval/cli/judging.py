@@ -1,0 +1,216 @@
+"""Judging a run for a pipeline: gates, a baseline, a quarantine, and the files that tell of it."""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from pydantic import JsonValue, TypeAdapter
+
+from ghx_bench._base.clock import SystemClock
+from ghx_bench._base.errors import InputError
+from ghx_bench._base.extras import require_extra
+from ghx_bench._base.problems import plural
+from ghx_bench.eval.checking.project_contents import built_in_ids, scenario_ids
+from ghx_bench.eval.cli.baseline_comparison import BaselineComparison, compare_with_baseline, resolve_metric
+from ghx_bench.eval.cli.flags import GateFlags
+from ghx_bench.eval.cli.junit import Case, CaseTally, write_junit
+from ghx_bench.eval.cli.run_names import find_against, results_folder
+from ghx_bench.eval.cli.step_summary import annotations, render_summary, write_summary
+from ghx_bench.eval.project.baselines import baselines_file
+from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.eval.project.config_file import project_config, project_file
+from ghx_bench.eval.project.gates import (
+    Condition,
+    GateResult,
+    GateTally,
+    Quarantine,
+    QuarantineEntry,
+    judge,
+    quarantine_mistakes,
+    read_gates,
+    require_baseline,
+)
+from ghx_bench.profiler.reports.data.sources import open_run
+from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.store.record import RunRecord, read_record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """By which gates a run is judged, against which other one, without which scenarios, and where that is written."""
+
+    fail_on: tuple[str, ...] = ()
+    against: Path | None = None
+    quarantine: tuple[QuarantineEntry, ...] = ()
+    junit: Path | None = None
+    markdown: Path | None = None
+
+    def require_sense(self, *, known_scenarios: Iterable[str], today: date | None = None) -> None:
+        """Refuse what could not be judged before anything is measured: a gate without a baseline, an old quarantine."""
+        if self.against is None:
+            require_baseline(self.fail_on, remedy="name a run, or a blessed one, with --against")
+        else:
+            require_extra("report", for_what="--against")
+            record = read_record(open_run(self.against).directory.record)
+            for gate in self.fail_on:
+                resolve_metric(Condition.of(gate).metric, record)
+        if self.fail_on:
+            today = today or SystemClock().now().date()
+            for _, reason, remedy in quarantine_mistakes(self.quarantine, today=today, known=set(known_scenarios)):
+                raise InputError(f"quarantine: {reason}; {remedy}")
+
+
+def judging_of(config: EvalConfig, flags: GateFlags, *, baselines: Path) -> tuple[Judging, EvalConfig]:
+    """Return how a run is judged by its configuration, and the configuration with its baseline as the folder it is in.
+
+    It goes into the run's record so: what is the latest run, or blessed, may be another when the run is resumed.
+    """
+    against = None if config.against is None else find_against(config.against, config.output.results_dir, baselines)
+    judging = Judging(
+        fail_on=config.fail_on,
+        against=against,
+        quarantine=config.quarantine,
+        junit=flags.junit,
+        markdown=flags.markdown,
+    )
+    judging.require_sense(known_scenarios=_known_scenarios(config))
+    return judging, config if against is None else config.model_copy(update={"against": str(against)})
+
+
+def judging_of_flags(flags: GateFlags, results: Path | None = None) -> Judging:
+    """Return how the run of a profile is judged, whose configuration says nothing of that."""
+    against = None
+    if flags.against is not None:
+        against = find_against(flags.against, results or results_folder(), baselines_file())
+    judging = Judging(
+        fail_on=read_gates(flags.fail_on or ()), against=against, junit=flags.junit, markdown=flags.markdown
+    )
+    judging.require_sense(known_scenarios=())
+    return judging
+
+
+def judge_stored_run(
+    run: Path,
+    gates: Sequence[str],
+    *,
+    against: Path | None,
+    config: Path | None = None,
+    junit: Path | None = None,
+    markdown: Path | None = None,
+    labels: Mapping[Path, str] | None = None,
+) -> "Judgement":
+    """Judge a run that is over, with the quarantine of the project, or else with that of the run itself."""
+    source = open_run(run)
+    record = read_record(source.directory.record)
+    settings = project_config(config)
+    if project_file(config) is None:
+        recorded = TypeAdapter[Quarantine](Quarantine).validate_python(record.config.get("quarantine", ()))
+        settings = settings.model_copy(update={"quarantine": recorded})
+    judging = Judging(
+        fail_on=read_gates(gates), against=against, quarantine=settings.quarantine, junit=junit, markdown=markdown
+    )
+    judging.require_sense(known_scenarios=(*record.matrix.scenario_ids, *_known_scenarios(settings)))
+    run_judge = RunJudge(run, judging)
+    for row in source.rows():
+        run_judge.add(row)
+    return run_judge.conclude(labels)
+
+
+def _known_scenarios(config: EvalConfig) -> frozenset[str]:
+    """Return what a quarantine may name; nothing is looked up where there is none."""
+    return built_in_ids() | scenario_ids(config.scenario_dirs) if config.quarantine else frozenset()
+
+
+class RunJudge:
+    """Counts the rows of a run as they go by, and judges it in the end."""
+
+    def __init__(self, run: Path, judging: Judging) -> None:
+        self._run, self._judging = run, judging
+        self._record = read_record(open_run(run).directory.record)
+        self._aside = frozenset(each.scenario for each in judging.quarantine)
+        self._tally = GateTally.of(self._record, aside=self._aside)
+        self._cases = CaseTally(self._record)
+
+    def add(self, row: ProfileRow) -> None:
+        """Count one row."""
+        self._tally.add(row)
+        self._cases.add(row)
+
+    def conclude(self, labels: Mapping[Path, str] | None = None) -> "Judgement":
+        """Compare the run with its baseline, if it has one, and hold it against its gates."""
+        judging, comparison = self._judging, None
+        if judging.against is not None:
+            wanted = [Condition.of(gate).metric for gate in judging.fail_on]
+            comparison = compare_with_baseline(
+                judging.against, self._run, aside=self._aside, wanted=wanted, labels=labels
+            )
+        gates = judge(judging.fail_on, self._tally, None if comparison is None else comparison.tier_of)
+        return Judgement(
+            record=self._record,
+            judging=judging,
+            gates=gates,
+            comparison=comparison,
+            cases=self._cases.cases,
+            solved=self._tally.by_arm,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a run came to, for a pipeline."""
+
+    record: RunRecord
+    judging: Judging
+    gates: tuple[GateResult, ...]
+    comparison: BaselineComparison | None
+    cases: tuple[Case, ...]
+    solved: Mapping[str, Sequence[bool]]
+    """For each arm, whether each of its measured cells was right; without what is in quarantine."""
+
+    def to_wire(self) -> dict[str, JsonValue]:
+        """Return it as JSON: what gates said and, where there is a baseline, the comparison with it."""
+        beside = {} if self.comparison is None else {"comparison": self.comparison.to_wire()}
+        aside = [each.scenario for each in self.judging.quarantine]
+        quarantine: dict[str, JsonValue] = {"quarantined": [*aside]} if aside else {}
+        return {"gates": [each.to_wire() for each in self.gates], **quarantine, **beside}
+
+    def publish(self) -> None:
+        """Say which gates failed, and write what was asked for: JUnit, a summary, annotations."""
+        for each in self.gates:
+            if each.failed:
+                print(f"gate failed: {each}", file=sys.stderr)
+            elif each.open_question is not None:
+                print(f"note: gate {each.gate!r} passed, but: {each.open_question}", file=sys.stderr)
+        if self.judging.quarantine:
+            entries = "; ".join(map(str, self.judging.quarantine))
+            print(f"in quarantine, and not counted by gates: {entries}", file=sys.stderr)
+        for line in annotations(self.gates):
+            # Standard error: runners look for commands there as well, and JSON may be on the other stream.
+            print(line, file=sys.stderr)
+        if self.judging.junit is not None:
+            quarantine = {each.scenario: each for each in self.judging.quarantine}
+            write_junit(self.judging.junit, self.record, self.cases, self.gates, quarantine)
+        write_summary(self.summary, self.judging.markdown)
+
+    @property
+    def summary(self) -> str:
+        """The summary in Markdown."""
+        if self.comparison is not None:
+            headline, lines = self.comparison.headline, self.comparison.lines
+            table = self.comparison.table
+        else:
+            measured = plural(sum(map(len, self.solved.values())), "measured cell")
+            # No rate over all arms: two models with 100 % and 0 % are not one with 50 %.
+            headline, lines = f"{self.record.provider}, {measured}{self._words_on_gates()}", ()
+            table = [["arm", "solved"], *([arm, f"{sum(each)} of {len(each)}"] for arm, each in self.solved.items())]
+        return render_summary(
+            headline, lines, table, gates=self.gates, cases=self.cases, quarantine=self.judging.quarantine
+        )
+
+    def _words_on_gates(self) -> str:
+        failed = sum(each.failed for each in self.gates)
+        if not self.gates:
+            return ""
+        return f": {failed} of {plural(len(self.gates), 'gate')} failed" if failed else ": all gates passed"

@@ -1,0 +1,66 @@
+"""Runs by name: a folder, an id, a blessed one, or the latest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ghx_bench._base.errors import InputError
+
+if TYPE_CHECKING:  # loaded when a command runs, not for its --help
+    from ghx_bench.profiler.store.record import RunRecord
+
+LATEST = "latest"
+"""Names the newest run wherever a run is asked for; a folder of this name is `./latest`."""
+
+
+def find_run(name: str, results: Path | None = None) -> Path:
+    """Return the run that is meant: a path, `latest`, or the id of one in the folder of results.
+
+    What is none of these is returned as a path, for the command to say what is wrong with it.
+    """
+    if name == LATEST:
+        return latest_run(results_folder() if results is None else results)
+    path = Path(name)
+    if os.path.exists(path) or path.name != name:  # noqa: PTH110 - Path raises for too long a name
+        return path
+    beside = (results_folder() if results is None else results) / name
+    return beside if (beside / "run.json").is_file() else path
+
+
+def find_against(name: str, results: Path, baselines: Path) -> Path:
+    """Return the run that another is held against: a run, or a blessed one by name."""
+    from ghx_bench.eval.project.baselines import find_baseline
+
+    run = find_run(name, results)
+    return run if name == LATEST or run.exists() else find_baseline(name, baselines)
+
+
+def latest_run(results: Path) -> Path:
+    """Return the run that was started last; raise if there is none."""
+    # By when they began, not by name: runs can be copied, renamed and imported.
+    newest = max(records_in(results), key=lambda each: (each[1].created_at, each[1].run_id), default=None)
+    if newest is None:
+        raise InputError(f"latest: there is no run in {results}; `ghx-bench run` makes one, or name a run's folder")
+    return newest[0]
+
+
+def results_folder(config: Path | None = None) -> Path:
+    """Return where the runs of a project are."""
+    from ghx_bench.eval.project.config_file import project_config
+
+    return project_config(config).output.results_dir
+
+
+def records_in(results: Path) -> Iterator[tuple[Path, RunRecord]]:
+    """Yield the runs in a folder; what is no run, or of another version, is none."""
+    from ghx_bench.profiler.errors import RunDirectoryError
+    from ghx_bench.profiler.store.record import read_record
+
+    for place in sorted(results.glob("*/run.json")):
+        try:
+            yield place.parent, read_record(place)
+        except RunDirectoryError:
+            continue

@@ -1,0 +1,87 @@
+"""The list of all pages of sessions: sorted and filtered in the page, by a script of ours."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from urllib.parse import urlencode
+
+from ghx_bench._base.problems import plural
+from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.metric_table import MetricTable
+from ghx_bench.profiler.reports.data.material import LISTED_METRICS, SessionPage
+from ghx_bench.profiler.reports.render.escaping import html_text
+from ghx_bench.profiler.reports.render.html import asset, link_home, page
+from ghx_bench.profiler.reports.wording import amount
+from ghx_bench.profiler.stats.observations import SUCCESS
+
+LISTING = "sessions/index.html"
+"""Where the list lies, from the report's folder."""
+
+
+def listing_link(*, scenario: str | None = None, arm: Arm | None = None, outcome: str | None = None) -> str:
+    """Return the address, from the report's folder, of the list narrowed to a scenario, an arm or an outcome.
+
+    It is ready to be an `href`: quoted once more, its `#` would be part of a file's name.
+    """
+    wanted = {"scenario": scenario, "arm": None if arm is None else str(arm), "outcome": outcome}
+    words = urlencode({name: value for name, value in wanted.items() if value is not None})
+    return f"{LISTING}#{words}" if words else LISTING
+
+
+def session_list_page(pages: Sequence[SessionPage], *, arm_word: str, metrics: MetricTable) -> str:
+    """Write the list of all pages, failures first."""
+    ordered = sorted(pages, key=lambda each: each.outcome == SUCCESS)
+    titles = ("scenario", arm_word, "model", "repetition", "outcome", *map(metrics.label, LISTED_METRICS))
+    head = "".join(f'<th scope="col">{html_text(title)}</th>' for title in titles)
+    filters = {
+        "outcome": ("outcome", (each.outcome for each in ordered)),
+        "arm": (arm_word, (str(each.arm) for each in pages)),
+        "scenario": ("scenario", (each.scenario_id for each in pages)),
+    }
+    parts = (
+        link_home("../index.html"),
+        f"<header><h1>Sessions</h1><p>{plural(len(pages), 'session')} with a page</p></header>",
+        "<main>",
+        *_filters(filters),
+        '<p class="note" id="count" aria-live="polite"></p>',
+        f'<div class="scroll"><table class="text sessions"><thead><tr>{head}</tr></thead><tbody>',
+        *(_row(each, titles, metrics) for each in ordered),
+        "</tbody></table></div></main>",
+    )
+    return page(
+        title="Sessions",
+        body="\n".join(parts),
+        scripts=(asset("sessions.js"),),
+        styles=(asset("sessions.css"),),
+    )
+
+
+def _filters(filters: Mapping[str, tuple[str, Iterable[str]]]) -> Iterator[str]:
+    # Hidden until the script shows it: without one it would do nothing.
+    yield '<div class="filters" role="search" hidden><label>search<input name="text" type="search"></label>'
+    for name, (title, values) in filters.items():
+        options = "".join(f"<option>{html_text(value)}</option>" for value in sorted(set(values)))
+        yield f'<label>{html_text(title)}<select name="{name}"><option value="">all</option>{options}</select></label>'
+    yield '<button type="button">Show all</button></div>'
+
+
+def _row(each: SessionPage, titles: Sequence[str], metrics: MetricTable) -> str:
+    facts = {"scenario": each.scenario_id, "arm": str(each.arm), "outcome": each.outcome}
+    data = "".join(f' data-{name}="{html_text(value)}"' for name, value in facts.items())
+    path = html_text(each.path.removeprefix("sessions/"))
+    beside = ""
+    if each.comparison is not None:
+        beside = f' <small><a href="../{html_text(each.comparison)}">side by side</a></small>'
+    tone = "good" if each.outcome == SUCCESS else "bad"
+    failed = ", ".join(each.failed_checkpoints)
+    outcome = f'<span class="chip {tone}">{html_text(each.outcome)}</span> {html_text(failed)}'
+    figures = "".join(
+        f'<td data-label="{html_text(title)}" data-value="{"" if value is None else value}">'
+        f"{html_text(amount(value, metrics.unit(name)))}</td>"
+        for title, name, value in zip(titles[5:], LISTED_METRICS, each.figures, strict=True)
+    )
+    return (
+        f'<tr{data}><th scope="row" data-value="{html_text(each.scenario_id)}">'
+        f'<a href="{path}">{html_text(each.scenario_id)}</a>{beside}</th>'
+        f'<td data-label="{html_text(titles[1])}">{html_text(str(each.arm))}</td>'
+        f'<td data-label="model">{html_text(each.model)}</td><td data-label="repetition">{each.iteration}</td>'
+        f'<td data-value="{html_text(each.outcome)}">{outcome}</td>{figures}</tr>'
+    )

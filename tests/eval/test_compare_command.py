@@ -1,0 +1,304 @@
+"""Did we get worse? Runs of an agent that slips beside those of one that does not, in words, JUnit and exit codes."""
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from bench_command import fork_ghx_bench, printed, run_in_process, write_files
+from once import once
+from report_runs import a_row, write_run
+
+from ghx_bench.eval.cli.main import run
+from ghx_bench.profiler.row import ProfileRow
+
+AGENT = '''
+import json, re, ssl, urllib.request
+from collections import Counter
+from contextlib import asynccontextmanager
+from anyio import to_thread
+from ghx_bench.profiler import Answer, TraceRecorder
+
+class Agent:
+    """Closes the issue that it is asked to close, but for the first `slip` repetitions in each mode."""
+
+    name = "closer"
+
+    def __init__(self, slip=0):
+        self.slip, self.seen = slip, Counter()
+
+    @asynccontextmanager
+    async def session(self, request):
+        self.seen[request.mode.name] += 1
+        yield Session(request, slips=self.seen[request.mode.name] <= self.slip)
+
+class Session:
+    def __init__(self, request, slips):
+        self.request, self.slips, self.recorder = request, slips, TraceRecorder()
+
+    async def prompt(self, text):
+        self.recorder.begin_turn()
+        if not self.slips:
+            await to_thread.run_sync(self.close, *re.search(r"#(\\d+) in (\\S+)", text).groups())
+        return Answer(text="Done.")
+
+    def close(self, number, repo):
+        own = self.request.environment
+        request = urllib.request.Request(
+            f"{own['GITHUB_API_URL']}/repos/{repo}/issues/{number}",
+            json.dumps({"state": "closed"}).encode(),
+            {"Authorization": f"Bearer {own['GITHUB_TOKEN']}"},
+            method="PATCH",
+        )
+        proxy = urllib.request.ProxyHandler({"https": own["HTTPS_PROXY"]})
+        tls = urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=own["SSL_CERT_FILE"]))
+        urllib.request.build_opener(proxy, tls).open(request).close()
+
+    async def trace(self):
+        return self.recorder.trace()
+'''
+SCENARIO = """
+id: issue-close-001
+name: Close an issue
+description: The agent closes an issue.
+category: issue
+difficulty: basic
+prompt: "Close issue #{{issue_number}} in {{repo}} now."
+timeoutMs: 60000
+allowedRetries: 0
+fixture:
+  repo: "{{fixture_repo}}"
+  requires: [issue_for_triage]
+  bindings: {issue_number: issue_for_triage.number, repo: issue_for_triage.repo}
+assertions:
+  checkpoints:
+    - id: closed
+      description: The issue is closed
+      task: issue.view
+      input: {owner: "{{owner}}", name: "{{repo_name}}", issueNumber: "{{issue_number}}"}
+      condition: {type: field_equals, path: state, value: CLOSED}
+"""
+CONFIG = """
+modes: [baseline, ghx, ghx-mcp]
+provider: {id: "./agent.py:Agent", options: {slip: SLIP}}
+execution: {repetitions: 10, warmup: false, max_concurrency: 1}
+"""
+FILES = {
+    "agent.py": AGENT,
+    "scenarios/issue-close-001.yaml": SCENARIO,
+    "eval.config.yaml": CONFIG.replace("SLIP", "0"),
+    "drop.yaml": CONFIG.replace("SLIP", "3"),
+}
+TWO_MODES = ("--mode", "baseline", "--mode", "ghx")
+
+
+@pytest.fixture(autouse=True)
+def is_no_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what is judged here out of the pipeline that these tests may run in."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def make_baseline(folder: Path) -> None:
+    """Make a run over three modes that solves everything, and bless it."""
+    done = fork_ghx_bench(write_files(folder, FILES), "run", "--no-report", "--json")
+    assert printed(done)["notMeasured"] == 0
+    assert fork_ghx_bench(folder, "bless", "latest").returncode == 0
+
+
+@pytest.fixture
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return once(tmp_path_factory, "blessed", make_baseline)
+
+
+@pytest.mark.parametrize(
+    ("modes", "says"),
+    [
+        ((), "Worse: 21 of 30 solved instead of 30 (-30 points; 95 % interval "),
+        (TWO_MODES, "Worse: 14 of 20 solved instead of 20 (-30 points; 95 % interval "),
+    ],
+)
+def test_a_drop_is_called_worse_in_the_terminal_in_junit_and_by_the_exit_code(
+    modes: tuple[str, ...], says: str, project: Path, tmp_path: Path
+) -> None:
+    junit, summary = tmp_path / "junit.xml", tmp_path / "summary.md"
+    gates = ("--fail-on", "worse", "--fail-on", "unreliable", "--junit", str(junit))
+    given = ("--config", "drop.yaml", "--no-report", "--against", "main", "--output-dir", str(tmp_path / "runs"))
+
+    done = fork_ghx_bench(project, "run", *given, *modes, *gates, extra={"GITHUB_STEP_SUMMARY": str(summary)})
+
+    assert done.returncode == 1, done.stderr
+    assert any(line.startswith(says) for line in done.stdout.splitlines())
+    assert f"gate failed: worse: {says}" in done.stderr
+    assert summary.read_text().startswith(f"## {says[:20]}")
+    cases = {str(case.get("name")): case for case in ElementTree.parse(junit).iter("testcase")}
+    assert str(cases["worse"][0].get("message")).startswith(says)
+    assert list(cases["unreliable"]) == []
+    assert "The issue is closed (expected state" in str(cases["issue-close-001"][0].get("message"))
+
+    (made,) = (tmp_path / "runs").iterdir()
+    compared = fork_ghx_bench(project, "compare", "main", str(made), "--fail-on", "worse")
+    assert compared.returncode == 1
+    verdict, changed, *_ = compared.stdout.splitlines()
+    assert verdict.startswith(says)
+    assert changed == f"Changed: agent option slip 0 -> 3{'; mode ghx-mcp removed' if modes else ''}; nothing else."
+
+
+def test_identical_runs_pass(project: Path, tmp_path: Path) -> None:
+    gates = ("--fail-on", "worse", "--fail-on", "unreliable", "--fail-on", "wrong")
+    given = ("--no-report", "--against", "main", "--output-dir", str(tmp_path / "runs"), "--json")
+
+    told = printed(fork_ghx_bench(project, "run", *TWO_MODES, *given, *gates))
+
+    assert [gate["failed"] for gate in told["gates"]] == [False, False, False]
+    assert "20 of 20 solved, as before" in told["comparison"]["headline"]
+
+
+def rows_of(*, right: int, of: int = 15, wall_ms: int = 30_000, run_id: str, **changes: Any) -> list[ProfileRow]:
+    return [
+        a_row(
+            mode,
+            iteration=number,
+            runId=run_id,
+            success=number < right,
+            timing={"wallMs": wall_ms + 10 * number, "segments": []},
+            **changes,
+        )
+        for mode in ("baseline", "ghx")
+        for number in range(of)
+    ]
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with runs: `good`, `same`, `bad` and `slow`, and `tiny` with a row for each mode."""
+    monkeypatch.chdir(tmp_path)
+    made: dict[str, dict[str, int]] = {
+        "good": {"right": 15},
+        "same": {"right": 15},
+        "bad": {"right": 9},
+        "slow": {"right": 15, "wall_ms": 60_000},
+        "tiny": {"right": 1, "of": 1},
+    }
+    for day, (name, shape) in enumerate(made.items(), start=1):
+        rows = rows_of(run_id=name, **shape)
+        write_run(tmp_path / name, rows, run_id=name, created_at=f"2026-03-0{day}T16:00:00Z")
+    return tmp_path
+
+
+GATES = (
+    "worse",
+    "not-equivalent",
+    "inconclusive",
+    "unreliable",
+    "wrong",
+    "right",
+    "success<0.7",
+    "success<0.6",
+    "worse:wall time",
+    "worse:latency_wall_ms",
+    "not-equivalent:wall time",
+    "worse:tool calls",
+)
+
+
+@pytest.mark.parametrize(
+    ("after", "failing"),
+    [
+        ("same", ["right"]),
+        ("bad", ["worse", "not-equivalent", "wrong", "right", "success<0.7"]),
+        ("slow", ["right", "worse:wall time", "worse:latency_wall_ms", "not-equivalent:wall time"]),
+        ("tiny", ["not-equivalent", "inconclusive", "right", "not-equivalent:wall time"]),
+    ],
+)
+def test_one_grammar_of_gates_for_stored_runs(
+    after: str, failing: list[str], runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [word for gate in GATES for word in ("--fail-on", gate)]
+
+    code = run(["compare", "good", after, "--json", *asked])
+
+    captured = capsys.readouterr()
+    gates = json.loads(captured.out)["gates"]
+    assert [each["gate"] for each in gates] == list(GATES)
+    assert [each["gate"] for each in gates if each["failed"]] == failing
+    assert code == 1
+    assert captured.err.count("gate failed: ") == len(failing)
+    # A gate that passed on nothing says so.
+    assert ("note: gate 'worse' passed, but: " in captured.err) == (after == "tiny")
+
+
+@pytest.mark.parametrize(("after", "code"), [("bad", 1), ("same", 0)])
+def test_a_report_ends_by_the_same_gates(after: str, code: int, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("report", "good", after, "--format", "data", "--fail-on", "worse")
+
+    assert run_in_process(capsys, *words)[0] == code
+    assert run_in_process(capsys, "report", after, "--format", "data", "--fail-on", "wrong")[0] == code
+
+
+def test_runs_have_the_labels_that_they_are_given(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels = ("--label", "old=good", "--label", "new=bad")
+
+    code, said = run_in_process(capsys, "compare", "good", "bad", *labels, "--json")
+
+    told = json.loads(said)["comparison"]
+    assert code == 0
+    assert (told["before"]["label"], told["after"]["label"]) == ("old", "new")
+    assert told["arms"] == [
+        {
+            "arm": arm,
+            "before": {"solved": 15, "rows": 15},
+            "after": {"solved": 9, "rows": 15},
+            "verdict": told["arms"][0]["verdict"],
+        }
+        for arm in ("baseline", "ghx")
+    ]
+
+
+def test_a_scenario_in_quarantine_is_left_out_of_the_comparison(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, right in {"steady": 15, "shaky": 0}.items():
+        rows = [*rows_of(right=15, run_id=name), *rows_of(right=right, run_id=name, scenarioId="flaky-001")]
+        write_run(runs / name, rows, run_id=name, created_at="2026-03-09T16:00:00Z")
+    compare = ("compare", "steady", "shaky", "--fail-on", "worse")
+    assert run_in_process(capsys, *compare)[0] == 1
+
+    entry = "{scenario: flaky-001, owner: ann, until: 9999-12-31}"
+    write_files(runs, {"eval.config.yaml": f"modes: [baseline, ghx]\nquarantine: [{entry}]\n"})
+    code, said = run_in_process(capsys, *compare)
+
+    assert code == 0
+    assert said.startswith("Equivalent: 30 of 30 solved, as before.\n")
+    assert "in quarantine, and not counted by gates: flaky-001 (ann, until 9999-12-31)" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["compare", "good", "good"], "named 2 times; a run cannot be compared with itself"),
+        (["compare", "good", "absent"], "absent: not a run directory"),
+        (["compare", "good", "bad", "--fail-on", "wors"], "--fail-on: there is no gate 'wors'; did you mean 'worse'?"),
+        (["compare", "good", "bad", "--fail-on", "worse:tokns"], "--fail-on: there is no metric 'tokns'"),
+        (["compare", "good", "bad", "--label", "x=slow"], "--label: slow is neither of the two runs"),
+        (["report", "good", "--fail-on", "worse"], "--fail-on: 'worse' needs a baseline; name the run to compare with"),
+        (["run", "--fail-on", "worse"], "--fail-on: 'worse' needs a baseline; name a run, or a blessed one, with"),
+        (["run", "--against", "good", "--fail-on", "worse:tokns"], "--fail-on: there is no metric 'tokns'"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(
+    words: list[str], says: str, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = run_in_process(capsys, *words)
+
+    assert code == 2
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+    assert says in said
+
+
+def test_runs_that_share_no_mode_are_not_compared(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(runs / "other", [a_row("mcp", runId="other")], run_id="other")
+
+    code, said = run_in_process(capsys, "compare", "good", "other")
+
+    assert (code, said) == (2, "error: other: has no mode in common with good; name runs of the same modes\n")

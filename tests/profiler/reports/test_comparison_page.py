@@ -1,0 +1,81 @@
+"""Sessions of one scenario side by side, and where they part."""
+
+from pathlib import Path
+from typing import Any
+
+from report_runs import a_row, write_run
+
+from ghx_bench._base.atomic_files import write_file
+from ghx_bench.profiler.reports import generate_report
+from ghx_bench.profiler.reports.render.comparison_page import ComparedSession, Parting, find_parting
+from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.trace import SessionTrace
+
+
+def a_session(*turns: list[str], **changes: Any) -> ComparedSession:
+    """Return a session whose turns make these calls; one that begins with `!` fails."""
+    told = [
+        {
+            "number": number,
+            "events": [
+                {"type": "text_output", "content": f"turn {number} of {len(turns)}"},
+                *(
+                    {"type": "tool_call", "name": "bash", "input": call.lstrip("!"), "success": call[0] != "!"}
+                    for call in calls
+                ),
+            ],
+        }
+        for number, calls in enumerate(turns)
+    ]
+    trace = SessionTrace.model_validate({"sessionId": "s", "turns": told})
+    return ComparedSession(**{"name": "one", "outcome": "success", "way": "x.html", "trace": trace, **changes})
+
+
+def test_sessions_part_with_the_first_call_that_differs() -> None:
+    first = a_session(["view", "list"], ["close"])
+
+    assert find_parting(first, a_session(["view"], ["list"], ["close"])) is None
+    assert find_parting(first, a_session(["view", "list"], ["reopen"])) == Parting(2, 3)
+    assert find_parting(first, a_session(["view"], ["!list"], ["close"])) == Parting(2, 2)
+
+
+def test_a_session_that_ends_early_or_goes_on_parts_there() -> None:
+    first = a_session(["view"], ["close"])
+
+    assert find_parting(first, a_session(["view"])) == Parting(1, 2)
+    assert find_parting(first, a_session(["view"], ["close"], ["reopen"])) == Parting(3, 3)
+    assert find_parting(first, ComparedSession(name="none", outcome="x", way="")) == Parting(1, 1)
+
+
+def test_the_page_has_a_column_for_each_arm_with_its_failure_and_marks_the_parting(tmp_path: Path) -> None:
+    rows = [a_row("baseline"), a_row("ghx"), a_row("ghx", iteration=1, success=False)]
+    run = write_run(tmp_path / "run", rows)
+    trace = a_session(["gh pr view 7"], ["gh pr close 7"]).trace
+    assert trace is not None
+    write_file(RunDirectory(run).session(rows[2].cell), trace.model_copy(update={"session_id": "x"}).to_bytes())
+
+    made = generate_report([run], formats=["html"])
+
+    text = (made.directory / "side-by-side/pr-reply-001.html").read_text()
+    assert text.index(">baseline #0</a>") < text.index(">ghx #1</a>")
+    assert ">ghx #0</a>" not in text
+    assert "<strong>ghx #1</strong> parts from <strong>baseline #0</strong>" in text
+    assert text.count("parts here") == 1
+    assert "<script" not in text
+
+
+def test_of_one_arm_a_failure_stands_beside_a_success(tmp_path: Path) -> None:
+    rows = [a_row(), a_row(iteration=1, success=False), a_row(iteration=2, success=False)]
+    made = generate_report([write_run(tmp_path / "run", rows)], formats=["html"])
+
+    text = (made.directory / "side-by-side/pr-reply-001.html").read_text()
+
+    assert text.index(">ghx #0</a>") < text.index(">ghx #1</a>")
+    assert ">ghx #2</a>" not in text
+    assert "<strong>ghx #1</strong> makes the same calls as" in text
+
+
+def test_a_session_alone_has_no_page_side_by_side(tmp_path: Path) -> None:
+    made = generate_report([write_run(tmp_path / "run", [a_row()])], formats=["html"])
+
+    assert not (made.directory / "side-by-side").exists()
