@@ -33,6 +33,7 @@ def test_the_table_in_the_docs_has_the_lines_that_the_simulation_prints() -> Non
     source = (ROOT / "benchmarks" / "_simulated_runs.py").read_text(encoding="utf-8")
 
     assert page.count("\n| tokens, ") + page.count("\n| success, ") == 3 * source.count("    Design(scenarios=")
+    assert page.count("\n| runs, ") == 2 * source.count("    PairDesign(metric=")
 
 
 @pytest.fixture
