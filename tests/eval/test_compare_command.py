@@ -10,8 +10,12 @@ from bench_command import fork_ghx_bench, printed, run_in_process, write_files
 from once import once
 from report_runs import a_row, write_run
 
+from ghx_bench._base.errors import InputError
+from ghx_bench.eval.cli.judging import Judging
 from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.cli.measuring import show_result
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.suite import SuiteResult
 
 AGENT = '''
 import json, re, ssl, urllib.request
@@ -306,3 +310,17 @@ def test_runs_that_share_no_mode_are_not_compared(runs: Path, capsys: pytest.Cap
     code, said = run_in_process(capsys, "compare", "good", "other")
 
     assert (code, said) == (2, "error: other: has no mode in common with good; name runs of the same modes\n")
+
+
+def test_a_baseline_that_does_not_fit_does_not_take_the_table_with_it(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, agents in {"ours": ("careful", "hasty"), "theirs": ("slow", "quick")}.items():
+        rows = [a_row(runId=name, provider=agent, iteration=number) for agent in agents for number in range(2)]
+        write_run(runs / name, rows, run_id=name)
+    result = SuiteResult(run_id="ours", directory=runs / "ours", total=4, measured=4)
+
+    with pytest.raises(InputError, match="no agent has worked in the same mode as in "):
+        show_result(result, as_json=False, judging=Judging(against=runs / "theirs"))
+
+    assert "careful / ghx" in capsys.readouterr().out

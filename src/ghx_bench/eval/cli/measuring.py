@@ -20,7 +20,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ghx_bench._base.commandline import DEBUG, FAILED, INTERRUPTED
-from ghx_bench._base.errors import ungrouped
+from ghx_bench._base.errors import InputError, ungrouped
 from ghx_bench._base.extras import how_to_install, is_installed
 from ghx_bench._base.problems import plural
 from ghx_bench.agents.processes.keeper import kill_descendants
@@ -36,7 +36,8 @@ from ghx_bench.profiler.metric_table import Metric
 from ghx_bench.profiler.progress import JsonLog, choose_observer
 from ghx_bench.profiler.reports.data.controls import alarms
 from ghx_bench.profiler.reports.data.mode_glance import GlanceTally, ModeGlance
-from ghx_bench.profiler.reports.data.sources import open_run
+from ghx_bench.profiler.reports.data.sources import Source, open_run
+from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.record import RECORD_VERSION, RunRecord, read_record
 from ghx_bench.profiler.store.rows import read_rows
@@ -107,18 +108,15 @@ def show_result(
     """Print what a run came to, judge it by its gates, write its report, and return the exit code."""
     source, record = open_run(result.directory), record_of(result.directory)
     run_judge, glance = RunJudge(result.directory, judging), GlanceTally(source, SHOWN_METRICS)
-    failures, read = FailedCells(record), None
-    watchers = [run_judge.add, glance.add, failures.add]
-    if report is not None and is_installed("report"):
-        from ghx_bench.profiler.reports.data.reading import read_sources
-
-        # Read once, for gates, table and report; sessions are looked at for a report alone.
-        read = read_sources([source], choice="failures", with_findings=report is not conclude, watchers=watchers)
-    else:
-        for row in source.rows():
-            for watch in watchers:
-                watch(row)
-    judgement, verdict = run_judge.conclude(), None
+    failures, verdict = FailedCells(record), None
+    read = _read_rows(source, report, [run_judge.add, glance.add, failures.add])
+    try:
+        judgement = run_judge.conclude()
+    except InputError:
+        # A baseline that does not fit must not take the result with it.
+        if not as_json:
+            show(result, glance, failures)
+        raise
     if not as_json:
         # Before the report, which may fail and must not take the result with it.
         show(result, glance, failures, judgement)
@@ -135,6 +133,21 @@ def show_result(
             print(f"for verdicts and a report: {install}, then ghx-bench report {result.directory}")
         _show_verdict(result, failures, verdict, is_compared=is_evaluation(record) and not record.control_agents)
     return exit_code(unmeasured=result.failed + result.left, gates=judgement.gates)
+
+
+def _read_rows(
+    source: Source, report: WriteReport | None, watchers: Sequence[Callable[[ProfileRow], None]]
+) -> "ReadRows | None":
+    """Read the rows of a run once, for gates, table and report; return what a report is made of, if there is one."""
+    if report is not None and is_installed("report"):
+        from ghx_bench.profiler.reports.data.reading import read_sources
+
+        # Sessions are looked at for a report alone.
+        return read_sources([source], choice="failures", with_findings=report is not conclude, watchers=watchers)
+    for row in source.rows():
+        for watch in watchers:
+            watch(row)
+    return None
 
 
 def _show_verdict(result: SuiteResult, failures: FailedCells, verdict: Verdict | None, *, is_compared: bool) -> None:
@@ -274,7 +287,7 @@ def describe(
     }
 
 
-def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgement: Judgement) -> None:
+def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgement: Judgement | None = None) -> None:
     """Print what a run came to: a table, and the cells that were not solved."""
     console = Console()
     table = glance_table(tally.glances())
@@ -293,7 +306,7 @@ def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgeme
         console.print(stop, markup=False, highlight=False, soft_wrap=True)
     for line in failures.lines() if failures else ():
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    if judgement.comparison is not None:
+    if judgement is not None and judgement.comparison is not None:
         print()
         judgement.comparison.print()
     for alarm in alarms(tally.controls.objections):

@@ -47,10 +47,12 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Paragraph that leads to another file of the report, by its path from the report's folder."""
+    """Text that leads to another file of the report, by its path from the report's folder."""
 
     text: str
     path: str
+    anchor: str = ""
+    """The place in it, encoded already."""
 
 
 TableCell = str | Link
@@ -109,7 +111,7 @@ class IntervalCharts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeCell:
-    """How often one scenario was solved in one arm; without rows `n` is 0. `path` leads to its sessions."""
+    """How often one scenario was solved in one arm; without rows `n` is 0. `path`, encoded, leads to its sessions."""
 
     k: int
     n: int

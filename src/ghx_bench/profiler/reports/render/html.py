@@ -214,7 +214,8 @@ def _table(table: Table) -> Iterator[str]:
 def _cell(cell: TableCell) -> str:
     if isinstance(cell, Link):
         # Names of files hold percent signs themselves: a browser would decode them and look for another file.
-        return f'<a href="{html_text(quote(cell.path))}">{html_text(cell.text)}</a>'
+        anchor = f"#{cell.anchor}" if cell.anchor else ""
+        return f'<a href="{html_text(quote(cell.path) + anchor)}">{html_text(cell.text)}</a>'
     return html_text(cell)
 
 

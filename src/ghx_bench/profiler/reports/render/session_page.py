@@ -20,6 +20,7 @@ from ghx_bench.profiler.reports.data.tally import outcome_of
 from ghx_bench.profiler.reports.render.escaping import html_text, shorten
 from ghx_bench.profiler.reports.render.html import asset, link_home, page
 from ghx_bench.profiler.reports.render.session_activity import activity_aside, group_by_turn
+from ghx_bench.profiler.reports.render.session_list import tone_of
 from ghx_bench.profiler.reports.wording import amount, percent
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.runner.toolcalls import has_succeeded
@@ -128,9 +129,9 @@ def _ways(ways: Ways) -> Iterator[str]:
 
 
 def _header(row: ProfileRow, name: str) -> Iterator[str]:
-    tone = {True: "good", False: "bad", None: "open"}[row.success]
+    outcome = outcome_of(row)
     yield f"<header><h1>{html_text(row.scenario_id)}</h1>"
-    yield f'<p><span class="chip {tone}">{html_text(outcome_of(row))}</span> {html_text(name)}</p>'
+    yield f'<p><span class="chip {tone_of(outcome)}">{html_text(outcome)}</span> {html_text(name)}</p>'
     yield f"<p>Run {html_text(row.run_id)}, {html_text(row.started_at)}</p></header>"
     known = row.known_metrics
     shown = [
@@ -196,9 +197,8 @@ def _siblings(ways: Ways) -> Iterator[str]:
         return
     yield '<section aria-label="Same scenario"><h2>The same scenario elsewhere</h2><ul class="siblings">'
     for each in ways.siblings:
-        tone = "good" if each.outcome == "success" else "bad"
         link = f'<a href="{html_text(each.way)}">{html_text(each.name)}</a>'
-        yield f'<li>{link} <span class="chip {tone}">{html_text(each.outcome)}</span></li>'
+        yield f'<li>{link} <span class="chip {tone_of(each.outcome)}">{html_text(each.outcome)}</span></li>'
     yield "</ul></section>"
 
 

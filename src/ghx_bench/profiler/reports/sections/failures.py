@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, MOST_MARKS, PALETTE, Values, alt, chart_of, legend
-from ghx_bench.profiler.reports.report_document import Chart, Figure, Paragraph, Section, Table
+from ghx_bench.profiler.reports.render.session_list import listing_link
+from ghx_bench.profiler.reports.report_document import Chart, Figure, Link, Paragraph, Section, Table, TableCell
 
 
 def section(material: Material) -> Section:
@@ -18,15 +19,24 @@ def section(material: Material) -> Section:
         caption="Rows without success; the message is that of the first such row",
         headers=(material.arm_word, "why", "rows", "first message"),
         rows=tuple(
-            (str(arm), why, str(count), messages[arm, why][:200])
+            (str(arm), why, _count(material, arm, why, count), messages[arm, why][:200])
             for (arm, why), count in sorted(failures.items(), key=lambda item: (str(item[0][0]), -item[1], item[0][1]))
         ),
         is_text=True,
+        is_list=True,
     )
     if len(material.observations) == 1:  # one bar says less than the table
         return Section(id="failures", title="Failures", elements=(table,))
     chart = failures_by_cause(failures, material.arm_names)
     return Section(id="failures", title="Failures", elements=(Figure(chart), table))
+
+
+def _count(material: Material, arm: Arm, why: str, count: int) -> TableCell:
+    """Return how many rows failed so; it leads to their sessions where there are pages of any."""
+    if not any(page.arm == arm and page.outcome == why for page in material.pages):
+        return str(count)
+    path, _, anchor = listing_link(arm=arm, outcome=why).partition("#")
+    return Link(str(count), path, anchor)
 
 
 def failures_by_cause(failures: Counter[tuple[Arm, str]], modes: Sequence[str]) -> Chart:

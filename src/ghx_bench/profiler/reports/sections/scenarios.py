@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.metric_table import UNKNOWN
-from ghx_bench.profiler.reports.data.material import Material, SessionPage
+from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.render.session_list import listing_link
 from ghx_bench.profiler.reports.report_document import (
     Fold,
@@ -52,21 +52,21 @@ def matrix(material: Material) -> Section:
         )
         for number, (those, words) in enumerate(shown)
     )
-    return Section(id="matrix", title=title if mixed else f"Tasks: {elements[0].caption}", elements=elements)
+    heading = f"{title if mixed else elements[0].caption}: how often each was solved"
+    return Section(id="matrix", title=heading, elements=elements)
 
 
 def outcome_lines(material: Material) -> list[_Line]:
     """Return how often every scenario was solved, arm by arm."""
     counts = {arm: success_counts(material.observations, arm, "intention-to-treat") for arm in material.arms}
-    pages: dict[tuple[str, Arm], list[SessionPage]] = {}
-    for page in material.pages:
-        pages.setdefault((page.scenario_id, page.arm), []).append(page)
+    shown = {(page.scenario_id, page.arm) for page in material.pages}
     lines: list[_Line] = []
     for scenario in material.observations.scenario.known:
         cells: list[OutcomeCell] = []
         for arm in material.arms:
             k, n = counts[arm].get(scenario, (0, 0))
-            cells.append(OutcomeCell(k=k, n=n, path=_path_to(pages.get((scenario, arm), ()))))
+            path = listing_link(scenario=scenario, arm=arm) if (scenario, arm) in shown else None
+            cells.append(OutcomeCell(k=k, n=n, path=path))
         lines.append((scenario, tuple(cells)))
     return lines
 
@@ -77,16 +77,6 @@ def matrix_to_wire(material: Material) -> dict[str, JsonValue]:
         "modes": list(material.arm_names),
         "scenarios": {name: [{"k": cell.k, "n": cell.n} for cell in cells] for name, cells in outcome_lines(material)},
     }
-
-
-def _path_to(pages: Sequence[SessionPage]) -> str | None:
-    """Return where the sessions of one cell are: the page of the only one, or the list of all, which shows these."""
-    if len(pages) < _SEVERAL:
-        return pages[0].path if pages else None
-    return listing_link(scenario=pages[0].scenario_id, arm=pages[0].arm)
-
-
-_SEVERAL = 2
 
 
 def _spread(line: _Line) -> tuple[float, float]:

@@ -40,7 +40,7 @@
   // A chart takes its width from its place, which a closed section does not have: it is drawn when that is opened.
   async function drawVisible() {
     for (const place of document.querySelectorAll("[data-chart]")) {
-      if (place.offsetParent !== null && place.dataset.scheme !== String(dark.matches)) {
+      if (!place.closest("details:not([open])") && place.dataset.scheme !== String(dark.matches)) {
         place.dataset.scheme = String(dark.matches);
         await draw(place);
       }

@@ -3,8 +3,10 @@
   // Numbers are compared as numbers, whatever unit is behind them; what is not known comes last.
   function keyOf(cell) {
     const text = cell.textContent.trim();
-    const found = text.replaceAll(",", "").match(/^[<>$+×-]*\s*(-?\d+(\.\d+)?)/);
-    return { text, number: found ? Number(found[1]) * (text.startsWith("-") ? -1 : 1) : null };
+    const found = text.replaceAll(",", "").match(/^([<>$+×-]*)\s*(\d+(\.\d+)?)(?: (ms|s|min)\b)?/);
+    if (!found) return { text, number: null };
+    const unit = { s: 1000, min: 60000 }[found[4]] || 1;
+    return { text, number: Number(found[2]) * unit * (found[1].includes("-") ? -1 : 1) };
   }
 
   function compare(one, other) {
@@ -31,14 +33,6 @@
     });
   }
 
-  // `#task=x&mode=y` shows the rows that say exactly that in the columns of these names.
-  function wanted(table) {
-    const names = Array.from(table.tHead.rows[0].cells, (head) => head.textContent.trim());
-    return Array.from(new URLSearchParams(location.hash.slice(1)))
-      .map(([name, value]) => [names.indexOf(name), value])
-      .filter(([column]) => column >= 0);
-  }
-
   function addFilter(table, rows) {
     const bar = document.createElement("p"), label = document.createElement("label");
     const input = document.createElement("input"), told = document.createElement("output");
@@ -48,26 +42,16 @@
     bar.append(label, " ", told);
     table.closest(".scroll").before(bar);
     const show = () => {
-      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean), cells = wanted(table);
+      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
       for (const row of rows) {
         const text = row.textContent.toLowerCase();
-        row.hidden =
-          !words.every((word) => text.includes(word)) ||
-          !cells.every(([column, value]) => row.cells[column].textContent.trim() === value);
+        row.hidden = !words.every((word) => text.includes(word));
         shown += !row.hidden;
       }
       told.textContent = shown === rows.length ? "" : `${shown} of ${rows.length}`;
-      if (cells.length) {
-        const all = document.createElement("a");
-        all.href = "#";
-        all.textContent = "show all";
-        told.append(" ", all);
-      }
     };
     input.addEventListener("input", show);
-    window.addEventListener("hashchange", show);
-    show();
   }
 
   for (const table of document.querySelectorAll("table.list")) {
