@@ -100,7 +100,14 @@ _WIDTH = 720
 _CONFIG: dict[str, Any] = {
     "background": "#ffffff",
     "view": {"stroke": None},
-    "axis": {"labelColor": "#1d2126", "titleColor": "#5b636e", "gridColor": "#dfe2e6", "titleFontWeight": "normal"},
+    "axis": {
+        "labelColor": "#1d2126",
+        "titleColor": "#5b636e",
+        "gridColor": "#dfe2e6",
+        "titleFontWeight": "normal",
+        "labelOverlap": "greedy",
+        "labelSeparation": 8,
+    },
     "legend": {"labelColor": "#1d2126"},
     "rule": {"color": "#5b636e"},
 }
