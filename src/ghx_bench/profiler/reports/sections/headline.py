@@ -117,8 +117,10 @@ def _scope(material: Material, contrasts: Sequence[Contrast]) -> str:
 def _contrast(material: Material, comparison: ModeComparison) -> Contrast:
     elsewhere = comparison.headline.of(other_target(comparison.target))
     holds = elsewhere.verdict == comparison.verdict
+    # What shows equivalence is an interval of its own.
+    bounds = comparison.headline.of(comparison.target).equivalence if comparison.verdict == "equivalent" else comparison
     change, low, high = (
-        None if value is None else -value for value in (comparison.reduction_pct, comparison.high, comparison.low)
+        None if value is None else -value for value in (comparison.reduction_pct, bounds.high, bounds.low)
     )
     return Contrast(
         arm=comparison.a,
