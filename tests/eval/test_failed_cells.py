@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from report_runs import a_row, write_run
 
-from ghx_bench.eval.cli.failed_cells import FailedCells
 from ghx_bench.eval.cli.measuring import conclude, show_result
+from ghx_bench.profiler.progress.failed_cells import FailedCells
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.record import read_record
 from ghx_bench.profiler.suite import SuiteResult

@@ -25,7 +25,6 @@ from ghx_bench._base.extras import how_to_install, is_installed
 from ghx_bench._base.problems import plural
 from ghx_bench.agents.processes.keeper import kill_descendants
 from ghx_bench.agents.processes.keeper_client import launcher_pid
-from ghx_bench.eval.cli.failed_cells import FailedCells
 from ghx_bench.eval.cli.judging import Judgement, Judging, RunJudge
 from ghx_bench.eval.project.gates import GateResult
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
@@ -34,6 +33,7 @@ from ghx_bench.profiler.errors import RunMismatchError
 from ghx_bench.profiler.events import CellFinished, Event, Observer, RunStarted
 from ghx_bench.profiler.metric_table import Metric
 from ghx_bench.profiler.progress import JsonLog, choose_observer
+from ghx_bench.profiler.progress.failed_cells import FailedCells
 from ghx_bench.profiler.reports.data.controls import alarms
 from ghx_bench.profiler.reports.data.mode_glance import GlanceTally, ModeGlance
 from ghx_bench.profiler.reports.data.sources import Source, open_run

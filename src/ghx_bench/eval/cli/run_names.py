@@ -1,4 +1,4 @@
-"""Runs by name: a folder, an id, a blessed one, or the latest."""
+"""Runs by name: a folder, an id, a blessed one, or the latest; and how far one got."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ghx_bench._base.errors import InputError
 
 if TYPE_CHECKING:  # loaded when a command runs, not for its --help
+    from ghx_bench.profiler.store.directory import RunDirectory
     from ghx_bench.profiler.store.record import RunRecord
 
 LATEST = "latest"
@@ -64,3 +65,12 @@ def records_in(results: Path) -> Iterator[tuple[Path, RunRecord]]:
             yield place.parent, read_record(place)
         except RunDirectoryError:
             continue
+
+
+def run_state(directory: RunDirectory, record: RunRecord) -> str:
+    """Return how far a run got; one that was killed could not write that itself."""
+    from ghx_bench._base.locks import is_locked
+
+    if record.status == "running" and not is_locked(directory.lock, if_unknown=True):
+        return "stopped"
+    return record.status

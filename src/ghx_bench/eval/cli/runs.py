@@ -11,24 +11,14 @@ from typing import TYPE_CHECKING
 
 from ghx_bench._base.problems import one_line, plural
 from ghx_bench.eval.cli.flags import Listing
-from ghx_bench.eval.cli.run_names import records_in, results_folder
+from ghx_bench.eval.cli.run_names import records_in, results_folder, run_state
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.project.baselines import Baseline
     from ghx_bench.profiler.row import ProfileRow
-    from ghx_bench.profiler.store.directory import RunDirectory
     from ghx_bench.profiler.store.record import RunRecord
 
 _HERE = Listing()
-
-
-def run_state(directory: RunDirectory, record: RunRecord) -> str:
-    """Return how far a run got; one that was killed could not write that itself."""
-    from ghx_bench._base.locks import is_locked
-
-    if record.status == "running" and not is_locked(directory.lock, if_unknown=True):
-        return "stopped"
-    return record.status
 
 
 def list_runs(*, listing: Listing = _HERE, output_dir: Path | None = None) -> int:

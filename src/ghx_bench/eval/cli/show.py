@@ -50,7 +50,7 @@ def show(
 
 def _show_run(run: Path, *, as_json: bool) -> int:
     """Print every cell of a run and how it ended."""
-    from ghx_bench.eval.cli.runs import run_state
+    from ghx_bench.eval.cli.run_names import run_state
     from ghx_bench.profiler.store.record import read_record
 
     directory, rows = _rows_of(run)
