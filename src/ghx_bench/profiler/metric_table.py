@@ -85,9 +85,11 @@ class MetricTable:
         return None if family is None else replace(family, name=name)
 
     def label(self, name: str) -> str:
-        """Return what people call a metric."""
+        """Return what people call a metric; one of a run's own collectors as they do."""
         found = self.find(name)
-        return found.label or name if found else name
+        if found is None:
+            return name
+        return found.label or name.removesuffix("_ms").removesuffix("_usd").replace("_", " ")
 
     def unit(self, name: str) -> str:
         """Return the unit that a value is written with; empty where the label says what is counted."""

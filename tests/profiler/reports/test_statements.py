@@ -91,7 +91,7 @@ def test_success_comes_first_and_what_cannot_be_told_is_told_once(tmp_path: Path
     assert "about success between ghx and baseline, mcp and baseline on these scenarios" in lines[0]
     assert "every row of both succeeded" in lines[0]
     assert sum("every row of both succeeded" in line for line in lines) == 1
-    assert "cost_total_usd is not known in any row of either" in lines[-1]
+    assert "cost is not known in any row of either" in lines[-1]
     assert "Holm over 4 of 8 tests; 4 could not be estimated." in verdicts_of(text)
 
 

@@ -99,13 +99,13 @@ def report(
 
 def _judge(runs: Sequence[Path], gates: Sequence[str], labels: Mapping[Path, str]) -> list[Judgement]:
     """Hold a run against gates, or each later one beside the first."""
-    from ghx_bench.eval.cli.judging import judge_stored_run
-    from ghx_bench.eval.project.gates import require_baseline
-
-    if not gates:
+    if not gates:  # and nothing is loaded for them
         return []
     if not runs:
         raise FlagError("--fail-on", "gates are for runs, and only files of rows are named; name a run directory")
+    from ghx_bench.eval.cli.judging import judge_stored_run
+    from ghx_bench.eval.project.gates import require_baseline
+
     first, *later = runs
     if not later:
         require_baseline(gates, remedy="name the run to compare with before this one")

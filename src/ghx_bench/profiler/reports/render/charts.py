@@ -33,7 +33,8 @@ else:
     alt = _Altair()
 
 MOST_MARKS = 5_000
-PALETTE = ("#4269d0", "#e08a1e", "#2f9e6e", "#c2453d", "#8a63c9", "#1c9ab0", "#9c6b4e", "#7a828c")
+PALETTE = ("#6b7480", "#1f6feb", "#8250df", "#bf5b04", "#0f7d8a", "#b3403a", "#2b7a5b", "#8a6500")
+"""The colours of arms, those of the first screen (`page.css`) in shades that are seen on light and dark paper."""
 LONGEST_LABEL = 260
 Values = list[dict[str, Any]]
 
@@ -100,7 +101,14 @@ _WIDTH = 720
 _CONFIG: dict[str, Any] = {
     "background": "#ffffff",
     "view": {"stroke": None},
-    "axis": {"labelColor": "#1d2126", "titleColor": "#5b636e", "gridColor": "#dfe2e6", "titleFontWeight": "normal"},
+    "axis": {
+        "labelColor": "#1d2126",
+        "titleColor": "#5b636e",
+        "gridColor": "#dfe2e6",
+        "titleFontWeight": "normal",
+        "labelOverlap": "greedy",
+        "labelSeparation": 8,
+    },
     "legend": {"labelColor": "#1d2126"},
     "rule": {"color": "#5b636e"},
 }

@@ -38,7 +38,7 @@ def _elements(material: Material) -> Iterator[Element]:
             ("target", plan.target),
             ("alpha", f"{plan.alpha:g}"),
             ("margin", f"{plan.margin_pct:g} %, percentage points for success"),
-            ("primary metrics", ", ".join(plan.primary)),
+            ("primary metrics", ", ".join(map(material.metrics.label, plan.primary))),
             ("power", f"{plan.power:g}"),
             ("resamples", f"{plan.resamples:,}"),
             ("seed of resampling", str(material.seed)),
@@ -145,13 +145,13 @@ def _drift_line(drift: Drift, label: str) -> tuple[str, ...]:
 
 def _definition_table(material: Material) -> Iterator[Table]:
     lines = tuple(
-        (metric, words.replace("`", ""))
+        (material.metrics.label(metric), metric, words.replace("`", ""))
         for metric, words in material.metrics.defined(material.observations.metric_names)
     )
     if len(material.observations):
         yield Table(
             caption="What the metrics measure, but for those that the run's own collectors added",
-            headers=("metric", "what it measures"),
+            headers=("metric", "name in data files", "what it measures"),
             rows=lines,
             is_text=True,
             is_folded=True,

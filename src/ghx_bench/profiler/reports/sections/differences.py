@@ -180,7 +180,8 @@ def _method_line(
 def _notes(metrics: MetricTable, comparisons: Sequence[ModeComparison]) -> Iterator[Note]:
     by_note: dict[str, list[str]] = {}
     for comparison in comparisons:
-        for note in comparison.notes:
+        for told in comparison.notes:
+            note = told.replace(comparison.metric, metrics.label(comparison.metric))
             name = f"{metrics.label(comparison.metric)}, {comparison.a} vs {comparison.b}"
             by_note.setdefault(note, []).append(name)
     for note, names in by_note.items():

@@ -79,8 +79,8 @@ def describe_run(material: Material) -> str:
     size += [plural(repetitions, "repetition")] + [plural(len(inventories), "run")] * (len(inventories) > 1)
     named = [model for model in models if model != NO_MODEL]
     kind = "" if material.arms_under_test or not material.arms else "control run"
-    if any(source.record is not None and source.record.imported for source in material.sources):
-        kind = "imported rows"
+    if imported := {each.record.imported.format for each in material.sources if each.record and each.record.imported}:
+        kind = f"imported {', '.join(sorted(imported))} rows"
     sessions = f"{f' {TIMES} '.join(size)}, {plural(len(material.observations), 'session')}"
     return " \N{MIDDLE DOT} ".join(
         filter(None, (", ".join(agents), ", ".join(named), sessions, _date_of(material), kind))
@@ -117,8 +117,10 @@ def _scope(material: Material, contrasts: Sequence[Contrast]) -> str:
 def _contrast(material: Material, comparison: ModeComparison) -> Contrast:
     elsewhere = comparison.headline.of(other_target(comparison.target))
     holds = elsewhere.verdict == comparison.verdict
+    # What shows equivalence is an interval of its own.
+    bounds = comparison.headline.of(comparison.target).equivalence if comparison.verdict == "equivalent" else comparison
     change, low, high = (
-        None if value is None else -value for value in (comparison.reduction_pct, comparison.high, comparison.low)
+        None if value is None else -value for value in (comparison.reduction_pct, bounds.high, bounds.low)
     )
     return Contrast(
         arm=comparison.a,
@@ -234,11 +236,10 @@ def _tell_arms(arms: Sequence[Contrast]) -> str:
     if not tested:
         return ""
     if not shown:
-        return f"Of {plural(len(tested), 'mode')} none is shown to differ by itself."
-    told = (f"{each.verdict} in {each.arm}{say_points([each])}" for each in shown)
+        return f"It is shown over all {plural(len(tested), 'mode')} together, and for none of them alone."
+    told = join_names([f"{each.arm}{say_points([each])}" for each in shown])
     rest = [each.arm for each in tested if not each.is_shown]
-    open_in = f"; open in {join_names(rest)}" if rest else ""
-    return f"By itself {join_names(list(told))}{open_in}."
+    return f"Alone it is shown for {told}{f'; open for {join_names(rest)}' if rest else ''}."
 
 
 def _tell_alone(material: Material) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, Values, alt, chart_of, is_bounded, mode_color
+from ghx_bench.profiler.reports.render.charts import Values, alt, chart_of, is_bounded, mode_color
 from ghx_bench.profiler.reports.report_document import Chart, Figure, Note, Paragraph, Section, Table
 from ghx_bench.profiler.reports.wording import percent
 from ghx_bench.profiler.stats.result_records import Estimate, ModeSummary
@@ -42,17 +42,20 @@ def _share(value: Estimate) -> str:
     return f"{percent(value.estimate)}{interval}"
 
 
+_CURVES = ["all k succeed: pass^k", "any of k succeeds: pass@k"]
+
+
 def pass_curves(summaries: Mapping[Arm, ModeSummary]) -> Chart | None:
     """Draw the chance that all k (pass^k) and that any of k repetitions succeed (pass@k)."""
     values: Values = [
         {"mode": str(arm), "k": point.k, "curve": curve, "share": each.estimate, "low": each.low, "high": each.high}
         for arm, summary in summaries.items()
         for point in summary.pass_curve
-        for curve, each in (("all k succeed: pass^k", point.pass_hat_k), ("any of k succeeds: pass@k", point.pass_at_k))
+        for curve, each in zip(_CURVES, (point.pass_hat_k, point.pass_at_k), strict=True)
     ]
     if not values:
         return None
-    title = "How reliably each mode succeeds over k repetitions"
+    title = "How reliably each mode succeeds over k repetitions: solid, all of k (pass^k); dashed, any of k (pass@k)"
     whole = alt.Scale(domain=[0, 1])
     color = mode_color(list(map(str, summaries)))
     x = alt.X("k:O", title="k repetitions", axis=alt.Axis(labelAngle=0))
@@ -69,7 +72,7 @@ def pass_curves(summaries: Mapping[Arm, ModeSummary]) -> Chart | None:
             x=x,
             y=alt.Y("share:Q", scale=whole, title="share of scenarios' repetitions", axis=alt.Axis(format=".0%")),
             color=color,
-            strokeDash=alt.StrokeDash("curve:N", legend=_dashes()),
+            strokeDash=alt.StrokeDash("curve:N", scale=alt.Scale(domain=_CURVES, range=[[1, 0], [4, 3]]), legend=None),
             tooltip=[alt.Tooltip(f"{name}:N") for name in ("mode", "curve", "k", "share", "low", "high")],
         )
     )
@@ -80,15 +83,3 @@ def pass_curves(summaries: Mapping[Arm, ModeSummary]) -> Chart | None:
     )
     layers = [band, line] if any(is_bounded(value) for value in values if "pass^k" in value["curve"]) else [line]
     return chart_of("pass-k", title, f"{title}. pass^k: {ends}.", alt.layer(*layers).properties(height=280), values)
-
-
-def _dashes() -> "alt.Legend":
-    return alt.Legend(
-        orient="top",
-        title=None,
-        columns=1,
-        labelLimit=LONGEST_LABEL,
-        symbolType="stroke",
-        symbolStrokeColor="#7a828c",
-        symbolStrokeWidth=2,
-    )

@@ -52,7 +52,8 @@ def matrix(material: Material) -> Section:
         )
         for number, (those, words) in enumerate(shown)
     )
-    return Section(id="matrix", title=title if mixed else f"Tasks: {elements[0].caption}", elements=elements)
+    heading = f"{title if mixed else elements[0].caption}: how often each was solved"
+    return Section(id="matrix", title=heading, elements=elements)
 
 
 def outcome_lines(material: Material) -> list[_Line]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.metric_table import MetricTable
 from ghx_bench.profiler.reports.data.coverage import Missing
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.data.runs import modes_of
@@ -51,12 +52,14 @@ def _elements(material: Material) -> Iterator[Element]:
             yield Paragraph(say_why_alone(material))
         return
     yield Paragraph(_sum_up(material))
-    yield Conclusions(conclude(material.primary))
+    yield Conclusions(conclude(material.primary, material.metrics))
     target = material.plan.target
     if (why := _why_nothing_elsewhere(material)) is not None:
         yield Note(why)
     else:
-        yield Note(f"These verdicts hold {PLACES[target]}. Differences lists those {PLACES[other_target(target)]}.")
+        yield Note(
+            f"These verdicts hold {PLACES[target]}; those {PLACES[other_target(target)]} are among all comparisons."
+        )
 
 
 def _conclude_run(overall: OverallComparison) -> Conclusion:
@@ -215,7 +218,7 @@ def _sum_up(material: Material) -> str:
     )
 
 
-def conclude(comparisons: Iterable[ModeComparison]) -> tuple[Conclusion, ...]:
+def conclude(comparisons: Iterable[ModeComparison], metrics: MetricTable) -> tuple[Conclusion, ...]:
     """Return what was found in words, success first; what could not be told of several pairs is told once."""
     # `sorted` is stable: within a verdict, comparisons keep the order of the plan.
     ranked = sorted(comparisons, key=lambda each: (each.metric != SUCCESS, _ORDER.index(each.verdict)))
@@ -224,14 +227,15 @@ def conclude(comparisons: Iterable[ModeComparison]) -> tuple[Conclusion, ...]:
         is_silent = each.verdict == "not estimable"
         key = (each.metric, _reason(each)) if is_silent else (each.metric, each.a, each.b, each.verdict)
         groups.setdefault(key, []).append(each)
-    return tuple(_verdict(group) for group in groups.values())
+    return tuple(_verdict(group, metrics) for group in groups.values())
 
 
-def _verdict(group: Sequence[ModeComparison]) -> Conclusion:
+def _verdict(group: Sequence[ModeComparison], metrics: MetricTable) -> Conclusion:
     first, words = group[0], group[0].words
     if len(group) > 1:
         words = say_nothing(first.metric, [(each.a, each.b) for each in group], first.headline.of(first.target))
-    return Conclusion(word=first.verdict, tone=TONES[first.verdict], sentence=words)
+    sentence = words.replace(first.metric, metrics.label(first.metric))
+    return Conclusion(word=first.verdict, tone=TONES[first.verdict], sentence=sentence)
 
 
 def _reason(comparison: ModeComparison) -> str:

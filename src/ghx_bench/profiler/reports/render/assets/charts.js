@@ -13,7 +13,7 @@
       view: { stroke: null },
       axis: {
         labelColor: ink, titleColor: quiet, gridColor: faint, domainColor: faint, tickColor: faint,
-        labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal",
+        labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelOverlap: "greedy", labelSeparation: 8,
       },
       legend: {
         labelColor: ink, titleColor: quiet, labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal",
