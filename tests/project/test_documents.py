@@ -137,7 +137,8 @@ def name_of(document: Path) -> str:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_the_python_of_a_document_runs_from_top_to_bottom(document: Path, tmp_path: Path) -> None:
-    program = tmp_path / f"{document.stem}.py"
+    # Not by the name of the document: a `statistics.py` would hide the module of that name.
+    program = tmp_path / f"of_{document.stem}.py"
     program.write_text(program_of(document.read_text()))
 
     result = subprocess.run(

@@ -64,6 +64,6 @@ def test_the_report_defines_the_metrics_that_it_has(tmp_path: Path) -> None:
 
     page = (made.directory / "index.html").read_text()
     told = page.partition("<summary>What the metrics measure")[2].partition("</details>")[0]
-    assert '<th scope="row">latency_wall_ms</th><td>from handing the prompt' in told
+    assert '<th scope="row">wall time</th><td>latency_wall_ms</td><td>from handing the prompt' in told
     assert "latency_stage_ms" not in told
-    assert "| latency\\_wall\\_ms | from handing the prompt" in (made.directory / "report.md").read_text()
+    assert "| wall time | latency\\_wall\\_ms | from handing the prompt" in (made.directory / "report.md").read_text()
