@@ -52,6 +52,21 @@ assert isinstance(answer, ToolAnswer)
 assert answer.value == {"greeting": "hello"}
 assert [call.name for call in recorder.trace().tool_calls] == ["bash"]  # every call is noted
 
+# %% AgentTask, BlockingToolBelt, ModelEndpoint
+from ghx_bench.agents import AgentTask, BlockingToolBelt, ModelEndpoint
+
+
+def greet_by_hand(task: AgentTask[BlockingToolBelt], greeting: str = "hello") -> str:
+    """Answer with what a command prints; `--agent ./my_agent.py:greet_by_hand` makes this an agent."""
+    return task.belt.shell(f"echo {greeting}").text
+
+
+def name_model(task: AgentTask[ToolBelt]) -> str:
+    """Tell where the model of a task is asked."""
+    model: ModelEndpoint = task.endpoint("anthropic")  # raises without a meter
+    return f"{task.model} at {model.base_url}"
+
+
 # %% SolutionFile, Solution, Step, McpCall, load_solution_file
 import tempfile
 from pathlib import Path

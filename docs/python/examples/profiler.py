@@ -119,6 +119,30 @@ evidence = Evidence(
     trace=trace,
 )
 
+# %% SessionActivity, ObservedChange, ObservedRequest
+from ghx_bench.profiler import ObservedChange, ObservedRequest, SessionActivity
+
+
+def observe() -> SessionActivity:
+    changed = ObservedChange(change="changed", what="guests.greeted", name="ann", before=False, after=True)
+    asked = ObservedRequest(
+        at="2026-03-03T16:37:18Z",
+        surface="rest",
+        method="PATCH",
+        path="/guests/ann",
+        operation="PATCH /guests/{name}",
+        status=200,
+        failed=False,
+        changed=True,
+        duration_ms=2.5,
+        request_bytes=16,
+        response_bytes=48,
+    )
+    return SessionActivity.bounded([changed], [asked])
+
+
+observed = Stage(scenario=known["ann"], observe=observe)  # kept in the run's `activity/`, shown beside the turns
+
 # %% Scorer, Score, CheckpointDetail, AnswerScorer, PredicateScorer
 from ghx_bench.profiler import AnswerScorer, CheckpointDetail, PredicateScorer, Score, Scorer
 
