@@ -11,7 +11,10 @@ from node_packages import NotObtainableError, node_modules
 from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench._base.atomic_files import write_file
+from ghx_bench._base.clock import SystemClock
 from ghx_bench.profiler.activity import SessionActivity
+from ghx_bench.profiler.interchange.axi import read_axi
+from ghx_bench.profiler.interchange.import_run import import_run
 from ghx_bench.profiler.reports import generate_report
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.store.directory import RunDirectory
@@ -143,28 +146,44 @@ def shapes_of_reports(folder: Path) -> dict[str, Path]:
     }
 
 
+def faults_of(browser: Any, axe: str, name: str, folder: Path) -> Iterator[str]:
+    """Yield what is wrong with the first screen of a report, at two widths and in both schemes."""
+    for viewport, scheme in ((WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark")):
+        watched = watch(browser, viewport, scheme)
+        watched.page.add_init_script(axe)  # the policy of a page does not bind what is there before it
+        page = watched.open(folder / "index.html")
+        where = f"{name}, {viewport['width']} px, {scheme}"
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            yield f"{where}: the page scrolls sideways"
+        yield from (f"{where}: overflows: {each}" for each in page.evaluate(OVERFLOWING))
+        yield from (f"{where}: cut: {each}" for each in page.evaluate(CUT_LABELS))
+        if viewport is WIDE and page.locator(".matrix").first.bounding_box()["y"] > viewport["height"]:
+            yield f"{where}: the matrix begins below the first screen"
+        if (viewport is WIDE) == (scheme == "light"):  # faults are those of a width or of a scheme, not of both
+            yield from (f"{where}: {each}" for each in page.evaluate(FAULTS))
+        yield from (f"{where}: {each}" for each in watched.complaints)
+        page.close()
+
+
 def test_every_shape_of_report_fits_every_screen_and_axe_finds_no_serious_fault(
     browser: Any, axe: str, tmp_path: Path
 ) -> None:
-    found: list[str] = []
-    for name, folder in shapes_of_reports(tmp_path).items():
-        for viewport, scheme in ((WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark")):
-            watched = watch(browser, viewport, scheme)
-            watched.page.add_init_script(axe)  # the policy of a page does not bind what is there before it
-            page = watched.open(folder / "index.html")
-            where = f"{name}, {viewport['width']} px, {scheme}"
-            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-                found.append(f"{where}: the page scrolls sideways")
-            found += [f"{where}: overflows: {each}" for each in page.evaluate(OVERFLOWING)]
-            found += [f"{where}: cut: {each}" for each in page.evaluate(CUT_LABELS)]
-            if viewport is WIDE:
-                assert page.locator("h1").bounding_box()["y"] < 100
-                assert page.locator(".matrix").first.bounding_box()["y"] < 900, where
-            if (viewport is WIDE) == (scheme == "light"):  # faults are those of a width or of a scheme, not of both
-                found += [f"{where}: {each}" for each in page.evaluate(FAULTS)]
-            found += [f"{where}: {each}" for each in watched.complaints]
-            page.close()
-    assert found == []
+    shapes = shapes_of_reports(tmp_path)
+
+    assert [fault for name, folder in shapes.items() for fault in faults_of(browser, axe, name, folder)] == []
+
+
+def test_imported_rows_fit_every_screen_and_name_winner_metric_and_size(
+    browser: Any, axe: str, shared: Path, tmp_path: Path
+) -> None:
+    rows = shared / "compat" / "axi" / "results.jsonl"
+    run = import_run(rows, "axi", read_axi, results=tmp_path, agent=None, now=SystemClock().now()).directory
+    made = generate_report([run], generated_at=NOW, formats=["html"], sessions="none")
+
+    told: Any = made.summary["headline"]
+    assert told["sentences"][0] == "axi succeeds more often than cli: 100 % instead of 86 %."
+    assert told["scope"][0].startswith("On these 17 tasks. For tasks like these success is open")
+    assert list(faults_of(browser, axe, "imported", made.directory)) == []
 
 
 def test_the_details_fit_a_wide_screen_and_charts_are_drawn_once_they_are_opened(
