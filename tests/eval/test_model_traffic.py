@@ -71,7 +71,7 @@ def test_a_replay_does_the_same_work_without_a_model_a_key_or_a_cost(project: Pa
     shown = fork_ghx_bench(project, "show", str(run_in(project)), "baseline/mine-001/0").stdout
     assert "finding of model_replay: model calls replayed: 2 exact, 1 blind spot" in shown
     page = (run_in(project) / "report" / "report.md").read_text()
-    assert "They repeat sessions that were recorded." in page
+    assert "A control run: it makes recorded calls again" in page
 
 
 @pytest.mark.process

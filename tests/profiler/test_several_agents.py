@@ -129,7 +129,7 @@ async def test_whether_agents_are_controls_is_in_the_record_and_the_report_reads
     record = json.loads((result.directory / "run.json").read_text())
     assert record["agents"] == [{"name": "proof", "version": None, "controlKind": "solution"}]
     generate_report([result.directory], generated_at="2026-04-01T12:00:00Z", output_dir=tmp_path / "out")
-    assert "A control run: it proves the scenarios" in (tmp_path / "out" / "report.md").read_text()
+    assert "A control run: it is worked by scripts" in (tmp_path / "out" / "report.md").read_text()
 
 
 class Steps:

@@ -80,7 +80,7 @@ def test_a_scenario_that_nop_passes_is_named_and_one_that_it_does_not_is_fine(tm
 def test_a_nop_that_never_passes_proves_that_and_not_that_scenarios_can_be_solved(tmp_path: Path) -> None:
     page, _, summary = written(tmp_path, [a_row(provider="nop", **WRONG)])
 
-    assert "Doing nothing passes none of 1 scenario: nop passed 0 of 1 session." in page
+    assert "Doing nothing passes none of 1 task: nop passed 0 of 1 session." in page
     assert PROVEN not in page
     assert summary["controlObjections"] == []
 

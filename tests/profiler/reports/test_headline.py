@@ -182,11 +182,31 @@ def test_both_targets_are_said(success_holds: bool, cost_holds: bool, said: str)
     assert write_scope(told, tasks=17, is_suite=True) == said
 
 
-def test_where_some_arms_hold_for_tasks_like_these_it_is_said_of_how_many() -> None:
+def test_where_some_arms_hold_for_tasks_like_these_it_is_said_of_which() -> None:
     told = [contrast(f"m{n}", "cost_total_usd", "worse", 90.0, holds_elsewhere=n > 0) for n in range(3)]
 
-    assert write_scope(told, tasks=9, is_suite=True) == "On these 9 tasks. For tasks like these cost holds for 2 of 3."
+    said = "On these 9 tasks. For tasks like these cost holds for m1 and m2, and is open for m0."
+    assert write_scope(told, tasks=9, is_suite=True) == said
     assert write_scope(told, tasks=9, is_suite=False).startswith("For tasks like these. On these 9 tasks cost holds")
+
+
+def test_of_what_is_paid_one_amount_is_told_and_of_time_whether_it_differs_too() -> None:
+    told = [
+        contrast("mcp", "success", "inconclusive", 1.0),
+        contrast("mcp", "cost_total_usd", "worse", 64.0),
+        contrast("mcp", "tokens_active", "worse", 90.0),
+        contrast("mcp", "latency_wall_ms", "worse", 75.0),
+    ]
+
+    assert write_sentences(told, rates(gh=(15, 20), mcp=(16, 20))) == (
+        "mcp solves 80 %, no clear difference from gh (75 %), and costs 1.6 times as much and takes 1.8 times as long.",
+    )
+
+
+def test_many_arms_of_one_verdict_are_counted_in_their_chip() -> None:
+    told = [contrast(f"m{n}", "cost_total_usd", "worse", 50.0 + n) for n in range(6)]
+
+    assert [chip.text for chip in choose_chips(told)] == ["6 of them: cost, at least +50 %, at most +55"]
 
 
 def test_chips_tell_success_first_and_arms_of_one_verdict_together() -> None:
@@ -199,6 +219,6 @@ def test_chips_tell_success_first_and_arms_of_one_verdict_together() -> None:
 
     assert [(chip.text, chip.tone) for chip in choose_chips(told)] == [
         ("axi: success +14 points (+5 to +23)", "good"),
-        ("a and 2 others: cost +62 to +98 %", "bad"),
-        ("axi: cost same (-3 %, -7 to +1)", "neutral"),
+        ("a, b and c: cost +62, +98 and +64 %", "bad"),
+        ("axi: cost equivalent -3 % (-7 to +1)", "neutral"),
     ]

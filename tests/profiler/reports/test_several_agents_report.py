@@ -94,7 +94,10 @@ def test_a_run_of_controls_alone_compares_nothing(tmp_path: Path) -> None:
     text, summary = report_on(write_run(tmp_path / "run", rows_of(["nop", "reference"])))
 
     assert summary["comparisons"] == []
-    assert "A control run: it proves the scenarios and the bench, and says nothing about agents." in text
+    assert (
+        "A control run: it is worked by scripts that test the tasks and the bench, and says nothing about agents."
+        in text
+    )
     assert "## All comparisons" not in text
 
 

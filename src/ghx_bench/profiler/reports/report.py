@@ -150,6 +150,8 @@ def _directory(output_dir: Path | None, runs: Sequence[Path]) -> Path:
 
 def _document(material: Material, headline: Headline, generated_at: str) -> Document:
     has_rows = len(material.observations) > 0
+    # How fast a script is says nothing, and would be read as if it did: a control run has no charts on its first screen.
+    first = FIRST_SCREEN if material.arms_under_test else (scenarios.matrix,)
     details = (section(material) for section in (DETAILS if has_rows else (conditions.section,)))
     return Document(
         title=f"Report on {', '.join(source.label for source in material.sources)}",
@@ -157,7 +159,7 @@ def _document(material: Material, headline: Headline, generated_at: str) -> Docu
         headline=headline,
         banner=verdicts.banner(material),
         sections=(
-            *(section(material) for section in (FIRST_SCREEN if has_rows else ())),
+            *(section(material) for section in (first if has_rows else ())),
             *(replace(section, is_folded=True) for section in details if section.elements),
         ),
         footer=f"Made by ghx-bench at {generated_at} from {plural(len(material.observations), 'row')}.",

@@ -141,7 +141,9 @@ def _why_open(material: Material, comparison: ModeComparison) -> str:
     """Return why a verdict is open for the target that was not planned."""
     elsewhere = comparison.headline.of(other_target(comparison.target))
     if elsewhere.verdict == "not estimable" and elsewhere.reason:
-        return f"that takes at least {FEWEST_SCENARIOS} tasks" if comparison.n < FEWEST_SCENARIOS else elsewhere.reason
+        return (
+            f"to tell takes at least {FEWEST_SCENARIOS} tasks" if comparison.n < FEWEST_SCENARIOS else elsewhere.reason
+        )
     if comparison.metric != SUCCESS:
         return f"tasks differ too much in {material.metrics.label(comparison.metric)}"
     arms = {str(arm): arm for arm in material.arms}
@@ -236,10 +238,12 @@ def _tell_arms(arms: Sequence[Contrast]) -> str:
     if not tested:
         return ""
     if not shown:
-        return f"It is shown over all {plural(len(tested), 'mode')} together, and for none of them alone."
+        both = len(tested) == _BOTH
+        over = "both modes" if both else f"all {plural(len(tested), 'mode')}"
+        return f"Significant over {over} together, in {'neither' if both else 'none'} alone."
     told = join_names([f"{each.arm}{say_points([each])}" for each in shown])
     rest = [each.arm for each in tested if not each.is_shown]
-    return f"Alone it is shown for {told}{f'; open for {join_names(rest)}' if rest else ''}."
+    return f"Significant alone in {told}{f'; not in {join_names(rest)}' if rest else ''}."
 
 
 def _tell_alone(material: Material) -> Iterator[str]:
@@ -294,8 +298,16 @@ def _tell_proofs(material: Material) -> Headline:
                     kinds[kind].append(arm)
     return Headline(
         sentences=tuple(_tell_proof(material, kind, arms) for kind, arms in kinds.items()),
-        scope=("A control run: it proves the scenarios and the bench, and says nothing about agents.",),
+        scope=(
+            f"A control run: {_PURPOSE['replay' if 'replay' in kinds else 'proof']}, and says nothing about agents.",
+        ),
     )
+
+
+_PURPOSE = {
+    "replay": "it makes recorded calls again",
+    "proof": "it is worked by scripts that test the tasks and the bench",
+}
 
 
 def _tell_proof(material: Material, kind: ControlKind, arms: Sequence[Arm]) -> str:
@@ -305,7 +317,7 @@ def _tell_proof(material: Material, kind: ControlKind, arms: Sequence[Arm]) -> s
     against = [each for each in material.objections if each.kind == kind]
     if against:
         return f"{_name_objections(against, kind)}: {agents} passed {k:,} of {plural(n, 'session')}."
-    tasks = plural(len(material.observations.scenario.known), "scenario")
+    tasks = plural(len(material.observations.scenario.known), "task")
     match kind:
         case "solution":
             return f"All {tasks} can be solved and checked: {agents} passed {k:,} of {plural(n, 'session')}."

@@ -211,9 +211,10 @@ def _verb(names: Sequence[object], verb: str) -> str:
 
 
 def choose_amounts(told: Sequence[Contrast]) -> list[Contrast]:
-    """Return the amounts that a headline tells of one arm: the first that is shown to rise, and the first to fall."""
+    """Return the amounts that a headline tells of one arm: of those shown to rise, and to fall, one and the time."""
     shown = sorted((each for each in told if each.is_shown and each.metric != SUCCESS), key=_position)
-    return [each for at, each in enumerate(shown) if each.rises not in {other.rises for other in shown[:at]}]
+    kinds = [(each.rises, each.metric == _TIME) for each in shown]
+    return [each for at, each in enumerate(shown) if kinds[at] not in kinds[:at]]
 
 
 def say_points(contrasts: Iterable[Contrast]) -> str:
@@ -316,7 +317,8 @@ def write_scope(contrasts: Sequence[Contrast], *, tasks: int, is_suite: bool) ->
         if held in {0, len(group)}:
             parts.append(f"{label} {'holds too' if held else f'is open{_because(group)}'}")
         else:
-            parts.append(f"{label} holds for {held} of {len(group)}")
+            holding, rest = ([each.arm for each in group if each.holds_elsewhere is holds] for holds in (True, False))
+            parts.append(f"{label} holds for {join_names(holding)}, and is open for {join_names(rest)}")
     return f"{here}. {there} {'; '.join(parts)}."
 
 
@@ -370,21 +372,21 @@ def choose_chips(contrasts: Sequence[Contrast]) -> tuple[Chip, ...]:
 
 
 def _say_chip(group: Sequence[Contrast]) -> str:
-    # Chips have little room: of many arms, one is named.
-    arms = [each.arm for each in group]
-    first, names = group[0], join_names(arms) if len(arms) <= _SEVERAL else f"{arms[0]} and {len(arms) - 1} others"
-    changes = [each.change for each in group if each.change is not None]
+    first, names = group[0], join_names([each.arm for each in group])
+    if len(group) > _MOST_NAMES:
+        names = f"{len(group)} of them"
+    said = f"{names}: {first.label}{' equivalent' if first.verdict == 'equivalent' else ''}"
+    changes = [_signed(each.change) for each in group if each.change is not None]
     if len(changes) < len(group):
-        return f"{names}: {first.label} {first.verdict}"
+        return said if first.verdict == "equivalent" else f"{said} {first.verdict}"
+    # One has its interval; of several each is told, since from the least to the most would read like an interval.
+    if len(group) > _MOST_NAMES:
+        values = sorted((each.change for each in group if each.change is not None), key=abs)
+        return f"{said}, at least {_signed(values[0])}{_unit(first)}, at most {_signed(values[-1])}"
     if len(group) > 1:
-        ends = dict.fromkeys(_signed(value) for value in (min(changes, key=abs), max(changes, key=abs)))
-        size = f"{' to '.join(ends)}{_unit(first)}"
-        return f"{names}: {first.label} {f'same ({size})' if first.verdict == 'equivalent' else size}"
-    size = f"{_signed(changes[0])}{_unit(first)}"
-    bounds = None if first.low is None or first.high is None else f"{_signed(first.low)} to {_signed(first.high)}"
-    if first.verdict == "equivalent":
-        return f"{names}: {first.label} same ({size}{f', {bounds}' if bounds else ''})"
-    return f"{names}: {first.label} {size}{f' ({bounds})' if bounds else ''}"
+        return f"{said} {join_names(changes)}{_unit(first)}"
+    bounds = "" if first.low is None or first.high is None else f" ({_signed(first.low)} to {_signed(first.high)})"
+    return f"{said} {changes[0]}{_unit(first)}{bounds}"
 
 
 def _unit(contrast: Contrast) -> str:

@@ -23,6 +23,7 @@ from ghx_bench.profiler.stats.summary import success_counts
 
 _Line = tuple[str, tuple[OutcomeCell, ...]]
 """A scenario, and its cells in the order of the arms."""
+_HEADING = "How often each task was solved"
 _MOST_OPEN = 12
 """As many scenarios are shown before the reader asks for more: the first screen has no room for others."""
 
@@ -52,7 +53,7 @@ def matrix(material: Material) -> Section:
         )
         for number, (those, words) in enumerate(shown)
     )
-    heading = f"{title if mixed else elements[0].caption}: how often each was solved"
+    heading = f"{title}: how often each was solved, the largest differences first" if mixed else _HEADING
     return Section(id="matrix", title=heading, elements=elements)
 
 
