@@ -150,7 +150,7 @@ def _directory(output_dir: Path | None, runs: Sequence[Path]) -> Path:
 
 def _document(material: Material, headline: Headline, generated_at: str) -> Document:
     has_rows = len(material.observations) > 0
-    # How fast a script is says nothing, and would be read as if it did: a control run has no charts on its first screen.
+    # How fast a script is says nothing, and would be read as if it did: a control run opens without charts.
     first = FIRST_SCREEN if material.arms_under_test else (scenarios.matrix,)
     details = (section(material) for section in (DETAILS if has_rows else (conditions.section,)))
     return Document(
