@@ -250,7 +250,7 @@ def test_the_rows_of_an_agent_are_compared_and_are_no_control(triaged: Path) -> 
 
     assert summary["control"] is False
     assert {(each["a"], each["b"]) for each in summary["comparisons"]} == {("ghx-mcp", "baseline")}
-    assert "Control run: " not in (run_in(triaged) / "report" / "index.html").read_text()
+    assert "A control run: " not in (run_in(triaged) / "report" / "index.html").read_text()
 
 
 class ModelHandler(BaseHTTPRequestHandler):
