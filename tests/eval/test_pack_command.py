@@ -36,6 +36,10 @@ def test_a_colleague_shows_reports_and_replays_a_pack(tmp_path: Path) -> None:
     report = fork_ghx_bench(there, "report", "theirs.pack.zip", "--format", "html")
     assert "theirs-report/index.html" in report.stdout, report.stderr
     assert (there / "theirs-report" / "index.html").is_file()
+    exported = fork_ghx_bench(there, "export", "theirs.pack.zip", "--format", "otlp")
+    assert "1 session: theirs-export/otlp" in exported.stdout, exported.stderr
+    resumed = fork_ghx_bench(there, "resume", "theirs.pack.zip")
+    assert (resumed.returncode, "this is a file, not a run directory" in resumed.stderr) == (2, True), resumed.stderr
     replayed = fork_ghx_bench(there, "run", *ONE_CELL, "--no-report", "--replay", "theirs.pack.zip")
     assert replayed.returncode == 0, replayed.stderr
     (row,) = rows_of(run_in(there))

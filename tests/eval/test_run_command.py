@@ -1,6 +1,7 @@
 """`ghx-bench run` and `resume` with real tools on a real embedded GitHub."""
 
 import json
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -118,6 +119,9 @@ def test_what_each_session_changed_and_asked_of_github_is_kept_beside_it(referen
         assert (activity.changes_left_out, activity.requests_left_out) == (0, 0)
         page = next(directory.report.glob(f"sessions/*/{row.mode}/{row.scenario_id}/0.html")).read_text()
         assert activity.changes[0].name in page
+    shown = fork_ghx_bench(reference_run, "show", str(directory.path), "ghx/issue-triage-001/0").stdout
+    assert "  created comments ghx-bench/fixtures#" in shown
+    assert re.search(r"^  \d+ requests, 0 failed$", shown, re.MULTILINE)
 
 
 def test_an_agent_that_does_nothing_fails_every_scenario(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from report_runs import a_row, write_run
 
 from ghx_bench.profiler.store import packs
@@ -103,6 +105,18 @@ def test_what_looks_like_a_secret_is_taken_out_wherever_it_comes_from(secret: st
 )
 def test_what_is_no_secret_stays(text: str) -> None:
     assert Cleaner.of({"KEYBOARD": text, "SHORT_KEY": "ab"}, ()).clean(text) == (text, {})
+
+
+@given(
+    st.recursive(
+        st.text() | st.sampled_from([HOME, TOKEN, KEY, f"{HOME}/x", f"a:{KEY}@b", "https://u:p@h/x", '"\\']), st.lists
+    )
+)
+def test_what_is_json_stays_json(value: Any) -> None:
+    cleaner = Cleaner.of({"API_KEY": KEY, "OTHER_TOKEN": 'with "quotes" and \\'}, [HOME, "C:\\Users\\user"])
+    for is_ascii in (True, False):
+        clean, _ = cleaner.clean(json.dumps(value, ensure_ascii=is_ascii))
+        assert not [secret for secret in (TOKEN, KEY) if secret in json.dumps(json.loads(clean))]
 
 
 def test_what_is_neither_text_nor_a_file_of_the_run_is_left_out_and_named(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Measures any agent on any task; knows nothing of GitHub."""
 
+from ghx_bench.profiler.activity import ObservedChange, ObservedRequest, SessionActivity
 from ghx_bench.profiler.analysis import AnalysisResult, SessionAnalysisBundle
 from ghx_bench.profiler.blocks import Block, Message, PlacedCell, Receive
 from ghx_bench.profiler.causes import (
@@ -105,6 +106,8 @@ __all__ = [
     "ModelProviderError",
     "NamedCause",
     "NoLifecycle",
+    "ObservedChange",
+    "ObservedRequest",
     "Observer",
     "PartialScoreError",
     "PlacedCell",
@@ -123,6 +126,7 @@ __all__ = [
     "Score",
     "Scorer",
     "Session",
+    "SessionActivity",
     "SessionAnalysisBundle",
     "SessionProvider",
     "SessionRequest",

@@ -10,11 +10,14 @@ import pytest
 from node_packages import NotObtainableError, node_modules
 from report_runs import a_row, made_up_rows, write_run
 
+from ghx_bench._base.atomic_files import write_file
 from ghx_bench._base.clock import SystemClock
+from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.interchange.axi import read_axi
 from ghx_bench.profiler.interchange.import_run import import_run
 from ghx_bench.profiler.reports import generate_report
 from ghx_bench.profiler.stats.plan import AnalysisPlan
+from ghx_bench.profiler.store.directory import RunDirectory
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -221,6 +224,65 @@ def test_lists_sort_and_filter_and_a_cell_of_the_matrix_shows_its_sessions(repor
     page.get_by_role("button", name="Show all").click()
     assert page.locator("tbody tr:visible").count() == every.count()
     assert watched.complaints == []
+
+
+def test_the_list_of_sessions_sorts_filters_and_keeps_what_it_shows_in_its_address(report: Path, browser: Any) -> None:
+    watched = watch(browser, WIDE, "light")
+    page = watched.open(report / "sessions" / "index.html")
+    every = page.locator("table.sessions tbody tr").count()
+    shown = page.locator("table.sessions tbody tr:visible")
+    page.locator("select[name=outcome]").select_option("wrong answer")
+    wrong = shown.count()
+    assert 0 < wrong < every
+    page.locator("select[name=arm]").select_option("baseline")
+    assert 0 < shown.count() < wrong
+    assert page.url.endswith("#outcome=wrong+answer&arm=baseline")
+    assert page.locator("#count").inner_text() == f"{shown.count()} of {every} shown"
+
+    page.goto(page.url.replace("baseline", "mcp"))
+    page.reload()
+    assert set(shown.locator("td:nth-child(2)").all_inner_texts()) == {"mcp"}
+
+    page.get_by_role("button", name="Show all").click()
+    page.get_by_role("button", name="wall time").click()
+    times = shown.locator("td:nth-child(6)").evaluate_all("each => each.map((cell) => cell.dataset.value)")
+    known = [int(time) for time in times if time]
+    assert known == sorted(known)
+    assert set(times[len(known) :]) <= {""}
+    page.get_by_role("button", name="wall time").click()
+    assert page.locator("th[aria-sort=descending]").count() == 1
+    assert int(shown.locator("td:nth-child(6)").first.get_attribute("data-value")) == known[-1]
+    assert watched.complaints == []
+    page.close()
+
+
+def test_pages_of_sessions_fit_every_screen_and_axe_finds_no_serious_fault(
+    browser: Any, axe: str, tmp_path: Path
+) -> None:
+    wrong = {"id": "replied", "description": "d" * 90, "passed": False, "expected": "x" * 300, "actual": ["y" * 300]}
+    rows = [a_row(LONG, "s" * 90), a_row("ghx", "s" * 90, success=False, checkpointDetails=[wrong])]
+    run = write_run(tmp_path / "run", rows, says="z" * 400)
+    change = {"change": "changed", "what": "issues.title", "name": "o/r#7", "before": "b" * 300, "after": "a" * 300}
+    request = {"at": NOW, "surface": "rest", "method": "GET", "path": "/" + "p" * 300, "operation": "o", "status": 404}
+    numbers = {"failed": True, "changed": True, "durationMs": 1, "requestBytes": 1, "responseBytes": 1}
+    activity = SessionActivity.model_validate({"changes": [change], "requests": [request | numbers]})
+    write_file(RunDirectory(run).activity(rows[1].cell), activity.to_bytes())
+    folder = generate_report([run], generated_at=NOW, formats=["html"]).directory
+    pages = [path for path in folder.rglob("*.html") if path != folder / "index.html" and LONG not in path.parts]
+    assert len(pages) == 3
+    found: list[str] = []
+    for path in pages:
+        for viewport, scheme in ((WIDE, "light"), (NARROW, "dark")):
+            watched = watch(browser, viewport, scheme)
+            watched.page.add_init_script(axe)
+            page = watched.open(path)
+            where = f"{path.relative_to(folder).parts[0]}/{path.name}, {viewport['width']} px, {scheme}"
+            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                found.append(f"{where}: the page scrolls sideways")
+            found += [f"{where}: overflows: {each}" for each in page.evaluate(OVERFLOWING)]
+            found += [f"{where}: {each}" for each in (*page.evaluate(FAULTS), *watched.complaints)]
+            page.close()
+    assert found == []
 
 
 def test_what_an_agent_wrote_is_shown_and_not_run(report: Path, watched: Watched) -> None:

@@ -1,5 +1,6 @@
 """Sessions of one scenario side by side, and where they part."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,13 @@ from report_runs import a_row, write_run
 
 from ghx_bench._base.atomic_files import write_file
 from ghx_bench.profiler.reports import generate_report
-from ghx_bench.profiler.reports.render.comparison_page import ComparedSession, Parting, find_parting
+from ghx_bench.profiler.reports.render.comparison_page import (
+    ComparedSession,
+    Parting,
+    comparison_page,
+    find_parting,
+)
+from ghx_bench.profiler.reports.render.session_page import Ways
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.trace import SessionTrace
 
@@ -45,6 +52,21 @@ def test_a_session_that_ends_early_or_goes_on_parts_there() -> None:
     assert find_parting(first, a_session(["view"])) == Parting(1, 2)
     assert find_parting(first, a_session(["view"], ["close"], ["reopen"])) == Parting(3, 3)
     assert find_parting(first, ComparedSession(name="none", outcome="x", way="")) == Parting(1, 1)
+
+
+def test_the_page_says_where_sessions_part_and_where_one_stops() -> None:
+    first = a_session(["view"], ["close"], name="first")
+    others = [a_session(["view"], name="early"), a_session(["view"], ["reopen"], name="other")]
+    endless = a_session(*[["view"]] * 70, ["close"], name="endless")
+
+    text = comparison_page("s", [first, *others, endless], Ways(home="../index.html"))
+
+    assert "<strong>early</strong> makes no further call after" in text
+    assert (
+        '<strong>other</strong> parts from <strong>first</strong> in <a href="#turn-2">turn 2</a>, with call 2.' in text
+    )
+    assert "11 more turns on the pages of the sessions." in text
+    assert set(re.findall(r'href="#([^"]+)"', text)) <= set(re.findall(r'id="([^"]+)"', text))
 
 
 def test_the_page_has_a_column_for_each_arm_with_its_failure_and_marks_the_parting(tmp_path: Path) -> None:

@@ -28,10 +28,14 @@ def export(
     format
         atif: a trajectory for each session; otlp: OpenTelemetry spans, a line for each row.
     output_dir
-        Where the files go; `export/<format>` in the run directory unless given.
+        Where the files go; `export/<format>` in the run directory unless given, of a pack in a folder named after it.
     """
     from ghx_bench.profiler.interchange.export import export_run
+    from ghx_bench.profiler.store.packs import name_of_pack
 
+    if output_dir is None and run.is_file():
+        # What a pack is unpacked to goes with the process.
+        output_dir = Path(f"{name_of_pack(run)}-export", format)
     done = export_run(run, format, output_dir=output_dir)
     for problem in done.problems:
         print(f"error: {problem}", file=sys.stderr)

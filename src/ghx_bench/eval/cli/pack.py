@@ -38,17 +38,11 @@ def pack(
     report
         Make the report that goes into the pack.
     """
-    from ghx_bench._base.locks import is_locked
     from ghx_bench._base.scratch import ScratchFolder
     from ghx_bench.profiler.store.cleaning import Cleaner, copy_clean, homes_of
-    from ghx_bench.profiler.store.directory import RunDirectory
     from ghx_bench.profiler.store.packs import write_pack
 
-    directory = RunDirectory(run)
-    if not directory.record.is_file() or not directory.rows.is_file():
-        raise InputError(f"{run} is not the directory of a run with rows; name one that `ghx-bench run` made")
-    if is_locked(directory.lock, if_unknown=False):
-        raise OperationError(f"{run}: a process is working on this run; wait for it, or stop it")
+    _require_finished(run)
     with ScratchFolder() as folder:
         record = copy_clean(run, folder, Cleaner.of(os.environ, homes_of(run, Path.home())))
         file = _place(output, record.run_id)
@@ -61,6 +55,18 @@ def pack(
         print(line)
     print(f"{plural(record.rows, 'row')}, {file.stat().st_size:,} bytes: {file}")
     return 0
+
+
+def _require_finished(run: Path) -> None:
+    """Refuse what is no run, and a run whose rows are still being written."""
+    from ghx_bench._base.locks import is_locked
+    from ghx_bench.profiler.store.directory import RunDirectory
+
+    directory = RunDirectory(run)
+    if not directory.record.is_file() or not directory.rows.is_file():
+        raise InputError(f"{run} is not the directory of a run with rows; name one that `ghx-bench run` made")
+    if is_locked(directory.lock, if_unknown=False):
+        raise OperationError(f"{run}: a process is working on this run; wait for it, or stop it")
 
 
 def _place(output: Path | None, run_id: str) -> Path:

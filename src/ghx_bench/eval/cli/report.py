@@ -115,7 +115,9 @@ def _judge(runs: Sequence[Path], gates: Sequence[str], labels: Mapping[Path, str
 
 def _default_place(runs: Sequence[Path]) -> Path | None:
     """Return where a report goes that is not written into the directory of its first run; `None` if it is."""
+    from ghx_bench.profiler.store.packs import name_of_pack
+
     if not runs:
         return Path("report")
     # What a pack is unpacked to goes with the process.
-    return Path(f"{runs[0].name.removesuffix('.zip').removesuffix('.pack')}-report") if runs[0].is_file() else None
+    return Path(f"{name_of_pack(runs[0])}-report") if runs[0].is_file() else None

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ghx_bench._base.errors import InputError
-from ghx_bench._base.problems import did_you_mean, one_line
+from ghx_bench._base.problems import did_you_mean, one_line, plural
+from ghx_bench._base.wire import WireModel
 from ghx_bench.eval.cli.flags import AsJson, RunPath
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.profiler.reports.data.side_files import SideFiles
     from ghx_bench.profiler.row import ProfileRow
     from ghx_bench.profiler.score import CheckpointDetail
     from ghx_bench.profiler.store.directory import RunDirectory
@@ -78,10 +80,13 @@ def _show_cell(run: Path, name: str, *, as_json: bool) -> int:
     row = rows.row_at(places[whole_name][1])
     trace = recorded_session(directory, row.cell)
     if as_json:
-        print(json.dumps({"row": row.to_wire(), "trace": trace.to_wire() if trace else None}))
+        kept = {"trace": trace, "activity": _files_of(directory).activity(row)}
+        told = {name: each.to_wire() if isinstance(each, WireModel) else None for name, each in kept.items()}
+        print(json.dumps({"row": row.to_wire(), **told}))
         return 0
     title = whole_name if len(matrix.agents) > 1 else whole_name.removeprefix(f"{row.cell.agent}/")
-    for line in _describe(title, row, trace, _findings_of(directory, row)):
+    notes = [*_changes_of(directory, row), *_findings_of(directory, row)]
+    for line in _describe(title, row, trace, notes):
         _print_line(line)
     return 0
 
@@ -156,14 +161,37 @@ def _result(row: ProfileRow) -> str:
 
 def _findings_of(directory: RunDirectory, row: ProfileRow) -> list[str]:
     """Return what analyzers wrote down of a session, in lines; a file that cannot be read is what `report` tells of."""
-    from ghx_bench.profiler.reports.data.side_files import SideFiles, StoredFindings
+    from ghx_bench.profiler.reports.data.side_files import StoredFindings
 
-    found = SideFiles(directory, is_a_run=True).stored_findings(row)
+    found = _files_of(directory).stored_findings(row)
     results = found.bundle.results if isinstance(found, StoredFindings) else {}
-    return [f"{name}: {each.summary}" for name, each in results.items() if each.summary]
+    return [f"finding of {name}: {each.summary}" for name, each in results.items() if each.summary]
 
 
-def _describe(title: str, row: ProfileRow, trace: SessionTrace | None, findings: Sequence[str]) -> Iterator[str]:
+def _changes_of(directory: RunDirectory, row: ProfileRow) -> Iterator[str]:
+    """Yield what a session changed where it worked, in lines, and how much it asked for."""
+    from ghx_bench.profiler.activity import SessionActivity
+
+    activity = _files_of(directory).activity(row)
+    if not isinstance(activity, SessionActivity):
+        return
+    for each in activity.changes:
+        values = (json.dumps(value, ensure_ascii=False) for value in (each.before, each.after))
+        yield f"{each.change} {each.what} {each.name}" + (
+            f": {' -> '.join(values)}" if each.change == "changed" else ""
+        )
+    failed = sum(each.failed for each in activity.requests)
+    asked = len(activity.requests) + activity.requests_left_out
+    yield f"{plural(asked, 'request')}, {failed} failed"
+
+
+def _files_of(directory: RunDirectory) -> SideFiles:
+    from ghx_bench.profiler.reports.data.side_files import SideFiles
+
+    return SideFiles(directory, is_a_run=True)
+
+
+def _describe(title: str, row: ProfileRow, trace: SessionTrace | None, notes: Sequence[str]) -> Iterator[str]:
     yield f"{title}: {_result(row)}"
     if figures := _figures(row):
         yield f"  {figures}"
@@ -175,8 +203,8 @@ def _describe(title: str, row: ProfileRow, trace: SessionTrace | None, findings:
         yield f"  problem ({problem.where}): {_shorten(problem.message)}"
     for each in row.checkpoint_details or ():
         yield from _checkpoint(each)
-    for finding in findings:
-        yield f"  finding of {_shorten(finding)}"
+    for note in notes:
+        yield f"  {_shorten(note)}"
     for event in trace.events if trace else ():
         yield from _describe_event(event)
 

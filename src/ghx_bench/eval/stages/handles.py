@@ -31,18 +31,20 @@ class StageHandles:
     world: World | None = None
     seeded: World | None = None
     """The world before the agent touched it; both are None on github.com."""
-    _found: list[tuple[Difference, ...]] = field(default_factory=list[tuple[Difference, ...]])
+    _found: dict[int, tuple[Difference, ...]] = field(default_factory=dict[int, tuple[Difference, ...]])
+    """What was different, by the number of the world's last change."""
 
     def differences(self) -> tuple[Difference, ...] | None:
         """Return what is not as it was before the agent; None where there is no world to look at.
 
-        Asked for only once the agent is done: the worlds are compared once, for the scorer and for the record.
+        Compared once for the scorer and for the record, unless something has changed in between.
         """
         if self.world is None or self.seeded is None:
             return None
-        if not self._found:
-            self._found.append(diff(self.seeded, self.world))
-        return self._found[0]
+        moment = self.world.database.last_change()
+        if moment not in self._found:
+            self._found[moment] = diff(self.seeded, self.world)
+        return self._found[moment]
 
     def observe(self) -> SessionActivity | None:
         """Return what the agent changed and asked for; None where the bench cannot see it."""

@@ -55,7 +55,7 @@ class Cleaner:
     def clean(self, text: str) -> tuple[str, Counter[What]]:
         """Return a text without them, and how many of each were in it."""
         found: Counter[What] = Counter()
-        clean, found["secret"] = _SECRET.subn(STAND_IN, self._secrets.text(text))
+        clean = _SECRET.sub(STAND_IN, self._secrets.text(text))
         found["secret"] = clean.count(STAND_IN) - text.count(STAND_IN)
         if self._homes is not None:
             clean, found["home path"] = self._homes.subn("~", clean)

@@ -88,6 +88,11 @@ def is_pack_file(path: Path) -> bool:
     return False
 
 
+def name_of_pack(file: Path) -> str:
+    """Return what a pack is called without what says that it is one."""
+    return file.name.removesuffix(".zip").removesuffix(".pack")
+
+
 def run_folder(path: Path) -> Path:
     """Return the folder of a run that is named by its folder or by its pack, which is unpacked for this process."""
     return unpack(path) if is_pack_file(path) else path

@@ -239,6 +239,10 @@ def read_record(path: Path) -> RunRecord:
         return RunRecord.model_validate_json(path.read_bytes()).upgraded()
     except FileNotFoundError:
         raise RunDirectoryError(f"{path.parent}: not a run directory, it holds no {path.name}") from None
+    except NotADirectoryError:
+        raise RunDirectoryError(
+            f"{path.parent}: this is a file, not a run directory; a pack becomes one with `unzip FILE -d FOLDER`"
+        ) from None
     except OSError as error:
         raise unusable(path, error) from error
     except ValidationError as error:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.reports.render.escaping import html_text
 from ghx_bench.profiler.reports.render.html import asset, link_home, page
+from ghx_bench.profiler.reports.render.session_list import tone_of
 from ghx_bench.profiler.reports.render.session_page import Ways, command_text
 from ghx_bench.profiler.runner.toolcalls import has_succeeded
 from ghx_bench.profiler.shell import command_of
-from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.trace import ErrorEvent, ReasoningEvent, SessionTrace, TextOutputEvent, ToolCallEvent, Turn
 
 _MOST_TURNS = 60
@@ -100,20 +100,22 @@ def _describe_parting(first: ComparedSession, other: ComparedSession, where: Par
         return f"<li>{names[0]}: one of the two has no session.</li>"
     if where is None:
         return f"<li>{names[0]} makes the same calls as {names[1]}.</li>"
-    return (
-        f'<li>{names[0]} parts from {names[1]} in <a href="#turn-{where.turn}">turn {where.turn}</a>, '
-        f"with call {where.call}.</li>"
-    )
+    turn = f"turn {where.turn}"
+    if where.turn <= _MOST_TURNS and other.turns:
+        turn = f'<a href="#turn-{where.turn}">{turn}</a>'
+    if where.call > len(_calls(other)):
+        return f"<li>{names[0]} makes no further call after {turn}, where {names[1]} goes on.</li>"
+    return f"<li>{names[0]} parts from {names[1]} in {turn}, with call {where.call}.</li>"
 
 
 def _grid(sessions: Sequence[ComparedSession], partings: Sequence[Parting | None]) -> Iterator[str]:
     yield '<div class="scroll" tabindex="0" role="region" aria-label="Sessions side by side">'
     yield f'<div class="side-by-side" style="--columns:{len(sessions)}">'
     for each in sessions:
-        tone = "good" if each.outcome == SUCCESS else "bad"
         failed = "".join(f"<br>{html_text(text)}" for text in each.failed_checkpoints)
         yield f'<div class="head"><a href="{html_text(each.way)}">{html_text(each.name)}</a> '
-        yield f'<span class="chip {tone}">{html_text(each.outcome)}</span><small>{failed}</small></div>'
+        yield f'<span class="chip {tone_of(each.outcome)}">{html_text(each.outcome)}</span>'
+        yield f"<small>{failed}</small></div>"
     counters = [0] * len(sessions)
     longest = max(len(each.turns) for each in sessions)
     for number in range(1, min(longest, _MOST_TURNS) + 1):

@@ -18,6 +18,8 @@ from ghx_bench.profiler.reports.data.side_files import SideFiles, StoredFindings
 from ghx_bench.profiler.reports.render.comparison_page import ComparedSession, comparison_page
 from ghx_bench.profiler.reports.render.session_list import LISTING
 from ghx_bench.profiler.reports.render.session_page import RecordedSession, Sibling, Ways, briefing_of, session_page
+from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.scenario import BaseScenario
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.trace import SessionTrace
 
@@ -77,23 +79,30 @@ def write_session_pages(read: ReadRows, write: WritePage) -> tuple[SessionPage, 
         recorded = recorded_scenarios(source.record.scenarios) if source.record else {}
         for place in members:
             row = rows.row_at(place.chosen.start)
-            trace, activity, found = files.trace(row), files.activity(row), files.stored_findings(row)
-            read.problems |= {str(each): None for each in (trace, activity) if isinstance(each, Problem)}
-            known = trace if isinstance(trace, SessionTrace) else None
-            session = RecordedSession(
-                row=row,
-                arm=place.chosen.arm,
-                trace=trace,
-                activity=activity,
-                findings=found.bundle if isinstance(found, StoredFindings) else None,
-                briefing=briefing_of(row, known, recorded.get(row.scenario_id), source.record),
-            )
+            session = _read_session(place.chosen, row, files, recorded.get(row.scenario_id))
+            damaged = [each for each in (session.trace, session.activity) if isinstance(each, Problem)]
+            read.problems |= {str(each): None for each in damaged}
             write(place.path, session_page(session, ways[place.path]))
             pages.append(_listed(place, session, comparisons.get(row.scenario_id)))
     for scenario, path in comparisons.items():
         compared = [_compared(place, path, side_files[place.chosen.source.label]) for place in columns[scenario]]
         write(path, comparison_page(scenario, compared, _up(path)))
     return tuple(pages)
+
+
+def _read_session(
+    chosen: ChosenRow, row: ProfileRow, files: SideFiles, scenario: BaseScenario | None
+) -> RecordedSession:
+    trace, found = files.trace(row), files.stored_findings(row)
+    known = trace if isinstance(trace, SessionTrace) else None
+    return RecordedSession(
+        row=row,
+        arm=chosen.arm,
+        trace=trace,
+        activity=files.activity(row),
+        findings=found.bundle if isinstance(found, StoredFindings) else None,
+        briefing=briefing_of(row, known, scenario, chosen.source.record),
+    )
 
 
 def _listed(place: _Place, session: RecordedSession, comparison: str | None) -> SessionPage:

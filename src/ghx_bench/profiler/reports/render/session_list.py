@@ -1,12 +1,14 @@
 """The list of all pages of sessions: sorted and filtered in the page, by a script of ours."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 from urllib.parse import urlencode
 
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.metric_table import MetricTable
 from ghx_bench.profiler.reports.data.material import LISTED_METRICS, SessionPage
+from ghx_bench.profiler.reports.data.tally import WRONG
 from ghx_bench.profiler.reports.render.escaping import html_text
 from ghx_bench.profiler.reports.render.html import asset, link_home, page
 from ghx_bench.profiler.reports.wording import amount
@@ -26,6 +28,13 @@ def listing_link(*, scenario: str | None = None, arm: Arm | None = None, outcome
     return f"{LISTING}#{words}" if words else LISTING
 
 
+def tone_of(outcome: str) -> Literal["good", "bad", "open"]:
+    """Return whether an outcome speaks for an agent, against it, or, where it could not be measured, neither."""
+    if outcome == SUCCESS:
+        return "good"
+    return "bad" if outcome == WRONG or outcome.startswith("agent ") else "open"
+
+
 def session_list_page(pages: Sequence[SessionPage], *, arm_word: str, metrics: MetricTable) -> str:
     """Write the list of all pages, failures first."""
     ordered = sorted(pages, key=lambda each: each.outcome == SUCCESS)
@@ -42,7 +51,8 @@ def session_list_page(pages: Sequence[SessionPage], *, arm_word: str, metrics: M
         "<main>",
         *_filters(filters),
         '<p class="note" id="count" aria-live="polite"></p>',
-        f'<div class="scroll"><table class="text sessions"><thead><tr>{head}</tr></thead><tbody>',
+        '<div class="scroll" tabindex="0" role="region" aria-label="Sessions">',
+        f'<table class="text sessions"><thead><tr>{head}</tr></thead><tbody>',
         *(_row(each, titles, metrics) for each in ordered),
         "</tbody></table></div></main>",
     )
@@ -70,9 +80,8 @@ def _row(each: SessionPage, titles: Sequence[str], metrics: MetricTable) -> str:
     beside = ""
     if each.comparison is not None:
         beside = f' <small><a href="../{html_text(each.comparison)}">side by side</a></small>'
-    tone = "good" if each.outcome == SUCCESS else "bad"
     failed = ", ".join(each.failed_checkpoints)
-    outcome = f'<span class="chip {tone}">{html_text(each.outcome)}</span> {html_text(failed)}'
+    outcome = f'<span class="chip {tone_of(each.outcome)}">{html_text(each.outcome)}</span> {html_text(failed)}'
     figures = "".join(
         f'<td data-label="{html_text(title)}" data-value="{"" if value is None else value}">'
         f"{html_text(amount(value, metrics.unit(name)))}</td>"

@@ -20,6 +20,7 @@ from ghx_bench.profiler.reports.data.tally import outcome_of
 from ghx_bench.profiler.reports.render.escaping import html_text, shorten
 from ghx_bench.profiler.reports.render.html import asset, link_home, page
 from ghx_bench.profiler.reports.render.session_activity import activity_aside, group_by_turn
+from ghx_bench.profiler.reports.render.session_list import tone_of
 from ghx_bench.profiler.reports.wording import amount, percent
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.runner.toolcalls import has_succeeded
@@ -37,6 +38,9 @@ from ghx_bench.profiler.trace import (
     Turn,
     TurnBoundaryEvent,
 )
+
+_LONG, _MANY_LINES = 600, 15
+"""Characters and lines of a text that may be too high for its place on the smallest screen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,9 +129,9 @@ def _ways(ways: Ways) -> Iterator[str]:
 
 
 def _header(row: ProfileRow, name: str) -> Iterator[str]:
-    tone = {True: "good", False: "bad", None: "open"}[row.success]
+    outcome = outcome_of(row)
     yield f"<header><h1>{html_text(row.scenario_id)}</h1>"
-    yield f'<p><span class="chip {tone}">{html_text(outcome_of(row))}</span> {html_text(name)}</p>'
+    yield f'<p><span class="chip {tone_of(outcome)}">{html_text(outcome)}</span> {html_text(name)}</p>'
     yield f"<p>Run {html_text(row.run_id)}, {html_text(row.started_at)}</p></header>"
     known = row.known_metrics
     shown = [
@@ -166,17 +170,17 @@ def _expected_and_actual(checkpoint: CheckpointDetail) -> Iterator[str]:
     sides = (("expected", checkpoint.expected), ("actual", checkpoint.actual))
     known = [(title, value) for title, value in sides if value is not None]
     if known:
-        pairs = "".join(f"<div><dt>{title}</dt><dd><pre>{_value(value)}</pre></dd></div>" for title, value in known)
+        pairs = "".join(f"<div><dt>{title}</dt><dd>{_block(_as_text(value))}</dd></div>" for title, value in known)
         yield f'<dl class="pair">{pairs}</dl>'
     if checkpoint.error:
-        yield f"<pre>{_text(checkpoint.error)}</pre>"
+        yield _block(checkpoint.error)
 
 
 def _trouble(row: ProfileRow) -> Iterator[str]:
     if row.error is not None:
         yield f'<p class="warning">{html_text(row.error)}</p>'
     if row.traceback is not None:
-        yield f"<details open><summary>traceback</summary><pre>{_text(row.traceback)}</pre></details>"
+        yield f"<details open><summary>traceback</summary>{_block(row.traceback)}</details>"
     if len(row.attempts) > 1:
         attempts = ((str(each.number), (each.error or "went through")) for each in row.attempts)
         yield from _table("Attempts", ("attempt", "outcome"), attempts)
@@ -190,9 +194,8 @@ def _siblings(ways: Ways) -> Iterator[str]:
         return
     yield '<section aria-label="Same scenario"><h2>The same scenario elsewhere</h2><ul class="siblings">'
     for each in ways.siblings:
-        tone = "good" if each.outcome == "success" else "bad"
         link = f'<a href="{html_text(each.way)}">{html_text(each.name)}</a>'
-        yield f'<li>{link} <span class="chip {tone}">{html_text(each.outcome)}</span></li>'
+        yield f'<li>{link} <span class="chip {tone_of(each.outcome)}">{html_text(each.outcome)}</span></li>'
     yield "</ul></section>"
 
 
@@ -209,15 +212,16 @@ def _briefing(briefing: Briefing) -> Iterator[str]:
         return
     yield '<section aria-label="Task"><h2>What the agent was told</h2>'
     if briefing.prompt is not None:
-        yield f'<div class="event"><p>prompt</p><pre>{_text(briefing.prompt)}</pre></div>'
+        yield f'<div class="event"><p>prompt</p>{_block(briefing.prompt)}</div>'
     if briefing.instructions is not None:
         yield "<details><summary>instructions of the mode</summary>"
-        yield f"<pre>{_text(briefing.instructions)}</pre></details>"
+        yield f"{_block(briefing.instructions)}</details>"
     yield "</section>"
 
 
 def _table(caption: str, headers: tuple[str, str], rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    yield f'<div class="scroll"><table class="text"><caption>{caption}</caption><thead><tr>'
+    yield f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}">'
+    yield f'<table class="text"><caption>{caption}</caption><thead><tr>'
     yield "".join(f'<th scope="col">{header}</th>' for header in headers) + "</tr></thead><tbody>"
     yield from (f'<tr><th scope="row">{html_text(name)}</th><td>{html_text(value)}</td></tr>' for name, value in rows)
     yield "</tbody></table></div>"
@@ -294,11 +298,11 @@ def _model_call(call: ModelCall) -> Iterator[str]:
 def _event(event: TraceEvent) -> Iterator[str]:
     match event:
         case ReasoningEvent(content=content):
-            yield f'<div class="event"><p>reasoning</p><pre>{_text(content)}</pre></div>'
+            yield f'<div class="event"><p>reasoning</p>{_block(content)}</div>'
         case TextOutputEvent(content=content):
-            yield f'<div class="event"><p>text</p><pre>{_text(content)}</pre></div>'
+            yield f'<div class="event"><p>text</p>{_block(content)}</div>'
         case ErrorEvent(message=message):
-            yield f'<div class="event failed"><p><span class="fate">error</span></p><pre>{_text(message)}</pre></div>'
+            yield f'<div class="event failed"><p><span class="fate">error</span></p>{_block(message)}</div>'
         case ToolCallEvent():
             yield from _tool_call(event)
         case TurnBoundaryEvent():
@@ -314,11 +318,11 @@ def _tool_call(call: ToolCallEvent) -> Iterator[str]:
     yield f'<div class="event {"failed" if succeeded is False else ""}">'
     yield f'<p>tool call <strong>{html_text(call.name)}</strong> <span class="fate">{fate}</span>, time {took}</p>'
     command = command_of(call)
-    yield f"<pre>{_value(call.input) if command is None else _text(command_text(command))}</pre>"
+    yield _block(_as_text(call.input) if command is None else command_text(command))
     if call.error is not None:
-        yield f"<pre>{_text(call.error)}</pre>"
+        yield _block(call.error)
     opened = " open" if succeeded is False else ""
-    yield f"<details{opened}><summary>output</summary><pre>{_value(call.output)}</pre></details>"
+    yield f"<details{opened}><summary>output</summary>{_block(_as_text(call.output))}</details>"
     yield "</div>"
 
 
@@ -327,9 +331,12 @@ def command_text(command: str | Sequence[str]) -> str:
     return command if isinstance(command, str) else shlex.join(command)
 
 
-def _value(value: JsonValue) -> str:
-    return _text(value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False))
+def _as_text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def _text(text: str) -> str:
-    return html_text(shorten(text, where=" in the file of the session"), lines=True)
+def _block(text: str) -> str:
+    shown = html_text(shorten(text, where=" in the file of the session"), lines=True)
+    # A long one scrolls by itself, and has to be reachable by keyboard for that.
+    is_long = len(shown) > _LONG or shown.count("\n") > _MANY_LINES
+    return f'<pre tabindex="0">{shown}</pre>' if is_long else f"<pre>{shown}</pre>"

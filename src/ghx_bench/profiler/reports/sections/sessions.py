@@ -34,6 +34,7 @@ def _elements(material: Material) -> Iterator[Element]:
         headers=("session", material.arm_word, "model", "repetition", "outcome", "wall time"),
         rows=tuple(_row(each) for each in ordered[:MOST_LINKS]),
         is_text=True,
+        is_list=True,
     )
     yield from _remarks(material)
 
