@@ -71,7 +71,7 @@ def test_a_run_tells_programs_and_people_what_came_of_it(reference_run: Path) ->
     assert kinds["cell_finished"] == 24
     assert kinds["run_finished"] == 1
     assert "report: " in (reference_run / "stderr").read_text()
-    assert "A control run: " in (directory / "report" / "index.html").read_text()
+    assert "control run" in (directory / "report" / "index.html").read_text()
     assert left_in(reference_run) == []
 
 
