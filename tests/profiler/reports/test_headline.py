@@ -185,7 +185,7 @@ def test_both_targets_are_said(success_holds: bool, cost_holds: bool, said: str)
 def test_where_some_arms_hold_for_tasks_like_these_it_is_said_of_which() -> None:
     told = [contrast(f"m{n}", "cost_total_usd", "worse", 90.0, holds_elsewhere=n > 0) for n in range(3)]
 
-    said = "On these 9 tasks. For tasks like these cost holds for m1 and m2, and is open for m0."
+    said = "On these 9 tasks. For tasks like these cost holds for m1 and m2, is open for m0."
     assert write_scope(told, tasks=9, is_suite=True) == said
     assert write_scope(told, tasks=9, is_suite=False).startswith("For tasks like these. On these 9 tasks cost holds")
 

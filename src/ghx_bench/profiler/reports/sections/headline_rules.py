@@ -318,7 +318,7 @@ def write_scope(contrasts: Sequence[Contrast], *, tasks: int, is_suite: bool) ->
             parts.append(f"{label} {'holds too' if held else f'is open{_because(group)}'}")
         else:
             holding, rest = ([each.arm for each in group if each.holds_elsewhere is holds] for holds in (True, False))
-            parts.append(f"{label} holds for {join_names(holding)}, and is open for {join_names(rest)}")
+            parts.append(f"{label} holds for {join_names(holding)}, is open for {join_names(rest)}")
     return f"{here}. {there} {'; '.join(parts)}."
 
 
