@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import NO_MODEL, Arm
 from ghx_bench.profiler.contracts import ControlKind
+from ghx_bench.profiler.metric_table import UNKNOWN
 from ghx_bench.profiler.reports.data.controls import ControlCount
 from ghx_bench.profiler.reports.data.inventory import moment_of
 from ghx_bench.profiler.reports.data.material import Material
@@ -78,13 +79,12 @@ def describe_run(material: Material) -> str:
     repetitions = max((each.repetitions for each in inventories), default=0)
     size += [plural(repetitions, "repetition")] + [plural(len(inventories), "run")] * (len(inventories) > 1)
     named = [model for model in models if model != NO_MODEL]
+    who = ", ".join("agent unknown" if agent == UNKNOWN else agent for agent in agents)
     kind = "" if material.arms_under_test or not material.arms else "control run"
     if imported := {each.record.imported.format for each in material.sources if each.record and each.record.imported}:
         kind = f"imported {', '.join(sorted(imported))} rows"
     sessions = f"{f' {TIMES} '.join(size)}, {plural(len(material.observations), 'session')}"
-    return " \N{MIDDLE DOT} ".join(
-        filter(None, (", ".join(agents), ", ".join(named), sessions, _date_of(material), kind))
-    )
+    return " \N{MIDDLE DOT} ".join(filter(None, (who, ", ".join(named), sessions, _date_of(material), kind)))
 
 
 def _date_of(material: Material) -> str:
