@@ -253,6 +253,94 @@ async def test_an_error_inside_an_answer_is_the_requests_where_it_says_so_and_re
     assert isinstance(verdict, TransientError) is (kind == "stream")
 
 
+SAID = "x" * 400
+BROKEN: Mapping[WireKind, Sequence[Mapping[str, Any] | str]] = {
+    "openai-chat": (
+        {"choices": [{"index": 0, "delta": {"content": SAID}}]},
+        {"error": {"code": 502, "message": "down"}, "choices": [{"index": 0, "delta": {}, "finish_reason": "error"}]},
+        "[DONE]",
+    ),
+    "openai-responses": (
+        {"type": "response.output_text.delta", "delta": SAID},
+        {"type": "response.failed", "response": {"error": {"code": "server_error", "message": "down"}, "usage": None}},
+    ),
+    "anthropic": (
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": SAID}},
+        {"type": "error", "error": {"type": "overloaded_error", "message": "down"}},
+        {"type": "message_stop"},
+    ),
+    "gemini": (
+        {"candidates": [{"content": {"parts": [{"text": SAID}]}}]},
+        {"error": {"code": 503, "message": "down"}, "candidates": [{"finishReason": "OTHER"}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_an_answer_that_an_error_ended_has_used_tokens_that_are_not_known_and_count_by_its_size(
+    wire: WireKind,
+) -> None:
+    async with answered_with(*BROKEN[wire], wire=wire, session_budget=Budget(max_tokens=100)) as (session, client):
+        statuses = [(await client.ask(ask_for(wire))).status_code for _ in range(2)]
+        call, *_ = session.calls
+        usage = session.usage()
+
+    assert (call.error_kind, call.error, call.cut) == ("stream", "down", True)
+    assert call.usage_estimated is not None
+    assert call.usage_estimated.output == 100
+    assert usage.total is None
+    assert statuses == [200, 400]
+
+
+async def test_an_answer_that_failed_and_told_its_tokens_counts_with_them() -> None:
+    usage = {"input_tokens": 70, "output_tokens": 30}
+    failed = {"type": "response.failed", "response": {"error": {"code": "server_error"}, "usage": usage}}
+    async with answered_with(failed, wire="openai-responses") as (session, client):
+        await client.ask(ask_for("openai-responses"))
+
+        assert session.calls[0].has_failed
+        assert session.usage().total == 100
+
+
+@pytest.mark.parametrize("wire", ["openai-chat", "gemini"])
+async def test_an_error_that_is_null_is_none(wire: WireKind) -> None:
+    events = [each if isinstance(each, str) else {**each, "error": None} for each in WITHOUT_USAGE[wire]]
+    async with answered_with(*events, wire=wire) as (session, client):
+        await client.ask(ask_for(wire))
+
+        assert not session.calls[0].has_failed
+        assert session.verdict(1) is None
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"301 Moved Permanently\r\nlocation: https://models.example/\r\ncontent-length: 0\r\n\r\n",
+        b"200 OK\r\ncontent-type: text/html\r\ncontent-length: 15\r\n\r\n<html>Hi</html>",
+        b"200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 0\r\n\r\n",
+    ],
+)
+async def test_what_is_no_answer_of_a_model_is_not_the_agents_fault(wire: WireKind, answer: bytes) -> None:
+    async def serve(stream: Any) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(b"HTTP/1.1 " + answer)
+
+    async with (
+        served(serve) as address,
+        Meter({wire: ModelProvider(name="web", upstream=HttpUpstream(address))}) as meter,
+    ):
+        with meter.session() as session:
+            async with wire_client(session.base_url, session.key) as client:
+                await client.ask(ask_for(wire))
+            verdict = session.verdict(1)
+
+    assert verdict is not None
+    assert verdict.cause is Cause.MODEL_PROVIDER
+
+
 @pytest.mark.parametrize("wire", WIRES)
 async def test_to_ask_for_the_rest_of_an_answer_is_to_go_on_with_the_conversation(wire: WireKind) -> None:
     async with metered() as (_, _, session, client):
