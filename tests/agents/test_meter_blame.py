@@ -14,8 +14,9 @@ from wire_clients import WIRES, WireClient, wait_until, wire_client
 from ghx_bench.agents.metering.meter import Meter
 from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending
+from ghx_bench.agents.metering.run_meter import find_wrong_setup
 from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider
-from ghx_bench.agents.testing import Fault, Pace, Script
+from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_bench.profiler.causes import Cause, RunBudgetError, TransientError
 from ghx_bench.profiler.config import Budget
 from ghx_bench.profiler.model_calls import WireKind
@@ -339,6 +340,26 @@ async def test_what_is_no_answer_of_a_model_is_not_the_agents_fault(wire: WireKi
 
     assert verdict is not None
     assert verdict.cause is Cause.MODEL_PROVIDER
+
+
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/completions"])
+async def test_an_agent_that_got_no_more_than_a_title_is_not_measured(path: str) -> None:
+    async with (
+        ScriptedEndpoint.open(Script(solution=STEPS)) as endpoint,
+        Meter({"openai-chat": endpoint.providers()["openai-chat"]}) as meter,
+    ):
+        with meter.session() as session:
+            session.expect_prompt(PROMPT)
+            async with wire_client(session.base_url, session.key) as client, httpx2.AsyncClient() as other:
+                await client.ask(ask_for("openai-chat", "Write a title.", tools=()))
+                headers = {"Authorization": f"Bearer {session.key}"}
+                assert (await other.post(session.base_url + path, json={}, headers=headers)).status_code == 404
+                wrong = find_wrong_setup(session, (), agent="some", has_answered=True)
+                # One that tries another way first, and then the right one, is measured.
+                await client.ask(ask_for("openai-chat"))
+                assert find_wrong_setup(session, (), agent="some", has_answered=True) is None
+
+    assert f"it asked for POST {path}, where no model is" in str(wrong)
 
 
 @pytest.mark.parametrize("wire", WIRES)
