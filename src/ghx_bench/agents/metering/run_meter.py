@@ -128,7 +128,8 @@ def find_wrong_setup(
     offered = session.offered_tools()
     if has_answered and not offered and session.stray_request is not None:  # a title was all that it got
         return EnvironmentFailure(
-            f"{agent}: its conversation did not reach its model: it asked for {session.stray_request}, where no model is"
+            f"{agent}: its conversation did not reach its model: it asked for {session.stray_request}, "
+            "where no model is"
         )
     # Before the answer, a call without any tool may be one for a title, and that of the conversation still to come.
     if offered is None or not (offered or has_answered):
