@@ -97,9 +97,9 @@ class HttpProxy:
         """Return the proxy at an address: `http://user:password@host:port`, or only a part of that."""
         url = _split_address(address if "://" in address else f"http://{address}")
         if url is None or url.scheme != "http" or not url.hostname:
-            told = "at an address that is none" if url is None else f"{url.scheme}://{url.netloc.rpartition('@')[2]}"
+            named = "at an address that is none" if url is None else f"{url.scheme}://{url.netloc.rpartition('@')[2]}"
             raise InputError(
-                f"the model is to be asked through the proxy {told}, and only proxies at http://host:port are known; "
+                f"the model is to be asked through the proxy {named}, and only proxies at http://host:port are known; "
                 "set HTTPS_PROXY to one, or name the model's host in NO_PROXY"
             )
         told: list[tuple[bytes, bytes]] = []
