@@ -152,6 +152,22 @@ async def test_a_side_call_that_is_refused_after_the_answer_takes_nothing_from_i
         assert isinstance(session.verdict(), BudgetExhaustedError if scope == "session" else RunBudgetError)
 
 
+@pytest.mark.parametrize("status", [401, 429, 500, 529])
+async def test_attempts_in_an_outage_use_up_no_calls_of_a_session(status: int) -> None:
+    script = Script(solution=STEPS, faults=(Fault(status=status, times=4),))
+    async with metered(script, session_budget=Budget(max_model_calls=2)) as (_, _, session, client):
+        session.expect_prompt(PROMPT)
+        in_vain = [(await client.ask(ask_for("openai-chat"))).status_code for _ in range(4)]
+        down = session.verdict(session.call_count)
+        statuses = [(await client.ask(ask_for("openai-chat"))).status_code for _ in range(3)]
+        spent = session.verdict(session.call_count)
+
+    assert (in_vain, statuses) == ([status] * 4, [200, 200, 400])
+    assert down is not None
+    assert down.cause is Cause.MODEL_PROVIDER
+    assert isinstance(spent, BudgetExhaustedError)
+
+
 @asynccontextmanager
 async def hanging(clock: StandingClock) -> AsyncIterator[tuple[MeteredSession, WireClient]]:
     """Hold a session that was prompted at 0 s, and whose provider accepts a call, at 1 s, and never answers it."""
@@ -246,6 +262,7 @@ async def test_an_error_inside_an_answer_is_the_requests_where_it_says_so_and_re
     async with answered_with(event, wire=wire) as (session, client):
         for _ in range(2):
             await client.ask(ask_for(wire))
+        await session.settle()  # a stream is passed on before it is read
         first, again = session.calls
         verdict = session.verdict(2)
 
@@ -283,7 +300,9 @@ async def test_an_answer_that_an_error_ended_has_used_tokens_that_are_not_known_
     wire: WireKind,
 ) -> None:
     async with answered_with(*BROKEN[wire], wire=wire, session_budget=Budget(max_tokens=100)) as (session, client):
-        statuses = [(await client.ask(ask_for(wire))).status_code for _ in range(2)]
+        await client.ask(ask_for(wire))
+        await session.settle()
+        refused = await client.ask(ask_for(wire))
         call, *_ = session.calls
         usage = session.usage()
 
@@ -291,7 +310,7 @@ async def test_an_answer_that_an_error_ended_has_used_tokens_that_are_not_known_
     assert call.usage_estimated is not None
     assert call.usage_estimated.output == 100
     assert usage.total is None
-    assert statuses == [200, 400]
+    assert refused.status_code == 400
 
 
 async def test_an_answer_that_failed_and_told_its_tokens_counts_with_them() -> None:
@@ -299,6 +318,7 @@ async def test_an_answer_that_failed_and_told_its_tokens_counts_with_them() -> N
     failed = {"type": "response.failed", "response": {"error": {"code": "server_error"}, "usage": usage}}
     async with answered_with(failed, wire="openai-responses") as (session, client):
         await client.ask(ask_for("openai-responses"))
+        await session.settle()
 
         assert session.calls[0].has_failed
         assert session.usage().total == 100
@@ -309,6 +329,7 @@ async def test_an_error_that_is_null_is_none(wire: WireKind) -> None:
     events = [each if isinstance(each, str) else {**each, "error": None} for each in WITHOUT_USAGE[wire]]
     async with answered_with(*events, wire=wire) as (session, client):
         await client.ask(ask_for(wire))
+        await session.settle()
 
         assert not session.calls[0].has_failed
         assert session.verdict(1) is None
