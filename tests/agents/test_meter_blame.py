@@ -357,6 +357,7 @@ async def test_what_is_no_answer_of_a_model_is_not_the_agents_fault(wire: WireKi
         with meter.session() as session:
             async with wire_client(session.base_url, session.key) as client:
                 await client.ask(ask_for(wire))
+                await session.settle()
             verdict = session.verdict(1)
 
     assert verdict is not None
