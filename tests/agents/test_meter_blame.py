@@ -14,8 +14,9 @@ from wire_clients import WIRES, WireClient, wait_until, wire_client
 from ghx_bench.agents.metering.meter import Meter
 from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending
+from ghx_bench.agents.metering.run_meter import find_wrong_setup
 from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider
-from ghx_bench.agents.testing import Fault, Pace, Script
+from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_bench.profiler.causes import Cause, RunBudgetError, TransientError
 from ghx_bench.profiler.config import Budget
 from ghx_bench.profiler.model_calls import WireKind
@@ -151,6 +152,22 @@ async def test_a_side_call_that_is_refused_after_the_answer_takes_nothing_from_i
         assert isinstance(session.verdict(), BudgetExhaustedError if scope == "session" else RunBudgetError)
 
 
+@pytest.mark.parametrize("status", [401, 429, 500, 529])
+async def test_attempts_in_an_outage_use_up_no_calls_of_a_session(status: int) -> None:
+    script = Script(solution=STEPS, faults=(Fault(status=status, times=4),))
+    async with metered(script, session_budget=Budget(max_model_calls=2)) as (_, _, session, client):
+        session.expect_prompt(PROMPT)
+        in_vain = [(await client.ask(ask_for("openai-chat"))).status_code for _ in range(4)]
+        down = session.verdict(session.call_count)
+        statuses = [(await client.ask(ask_for("openai-chat"))).status_code for _ in range(3)]
+        spent = session.verdict(session.call_count)
+
+    assert (in_vain, statuses) == ([status] * 4, [200, 200, 400])
+    assert down is not None
+    assert down.cause is Cause.MODEL_PROVIDER
+    assert isinstance(spent, BudgetExhaustedError)
+
+
 @asynccontextmanager
 async def hanging(clock: StandingClock) -> AsyncIterator[tuple[MeteredSession, WireClient]]:
     """Hold a session that was prompted at 0 s, and whose provider accepts a call, at 1 s, and never answers it."""
@@ -245,12 +262,126 @@ async def test_an_error_inside_an_answer_is_the_requests_where_it_says_so_and_re
     async with answered_with(event, wire=wire) as (session, client):
         for _ in range(2):
             await client.ask(ask_for(wire))
+        await session.settle()  # a stream is passed on before it is read
         first, again = session.calls
         verdict = session.verdict(2)
 
     assert (first.error_kind, first.status, first.has_failed) == (kind, 200, True)
     assert (again.retry_of, again.attempt) == (1, 2)
     assert isinstance(verdict, TransientError) is (kind == "stream")
+
+
+SAID = "x" * 400
+BROKEN: Mapping[WireKind, Sequence[Mapping[str, Any] | str]] = {
+    "openai-chat": (
+        {"choices": [{"index": 0, "delta": {"content": SAID}}]},
+        {"error": {"code": 502, "message": "down"}, "choices": [{"index": 0, "delta": {}, "finish_reason": "error"}]},
+        "[DONE]",
+    ),
+    "openai-responses": (
+        {"type": "response.output_text.delta", "delta": SAID},
+        {"type": "response.failed", "response": {"error": {"code": "server_error", "message": "down"}, "usage": None}},
+    ),
+    "anthropic": (
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": SAID}},
+        {"type": "error", "error": {"type": "overloaded_error", "message": "down"}},
+        {"type": "message_stop"},
+    ),
+    "gemini": (
+        {"candidates": [{"content": {"parts": [{"text": SAID}]}}]},
+        {"error": {"code": 503, "message": "down"}, "candidates": [{"finishReason": "OTHER"}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_an_answer_that_an_error_ended_has_used_tokens_that_are_not_known_and_count_by_its_size(
+    wire: WireKind,
+) -> None:
+    async with answered_with(*BROKEN[wire], wire=wire, session_budget=Budget(max_tokens=100)) as (session, client):
+        await client.ask(ask_for(wire))
+        await session.settle()
+        refused = await client.ask(ask_for(wire))
+        call, *_ = session.calls
+        usage = session.usage()
+
+    assert (call.error_kind, call.error, call.cut) == ("stream", "down", True)
+    assert call.usage_estimated is not None
+    assert call.usage_estimated.output == 100
+    assert usage.total is None
+    assert refused.status_code == 400
+
+
+async def test_an_answer_that_failed_and_told_its_tokens_counts_with_them() -> None:
+    usage = {"input_tokens": 70, "output_tokens": 30}
+    failed = {"type": "response.failed", "response": {"error": {"code": "server_error"}, "usage": usage}}
+    async with answered_with(failed, wire="openai-responses") as (session, client):
+        await client.ask(ask_for("openai-responses"))
+        await session.settle()
+
+        assert session.calls[0].has_failed
+        assert session.usage().total == 100
+
+
+@pytest.mark.parametrize("wire", ["openai-chat", "gemini"])
+async def test_an_error_that_is_null_is_none(wire: WireKind) -> None:
+    events = [each if isinstance(each, str) else {**each, "error": None} for each in WITHOUT_USAGE[wire]]
+    async with answered_with(*events, wire=wire) as (session, client):
+        await client.ask(ask_for(wire))
+        await session.settle()
+
+        assert not session.calls[0].has_failed
+        assert session.verdict(1) is None
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"301 Moved Permanently\r\nlocation: https://models.example/\r\ncontent-length: 0\r\n\r\n",
+        b"200 OK\r\ncontent-type: text/html\r\ncontent-length: 15\r\n\r\n<html>Hi</html>",
+        b"200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 0\r\n\r\n",
+    ],
+)
+async def test_what_is_no_answer_of_a_model_is_not_the_agents_fault(wire: WireKind, answer: bytes) -> None:
+    async def serve(stream: Any) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(b"HTTP/1.1 " + answer)
+
+    async with (
+        served(serve) as address,
+        Meter({wire: ModelProvider(name="web", upstream=HttpUpstream(address))}) as meter,
+    ):
+        with meter.session() as session:
+            async with wire_client(session.base_url, session.key) as client:
+                await client.ask(ask_for(wire))
+                await session.settle()
+            verdict = session.verdict(1)
+
+    assert verdict is not None
+    assert verdict.cause is Cause.MODEL_PROVIDER
+
+
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/completions"])
+async def test_an_agent_that_got_no_more_than_a_title_is_not_measured(path: str) -> None:
+    async with (
+        ScriptedEndpoint.open(Script(solution=STEPS)) as endpoint,
+        Meter({"openai-chat": endpoint.providers()["openai-chat"]}) as meter,
+    ):
+        with meter.session() as session:
+            session.expect_prompt(PROMPT)
+            async with wire_client(session.base_url, session.key) as client, httpx2.AsyncClient() as other:
+                await client.ask(ask_for("openai-chat", "Write a title.", tools=()))
+                headers = {"Authorization": f"Bearer {session.key}"}
+                assert (await other.post(session.base_url + path, json={}, headers=headers)).status_code == 404
+                wrong = find_wrong_setup(session, (), agent="some", has_answered=True)
+                # One that tries another way first, and then the right one, is measured.
+                await client.ask(ask_for("openai-chat"))
+                assert find_wrong_setup(session, (), agent="some", has_answered=True) is None
+
+    assert f"it asked for POST {path}, where no model is" in str(wrong)
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -115,6 +115,7 @@ async def test_a_proxy_that_refuses_is_named() -> None:
         ("http://models.example:8000", {"http_proxy": "http://proxy:3128"}, "proxy"),
         ("https://api.openai.com/v1", {"HTTPS_PROXY": "http://proxy:1", "NO_PROXY": "example.com,.openai.com"}, None),
         ("https://api.openai.com/v1", {"HTTPS_PROXY": "http://proxy:1", "no_proxy": "*"}, None),
+        ("https://api.openai.com/v1", {"HTTPS_PROXY": "http://proxy:1", "no_proxy": "api.openai.com:443"}, None),
         ("http://127.0.0.1:8000/v1", {"HTTP_PROXY": "http://proxy:1"}, None),
         ("http://localhost:8000/v1", {"HTTP_PROXY": "http://proxy:1"}, None),
     ],
@@ -135,3 +136,15 @@ def test_a_proxy_that_is_not_known_how_to_use_is_told_without_its_password() -> 
             environment={"ALL_PROXY": "socks5://me:secret@proxy:1080"},
         )
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("address", ["http://me:secret@proxy:abc", "http://proxy:99999", "http://[proxy"])
+def test_an_address_that_is_none_is_refused_in_a_line(address: str) -> None:
+    def find(base_url: str, environment: dict[str, str]) -> ModelProvider:
+        return ModelProvider.at("openai", base_url, key_variable=None, environment=environment)
+
+    with pytest.raises(InputError, match=r"http://host:port.*set HTTPS_PROXY") as raised:
+        find("https://api.openai.com/v1", {"HTTPS_PROXY": address})
+    assert "secret" not in str(raised.value)
+    with pytest.raises(InputError, match="is no address"):
+        find(address, {"HTTP_PROXY": "http://proxy:3128"})

@@ -137,13 +137,15 @@ class ModelCall(ForeignModel):
         """Whether no answer came of it that an agent can use; one that the agent itself gave up did not fail."""
         return self.error_kind not in (None, "abandoned")
 
+    @property
+    def has_used_tokens(self) -> bool:
+        """Whether it used any, known or not: calls that failed before an answer began did not."""
+        return self.cut or not self.has_failed or self.usage.total is not None
+
 
 def usage_of(calls: Iterable[ModelCall]) -> TokenUsage:
-    """Return the tokens of several calls together; a part that one of them does not tell is not known.
-
-    Calls that failed before an answer began used nothing.
-    """
-    return add_usage(call.usage for call in calls if call.cut or not call.has_failed)
+    """Return the tokens of several calls together; a part that one of them does not tell is not known."""
+    return add_usage(call.usage for call in calls if call.has_used_tokens)
 
 
 def add_usage(usages: Iterable[TokenUsage]) -> TokenUsage:

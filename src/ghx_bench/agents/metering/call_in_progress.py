@@ -90,9 +90,11 @@ class CallInProgress:
             kind, error = "request" if reader.is_request_refused else "stream", reader.error
         if kind is None and self.ended is None and not has_ended:
             kind, error = "abandoned", "still going on when the session was over"
-        # Without any answer an agent's giving up is a cut, too: the provider may well have worked for it.
-        is_cut = not has_ended and (reader is not None or kind == "abandoned")
         usage = None if reader is None else reader.usage
+        # An answer that an error ends has been worked for until then, whatever the stream sends after it.
+        is_broken = reader is not None and reader.has_begun and reader.error is not None and usage is None
+        # Without any answer an agent's giving up is a cut, too: the provider may well have worked for it.
+        is_cut = is_broken or (not has_ended and (reader is not None or kind == "abandoned"))
         told: dict[str, object] = {"error_kind": kind, "error": error, "cut": is_cut}
         if is_cut:
             told["usage_at_least"] = usage or TokenUsage.of(input=0, output=0, cache_read=0)

@@ -130,13 +130,14 @@ class Meter:
         prefix, _, rest = scope["raw_path"].decode("latin-1").partition("/s/")
         name, _, path = rest.partition("/")
         session, route = self._sessions.get("" if prefix else name), find_route(scope["method"], f"/{path}")
+        provider = None if route is None else self._find_provider(route)
+        if session is not None and provider is None and scope["method"] == "POST":
+            session.stray_request = session.stray_request or f"POST /{path}"
         if session is None or route is None:
             what = "session" if session is None else "address of a model"
             await reply(send, 404, write_error(route.wire if route else "openai-chat", 404, f"meter: no such {what}"))
             return
-        provider = self._find_provider(route)
         if provider is None:
-            session.stray_request = session.stray_request or f"{scope['method']} /{path}"
             await reply(send, 404, write_error(route.wire, 404, f"meter: no model provider speaks {route.wire}"))
             return
         if route.is_model_call:

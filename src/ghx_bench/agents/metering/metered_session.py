@@ -29,6 +29,7 @@ _POLL_S = 0.01
 _QUIET_S = 0.05
 _STATUSES_OF_REQUESTS = frozenset({200, 400, 413, 422})  # 200: told inside an answer that had begun
 _OUTAGES = frozenset({"rate_limit", "overloaded", "server", "connection", "stream"})
+_FAILURES_OF_PROVIDERS = _OUTAGES | {"authentication"}
 # Gemini answers 400 to a wrong key, and Anthropic where nothing is left to pay with.
 _OF_ACCOUNTS = re.compile(r"api[ _]key|credit balance|billing", re.IGNORECASE)
 
@@ -259,6 +260,9 @@ class MeteredSession:
             record = call.record(call.ended, side=find_sides(self._calls, self.model)[call.number - 1])
             for spending in limited:
                 spending.end_call(record, self.model)
+            if record.error_kind in _FAILURES_OF_PROVIDERS and not record.has_used_tokens:
+                # Else an agent that goes on trying in an outage would seem to have spent what it may.
+                self.spending.model_calls -= 1
             self._count_turns()
 
     def _count_turns(self) -> None:

@@ -181,6 +181,8 @@ class Exchange:
             if is_stream and call.first_token is None and reader.has_begun:
                 call.first_token = arrived
         reader.end()
+        if not (reader.has_begun or reader.has_ended or reader.error):  # as of a web page at a wrong address
+            call.fail("stream", "its answer holds nothing that this model API knows")
         # Before the last byte is sent: what an agent has in full is also among the calls of its session.
         self._note_end(call)
         if whole:

@@ -126,6 +126,11 @@ def find_wrong_setup(
         asked = "" if session.stray_request is None else f", but for {session.stray_request}, where no model is"
         return EnvironmentFailure(f"{agent}: it ended its turn without asking its model for anything{asked}")
     offered = session.offered_tools()
+    if has_answered and not offered and session.stray_request is not None:  # a title was all that it got
+        return EnvironmentFailure(
+            f"{agent}: its conversation did not reach its model: it asked for {session.stray_request}, "
+            "where no model is"
+        )
     # Before the answer, a call without any tool may be one for a title, and that of the conversation still to come.
     if offered is None or not (offered or has_answered):
         return None

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol, cast
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import httptools
 
@@ -95,11 +95,12 @@ class HttpProxy:
     @classmethod
     def at(cls, address: str) -> "HttpProxy":
         """Return the proxy at an address: `http://user:password@host:port`, or only a part of that."""
-        url = urlsplit(address if "://" in address else f"http://{address}")
-        if url.scheme != "http" or not url.hostname:
+        url = _split_address(address if "://" in address else f"http://{address}")
+        if url is None or url.scheme != "http" or not url.hostname:
+            named = "at an address that is none" if url is None else f"{url.scheme}://{url.netloc.rpartition('@')[2]}"
             raise InputError(
-                f"the model is to be asked through the proxy {url.scheme}://{url.netloc.rpartition('@')[2]}, and only "
-                "proxies with http:// are known; set HTTPS_PROXY to one, or name the model's host in NO_PROXY"
+                f"the model is to be asked through the proxy {named}, and only proxies at http://host:port are known; "
+                "set HTTPS_PROXY to one, or name the model's host in NO_PROXY"
             )
         told: list[tuple[bytes, bytes]] = []
         if url.username is not None:
@@ -110,15 +111,27 @@ class HttpProxy:
     @classmethod
     def find(cls, base_url: str, environment: Mapping[str, str]) -> "HttpProxy | None":
         """Return the proxy that variables name for an address, as most programs read them; `None` if there is none."""
-        url = urlsplit(base_url)
+        if (url := _split_address(base_url)) is None:
+            return None
         named = {name.lower(): value for name, value in environment.items() if name.isupper()}
         named |= {name: value for name, value in environment.items() if name.islower()}
         address = named.get(f"{url.scheme}_proxy") or named.get("all_proxy")
         host = url.hostname or ""
         beside = [each.strip().lower().lstrip(".") for each in named.get("no_proxy", "").split(",")]
-        names = {"*", host, f"{host}:{url.port}", *(host[at + 1 :] for at, each in enumerate(host) if each == ".")}
+        port = url.port or (443 if url.scheme == "https" else 80)
+        names = {"*", host, f"{host}:{port}", *(host[at + 1 :] for at, each in enumerate(host) if each == ".")}
         # A proxy on another machine would look for this one's loopback on itself.
         return None if not address or names & set(beside) or _is_loopback(host) else cls.at(address)
+
+
+def _split_address(address: str) -> SplitResult | None:
+    """Return the parts of an address; `None` if it has a host or a port that cannot be one."""
+    try:
+        url = urlsplit(address)
+        _ = url.port  # which is read only now
+    except ValueError:
+        return None
+    return url
 
 
 def _is_loopback(host: str) -> bool:
@@ -136,8 +149,8 @@ class HttpUpstream:
     """
 
     def __init__(self, base_url: str, proxy: HttpProxy | None = None) -> None:
-        url = urlsplit(base_url.rstrip("/"))
-        if url.scheme not in ("http", "https") or not url.hostname:
+        url = _split_address(base_url.rstrip("/"))
+        if url is None or url.scheme not in ("http", "https") or not url.hostname:
             raise InputError(f"model provider: {base_url!r} is no address; write it as https://host or https://host/v1")
         self._tls = ssl.create_default_context() if url.scheme == "https" else None
         self._host, self._port = url.hostname, url.port or (80 if self._tls is None else 443)

@@ -90,7 +90,7 @@ class ContentReader(AnswerReader):
         """Take a part of the answer."""
         self.model = as_text(event.get("modelVersion")) or self.model
         self._usage = as_object(event.get("usageMetadata")) or self._usage
-        if "error" in event:
+        if event.get("error"):
             self.take_error(event["error"])
         for candidate in as_objects(event.get("candidates"))[:1]:
             for part in as_objects(as_object(candidate.get("content")).get("parts")):

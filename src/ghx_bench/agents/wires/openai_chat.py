@@ -76,7 +76,7 @@ class ChatReader(AnswerReader):
         """Take a chunk."""
         self.model = as_text(event.get("model")) or self.model
         self._usage = as_object(event.get("usage")) or self._usage
-        if "error" in event:
+        if event.get("error"):  # some servers send `null` with every chunk
             self.take_error(event["error"])
         for choice in as_objects(event.get("choices"))[:1]:
             self._take_message(as_object(choice.get("delta") or choice.get("message")))

@@ -108,7 +108,7 @@ def key_header(wire: WireKind, key: str) -> tuple[str, str]:
 
 def classify_status(status: int) -> CallErrorKind | None:
     """Return what a status says is wrong; `None` for an answer."""
-    if status < 400:  # noqa: PLR2004 - where errors begin
+    if status < 300:  # noqa: PLR2004 - where answers end: a provider that has moved does not answer either
         return None
     known: dict[int, CallErrorKind] = {401: "authentication", 403: "authentication", 429: "rate_limit"}
     if status in known:

@@ -49,7 +49,7 @@ def _price_of_calls(
     usage_in: Callable[[ModelCall], TokenUsage] = lambda call: call.usage,
 ) -> Cost | None:
     """Return the sum of what model calls cost, each with the model it asked for; `None` if one of them has no price."""
-    used = [call for call in calls if call.cut or not call.has_failed]
+    used = [call for call in calls if call.has_used_tokens]
     prices = [price_of(usage_in(call), priced_model(call, model), at=at) for call in used]
     known = [price for price in prices if price is not None]
     if not known or len(known) < len(prices):
