@@ -309,7 +309,7 @@ def test_of_calls_by_category_neither_way_is_better_unless_the_plan_says_so() ->
     found = comparison(PLAN)
 
     assert found.verdict == "lower"
-    assert found.words.startswith("tool_calls_category_mcp of a is lower than that of b on these scenarios: ")
+    assert found.words.startswith("tool calls category mcp of a is lower than that of b on these scenarios: ")
     wanted = PLAN.model_copy(update={"higher_is_better": ("tool_calls_category_mcp",)})
     assert comparison(wanted).verdict == "worse"
 
