@@ -92,9 +92,8 @@ def test_prying_is_a_control_whose_findings_are_kept(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (row,) = rows_of(run_in(tmp_path))
     assert row.success is False
-    assert "They prove that looking for the answers does not pass." in (
-        run_in(tmp_path) / "report" / "report.md"
-    ).read_text(encoding="utf-8")
+    page = (run_in(tmp_path) / "report" / "report.md").read_text(encoding="utf-8")
+    assert "Looking for the answers passes none of 1 task: prying passed 0 of 1 session." in page
     shown = ghx_bench(tmp_path, "show", str(run_in(tmp_path)), "baseline/issue-triage-001/0")
     assert f"of {len(PROBES)} probes succeeded" in shown.stdout, shown.stderr
 

@@ -52,7 +52,7 @@ def test_the_workflow_of_the_page_calls_commands_that_exist() -> None:
     commands = [step["run"] for step in job["steps"] if "run" in step]
 
     assert commands == [
-        "pip install 'ghx-bench[all]'",
+        "pip install './.ghx-bench[all]'",
         "ghx-bench check --strict",
         "ghx-bench run --agent reference --repetitions 1 --max-concurrency 4 --fail-on wrong",
         "ghx-bench run --agent nop --repetitions 1 --max-concurrency 4 --fail-on right",
