@@ -146,18 +146,26 @@ def _why_open(material: Material, comparison: ModeComparison) -> str:
         )
     if comparison.metric != SUCCESS:
         return f"tasks differ too much in {material.metrics.label(comparison.metric)}"
-    arms = {str(arm): arm for arm in material.arms}
-    own, others = (
-        success_counts(material.observations, arms[name], "intention-to-treat") for name in (comparison.a, comparison.b)
-    )
-    common = own.keys() & others.keys()
-    gaps = [own[task][0] / own[task][1] - others[task][0] / others[task][1] for task in common]
+    by_task: dict[str, float] = {}
+    for task, own, other in _rates_by_task(material, comparison):
+        by_task[task] = by_task.get(task, 0.0) + own - other
+    gaps = by_task.values()
     rises, falls = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
     if rises and falls:
         return f"{rises} of {len(gaps)} tasks go one way, {falls} the other"
     if 2 * (rises + falls) > len(gaps):
         return "tasks differ too much in success"
     return f"the whole difference comes from {rises + falls} of {len(gaps)} tasks"
+
+
+def _rates_by_task(material: Material, comparison: ModeComparison) -> Iterator[tuple[str, float, float]]:
+    """Yield each task that both sides have, with the success of both; of whole runs, arm by arm."""
+    sides = (comparison.a, comparison.b)
+    pairs = [(a, b) for a, b in material.pairs if (str(a), str(b)) == sides]
+    for pair in pairs or [(a, b) for a, b in material.pairs if (a.run, b.run) == sides]:
+        own, others = (success_counts(material.observations, arm, "intention-to-treat") for arm in pair)
+        for task in own.keys() & others.keys():
+            yield task, own[task][0] / own[task][1], others[task][0] / others[task][1]
 
 
 def _tell_runs(material: Material) -> Headline:
