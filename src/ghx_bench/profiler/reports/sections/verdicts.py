@@ -172,7 +172,8 @@ def _without_common_model(material: Material) -> Iterator[str]:
     for arm, model in zip(seen.arm.each(), seen.model.each(), strict=True):
         models[arm].add(model)
     for a, b in material.pairs if material.comparisons else ():
-        if not models[a] & models[b]:
+        # Arms of different models are held against each other on purpose, and paired by scenario.
+        if a.model == b.model and not models[a] & models[b]:
             told = ", ".join(f"{arm} ({', '.join(sorted(models[arm]))})" for arm in (b, a))
             yield f"Nothing can be paired, for there is no model in common: {told}."
 
