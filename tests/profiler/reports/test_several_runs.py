@@ -348,3 +348,28 @@ def test_tasks_of_whole_runs_are_counted_over_all_arms_under_the_labels_given(tm
     top = top_of((tmp_path / "out/report.md").read_text().replace("\\", ""))
     assert "Worse, new against ghx" in top
     assert "the whole difference comes from 3 of 6 tasks" in top
+
+
+def test_arms_that_go_opposite_ways_are_named_though_the_runs_are_alike_as_a_whole(tmp_path: Path) -> None:
+    plan = AnalysisPlan(resamples=999)
+    solved = {"a": {"baseline": 1.0, "ghx": 0.0, "mcp": 1.0}, "b": {"baseline": 0.0, "ghx": 1.0, "mcp": 1.0}}
+    runs = [write_run(tmp_path / name, rows_solved(name, solved[name]), run_id=name, plan=plan) for name in solved]
+
+    top = top_of(report_of(runs, out=tmp_path / "out"))
+
+    assert "Single arms went apart: baseline 0 of 24 instead of 24; ghx 24 of 24 instead of 0." in top
+    back = top_of(report_of([*runs[::-1]], out=tmp_path / "back"))
+    assert "Single arms went apart: ghx 0 of 24 instead of 24; baseline 24 of 24 instead of 0." in back
+
+
+def test_no_arm_is_said_to_go_apart_where_the_runs_differ_as_a_whole_or_have_one_arm(tmp_path: Path) -> None:
+    plan = AnalysisPlan(resamples=999)
+    for number, (before, after) in enumerate(
+        (({"baseline": 1.0, "ghx": 1.0}, {"baseline": 0.0, "ghx": 1.0}), ({"ghx": 1.0}, {"ghx": 1.0}))
+    ):
+        folder = tmp_path / str(number)
+        runs = [
+            write_run(folder / name, rows_solved(name, solved), run_id=name, plan=plan)
+            for name, solved in (("a", before), ("b", after))
+        ]
+        assert "went apart" not in report_of(runs, out=folder / "out")
