@@ -249,6 +249,20 @@ def test_chips_tell_success_first_and_arms_of_one_verdict_together() -> None:
     ]
 
 
+def test_what_is_open_names_an_arm_once_whatever_it_is_held_against() -> None:
+    told = [
+        replace(contrast(arm, "latency_wall_ms", verdict, 1.0), reference=other)
+        for arm, other, verdict in (
+            ("b / ghx", "b / gh", "inconclusive"),
+            ("b / ghx", "a / ghx", "inconclusive"),
+            ("b / gh", "a / gh", "worse"),
+        )
+    ]
+
+    assert write_open(told) == "Open whether they differ: wall time of b / ghx."
+    assert write_open(told[:2]) == "Open whether they differ: wall time."
+
+
 def test_chips_of_arms_that_are_held_against_different_ones_say_against_which() -> None:
     told = [
         replace(contrast("b / ghx", "latency_wall_ms", verdict, change), reference=other)

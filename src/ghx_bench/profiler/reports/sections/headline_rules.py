@@ -353,13 +353,16 @@ def write_open(contrasts: Sequence[Contrast]) -> str:
     """Say which metrics leave open whether arms differ, and of which nothing is known; empty where none does."""
     open_arms: dict[str, list[str]] = {}
     unknown: dict[str, None] = {}
-    arms = {each.arm for each in contrasts}
+    pairs = {(each.arm, each.reference) for each in contrasts}
     for each in contrasts:
         if each.metric != SUCCESS and each.verdict == "inconclusive":
             open_arms.setdefault(each.label, []).append(each.arm)
         elif each.metric != SUCCESS and each.verdict == "not estimable":
             unknown[each.label] = None
-    named = [label if len(of) == len(arms) else f"{label} of {join_names(of)}" for label, of in open_arms.items()]
+    named = [
+        label if len(of) == len(pairs) else f"{label} of {join_names(list(dict.fromkeys(of)))}"
+        for label, of in open_arms.items()
+    ]
     sentences = [f"Open whether they differ: {', '.join(named)}."] if named else []
     return " ".join([*sentences, *([f"Not estimable: {', '.join(unknown)}."] if unknown else ())])
 
