@@ -223,8 +223,8 @@ def test_lists_sort_and_filter_and_a_cell_of_the_matrix_shows_its_sessions(repor
     shown = page.locator("tbody tr:visible").count()
     assert 0 < shown < every.count(), cell
     sessions = int(page.locator("tbody tr:visible").first.get_attribute("data-sessions"))
-    told = page.locator("#count").inner_text()
-    assert (f"of {sessions} sessions: pages were written for failures" in told) == (shown < sessions)
+    assert shown < sessions
+    assert f", of {sessions} sessions: pages were written for failures" in page.locator("#count").inner_text()
     page.get_by_role("button", name="Show all").click()
     assert page.locator("tbody tr:visible").count() == every.count()
     assert watched.complaints == []
