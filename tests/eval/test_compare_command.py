@@ -241,6 +241,21 @@ def test_a_report_ends_by_the_same_gates(after: str, code: int, runs: Path, caps
     assert run_in_process(capsys, "report", after, "--format", "data", "--fail-on", "wrong")[0] == code
 
 
+def test_arms_that_go_opposite_ways_are_named_although_the_gate_passes(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, winner in (("first", "baseline"), ("second", "ghx")):
+        rows = [row.model_copy(update={"success": row.mode == winner}) for row in rows_of(right=15, run_id=name)]
+        write_run(runs / name, rows, run_id=name)
+
+    code, said = run_in_process(capsys, "compare", "first", "second", "--fail-on", "worse")
+
+    assert code == 0
+    assert "15 of 30 solved, as before" in said
+    assert "\nSingle arms went apart: baseline 0 of 15 instead of 15; ghx 15 of 15 instead of 0.\n" in said
+    assert run_in_process(capsys, "compare", "first", "second", "--fail-on", "success<0.7")[0] == 1
+
+
 def test_runs_have_the_labels_that_they_are_given(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     labels = ("--label", "old=good", "--label", "new=bad")
 

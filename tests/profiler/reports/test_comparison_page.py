@@ -54,6 +54,14 @@ def test_a_session_that_ends_early_or_goes_on_parts_there() -> None:
     assert find_parting(first, ComparedSession(name="none", outcome="x", way="")) == Parting(1, 1)
 
 
+def test_a_failed_check_reads_as_one_that_is_not_met() -> None:
+    wrong = a_session(["view"], outcome="wrong answer", failed_checkpoints=("The issue is closed",))
+
+    text = comparison_page("s", [a_session(["view"]), wrong], Ways(home="../index.html"))
+
+    assert "<br>not met: The issue is closed" in text
+
+
 def test_the_page_says_where_sessions_part_and_where_one_stops() -> None:
     first = a_session(["view"], ["close"], name="first")
     others = [a_session(["view"], name="early"), a_session(["view"], ["reopen"], name="other")]

@@ -18,6 +18,8 @@ from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.reports.data.material import Material, gather
 from ghx_bench.profiler.reports.data.reading import read_sources
 from ghx_bench.profiler.reports.data.sources import open_run, open_sources, read_labels
+from ghx_bench.profiler.reports.sections.headline import headline_of
+from ghx_bench.profiler.reports.sections.verdicts import cautions
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.store.record import read_record
@@ -218,3 +220,24 @@ def test_runs_of_controls_alone_are_not_compared(tmp_path: Path) -> None:
     material = gather(read_sources(open_sources(runs, [])), (), METRICS)
 
     assert (material.pairs, material.run_comparisons, material.comparisons) == ((), (), ())
+
+
+def test_arms_of_different_models_are_paired_and_nothing_says_that_they_cannot_be(tmp_path: Path) -> None:
+    material = material_of(two_models(tmp_path / "run"))
+
+    assert any(each.a.endswith("weak / zeta") and each.b == "Strong / zeta" and each.n for each in material.primary)
+    assert list(cautions(material)) == [
+        "No row of vendor/weak / zeta and vendor/weak / alpha succeeded: what they spend is what failing costs, not "
+        "what the task costs."
+    ]
+
+
+def test_arms_whose_every_task_ends_alike_succeed_as_often(tmp_path: Path) -> None:
+    rows = [
+        a_row(mode, f"s{task}", iteration, success=task < 2)
+        for mode, task, iteration in product(("baseline", "ghx"), range(3), range(3))
+    ]
+
+    told = headline_of(material_of(write_run(tmp_path / "run", rows))).sentences[0]
+
+    assert told.startswith("ghx succeeds as often as baseline (67 %, baseline 67 %)")

@@ -1,5 +1,6 @@
 """The rules of the headline, over made-up verdicts."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -53,6 +54,30 @@ def test_where_both_solve_all_or_nothing_no_test_is_needed_to_say_so(k: int, sai
     told = [contrast("axi", "success", "not estimable", None)]
 
     assert write_sentences(told, rates(gh=(k, 20), axi=(k, 20)))[0] == said
+
+
+def test_where_every_row_of_each_task_ended_alike_both_succeed_as_often() -> None:
+    told = [contrast("axi", "success", "not estimable", None, is_always_the_same=True)]
+
+    assert write_sentences(told, rates(gh=(12, 18), axi=(12, 18)))[0] == "axi succeeds as often as gh (67 %, gh 67 %)."
+    unequal = write_sentences(told, rates(gh=(12, 18), axi=(12, 20)))[0]
+    assert unequal.endswith("too little was measured to compare.")
+
+
+def test_all_arms_that_solve_every_task_are_one_sentence_whatever_they_are_held_against() -> None:
+    pairs = (("a / ghx", "a / gh"), ("b / ghx", "b / gh"), ("b / gh", "a / gh"), ("b / ghx", "a / ghx"))
+    told = [replace(contrast(arm, "success", "not estimable", None), reference=other) for arm, other in pairs]
+    counts = {name: Successes(k=4, n=4) for pair in pairs for name in pair}
+
+    assert write_sentences(told, counts)[0] == "a / ghx, b / ghx, b / gh and a / gh solve every task."
+    slower = [
+        replace(contrast("b / ghx", "latency_wall_ms", "worse", change), reference=other)
+        for other, change in (("b / gh", 202.0), ("a / ghx", 100.0))
+    ]
+    assert write_sentences([*told, *slower], counts) == (
+        "a / ghx, b / ghx, b / gh and a / gh solve every task; against b / gh, b / ghx takes 3 times as long; "
+        "against a / ghx, b / ghx takes 2 times as long.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,3 +247,30 @@ def test_chips_tell_success_first_and_arms_of_one_verdict_together() -> None:
         ("a, b and c: cost +62, +98 and +64 %", "bad"),
         ("axi: cost equivalent -3 % (-7 to +1)", "neutral"),
     ]
+
+
+def test_what_is_open_names_an_arm_once_whatever_it_is_held_against() -> None:
+    told = [
+        replace(contrast(arm, "latency_wall_ms", verdict, 1.0), reference=other)
+        for arm, other, verdict in (
+            ("b / ghx", "b / gh", "inconclusive"),
+            ("b / ghx", "a / ghx", "inconclusive"),
+            ("b / gh", "a / gh", "worse"),
+        )
+    ]
+
+    assert write_open(told) == "Open whether they differ: wall time of b / ghx."
+    assert write_open(told[:2]) == "Open whether they differ: wall time."
+
+
+def test_chips_of_arms_that_are_held_against_different_ones_say_against_which() -> None:
+    told = [
+        replace(contrast("b / ghx", "latency_wall_ms", verdict, change), reference=other)
+        for other, verdict, change in (("b / gh", "worse", 202.0), ("a / ghx", "better", -45.0))
+    ]
+
+    assert [chip.text for chip in choose_chips(told)] == [
+        "b / ghx against b / gh: wall time +202 %",
+        "b / ghx against a / ghx: wall time -45 %",
+    ]
+    assert choose_chips(told, names_references=False)[0].text == "b / ghx: wall time +202 %"

@@ -327,6 +327,7 @@ def test_all_sessions_or_none_get_pages_when_asked(run: Path, tmp_path: Path) ->
     every = generate_report([run], generated_at=NOW, output_dir=tmp_path / "all", sessions="all")
     none = generate_report([run], generated_at=NOW, output_dir=tmp_path / "none", sessions="none")
 
+    assert "writes all" not in (tmp_path / "all/sessions/index.html").read_text().partition("<main>")[0]
     assert every.pages == len(list((tmp_path / "all" / "sessions").rglob("*/*.html"))) == 90
     assert none.pages == 0
     assert not (tmp_path / "none" / "sessions").exists()
@@ -338,6 +339,11 @@ def test_by_default_failures_and_one_success_of_each_mode_and_scenario_get_a_pag
 
     assert text.index('bad">wrong answer<') < text.index('good">success<')
     assert 18 < pages < 90
+    choice = "pages were written for failures and one success of each; --sessions all writes all"
+    assert f"<p>{pages} of 90 sessions have a page: {choice}</p>" in text
+    assert set(re.findall(r'data-sessions="(\d+)"', text)) == {"5"}
+    assert "not met: replied" in text
+    assert "wrong answer, not met: replied" in (report / "report.md").read_text()
 
 
 def test_only_the_formats_that_were_asked_for_are_written(run: Path, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Runs held against each other: what is paired, what is missing, which conditions differ, which run is the later."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,10 @@ import pytest
 from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench.profiler.reports import NothingToReportError, generate_report
+from ghx_bench.profiler.reports.data.reading import read_sources
+from ghx_bench.profiler.reports.data.sources import open_sources
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.stats.plan import AnalysisPlan
 
 pytestmark = pytest.mark.slow
 
@@ -297,3 +300,76 @@ def test_a_run_that_planned_fewer_repetitions_still_lacks_those_of_its_own_plan(
     (missing,) = summary_of([before, after], out=tmp_path / "out")["missing"]
 
     assert (missing["expected"], missing["found"], missing["comparedWith"]) == (4, 3, "plan")
+
+
+def rows_solved(
+    run_id: str, solved: Mapping[str, float], *, scenarios: int = 6, repetitions: int = 4, **changes: Any
+) -> list[ProfileRow]:
+    """Return rows of which each mode solves the first tasks, as many as its share says."""
+    return [
+        a_row(mode, f"scenario-{task:03d}", repetition, runId=run_id, success=task < share * scenarios, **changes)
+        for mode, share in solved.items()
+        for task in range(scenarios)
+        for repetition in range(repetitions)
+    ]
+
+
+@pytest.mark.parametrize("target", ["suite", "population"])
+@pytest.mark.parametrize("scenarios", [3, 9])
+def test_runs_that_differ_in_success_are_told_in_both_orders(target: Any, scenarios: int, tmp_path: Path) -> None:
+    plan = AnalysisPlan(target=target, resamples=999)
+    shares = {"good": 1.0, "bad": 2 / 3, "worst": 0.0}
+    good, bad, worst = (
+        write_run(
+            tmp_path / name,
+            rows_solved(name, {"baseline": share, "ghx": share}, scenarios=scenarios),
+            run_id=name,
+            plan=plan,
+        )
+        for name, share in shares.items()
+    )
+
+    for number, runs in enumerate(([good, bad], [bad, good], [good, bad, worst])):
+        top = top_of(report_of(runs, out=tmp_path / f"out-{number}"))
+        solved = [round(shares[run.name] * 2 * 4 * scenarios) for run in runs]
+        assert f"{solved[1]} of {8 * scenarios} solved instead of {solved[0]}" in top
+        if target == "suite" and scenarios > 3 and len(runs) == 2:
+            assert f"the whole difference comes from {scenarios // 3} of {scenarios} tasks" in top
+
+
+def test_tasks_of_whole_runs_are_counted_over_all_arms_under_the_labels_given(tmp_path: Path) -> None:
+    plan = AnalysisPlan(resamples=999)
+    before = write_run(tmp_path / "a", rows_solved("a", {"baseline": 1.0, "ghx": 1.0}), run_id="a", plan=plan)
+    after = write_run(tmp_path / "b", rows_solved("b", {"baseline": 0.5, "ghx": 2 / 3}), run_id="b", plan=plan)
+    read = read_sources(open_sources([before, after], (), {before: "ghx", after: "new"}))
+
+    generate_report(generated_at=NOW, output_dir=tmp_path / "out", formats=["markdown"], read=read)
+
+    top = top_of((tmp_path / "out/report.md").read_text().replace("\\", ""))
+    assert "Worse, new against ghx" in top
+    assert "the whole difference comes from 3 of 6 tasks" in top
+
+
+def test_arms_that_go_opposite_ways_are_named_though_the_runs_are_alike_as_a_whole(tmp_path: Path) -> None:
+    plan = AnalysisPlan(resamples=999)
+    solved = {"a": {"baseline": 1.0, "ghx": 0.0, "mcp": 1.0}, "b": {"baseline": 0.0, "ghx": 1.0, "mcp": 1.0}}
+    runs = [write_run(tmp_path / name, rows_solved(name, solved[name]), run_id=name, plan=plan) for name in solved]
+
+    top = top_of(report_of(runs, out=tmp_path / "out"))
+
+    assert "Single arms went apart: baseline 0 of 24 instead of 24; ghx 24 of 24 instead of 0." in top
+    back = top_of(report_of([*runs[::-1]], out=tmp_path / "back"))
+    assert "Single arms went apart: ghx 0 of 24 instead of 24; baseline 24 of 24 instead of 0." in back
+
+
+def test_no_arm_is_said_to_go_apart_where_the_runs_differ_as_a_whole_or_have_one_arm(tmp_path: Path) -> None:
+    plan = AnalysisPlan(resamples=999)
+    for number, (before, after) in enumerate(
+        (({"baseline": 1.0, "ghx": 1.0}, {"baseline": 0.0, "ghx": 1.0}), ({"ghx": 1.0}, {"ghx": 1.0}))
+    ):
+        folder = tmp_path / str(number)
+        runs = [
+            write_run(folder / name, rows_solved(name, solved), run_id=name, plan=plan)
+            for name, solved in (("a", before), ("b", after))
+        ]
+        assert "went apart" not in report_of(runs, out=folder / "out")

@@ -73,6 +73,8 @@ class BaselineComparison:
     known: Collection[str]
     """The metrics that some row of both runs knows."""
     arms: tuple[ArmLine, ...]
+    apart: str
+    """Which arms differ in success by themselves where the runs as a whole do not; empty where none does."""
 
     def tier_of(self, metric: str) -> tuple[Tier, str]:
         """Return what the run is on a metric that a gate named, and in which words."""
@@ -86,10 +88,11 @@ class BaselineComparison:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What differs between the runs, and the verdicts on other metrics."""
+        """Single arms that went apart, what differs between the runs, and the verdicts on other metrics."""
         # Of a metric that neither run knows, such as the cost of an agent without a model, there is nothing to say.
         others = [one_line(each.words) for each in self.compared.metrics[1:] if each.metric in self.known]
-        return (one_line(f"Changed: {self.changes}."), *others)
+        apart = [one_line(self.apart)] if self.apart else []
+        return (*apart, one_line(f"Changed: {self.changes}."), *others)
 
     @property
     def table(self) -> list[list[str]]:
@@ -147,6 +150,7 @@ def compare_with_baseline(
     """Compare a run with an earlier one, without the scenarios `aside`; `wanted` are metrics that gates ask for."""
     from ghx_bench.profiler.reports.data.material import gather
     from ghx_bench.profiler.reports.data.reading import read_sources
+    from ghx_bench.profiler.reports.sections.headline import tell_arms_apart
 
     sources = open_sources([before, after], (), labels)
     read = read_sources(sources, with_findings=False, without=aside)
@@ -165,6 +169,7 @@ def compare_with_baseline(
         changes=changes_between(sources, read.inventories)[0],
         known=frozenset(material.observations.metrics),
         arms=tuple(_arm_lines(material)),
+        apart=tell_arms_apart(material, material.run_comparisons[0]),
     )
 
 

@@ -1,5 +1,6 @@
 """A report: everything known of a run, for people and for programs, in one folder."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -172,7 +173,13 @@ def _write_documents(folder: ReportFolder, document: Document, material: Materia
     if "html" in formats:
         folder.write("index.html", to_page(document, chart_bundle() if document.charts else ""))
         if material.pages:
-            listing = session_list_page(material.pages, arm_word=material.arm_word, metrics=material.metrics)
+            seen = material.observations
+            listing = session_list_page(
+                material.pages,
+                arm_word=material.arm_word,
+                metrics=material.metrics,
+                sessions=Counter(zip(seen.scenario.each(), map(str, seen.arm.each()), strict=True)),
+            )
             folder.write(LISTING, listing)
     if "markdown" in formats:
         for chart in document.charts:

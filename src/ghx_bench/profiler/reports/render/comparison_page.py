@@ -112,7 +112,7 @@ def _grid(sessions: Sequence[ComparedSession], partings: Sequence[Parting | None
     yield '<div class="scroll" tabindex="0" role="region" aria-label="Sessions side by side">'
     yield f'<div class="side-by-side" style="--columns:{len(sessions)}">'
     for each in sessions:
-        failed = "".join(f"<br>{html_text(text)}" for text in each.failed_checkpoints)
+        failed = "".join(f"<br>not met: {html_text(text)}" for text in each.failed_checkpoints)
         yield f'<div class="head"><a href="{html_text(each.way)}">{html_text(each.name)}</a> '
         yield f'<span class="chip {tone_of(each.outcome)}">{html_text(each.outcome)}</span>'
         yield f"<small>{failed}</small></div>"

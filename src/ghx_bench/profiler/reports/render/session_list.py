@@ -35,9 +35,14 @@ def tone_of(outcome: str) -> Literal["good", "bad", "open"]:
     return "bad" if outcome == WRONG or outcome.startswith("agent ") else "open"
 
 
-def session_list_page(pages: Sequence[SessionPage], *, arm_word: str, metrics: MetricTable) -> str:
-    """Write the list of all pages, failures first."""
+def session_list_page(
+    pages: Sequence[SessionPage], *, arm_word: str, metrics: MetricTable, sessions: Mapping[tuple[str, str], int]
+) -> str:
+    """Write the list of all pages, failures first; `sessions` is how many there are of each scenario and arm."""
     ordered = sorted(pages, key=lambda each: each.outcome == SUCCESS)
+    told = f"{plural(len(pages), 'session')} with a page"
+    if (every := sum(sessions.values())) > len(pages):
+        told = f"{len(pages):,} of {plural(every, 'session')} have a page: {_CHOICE}"
     titles = ("scenario", arm_word, "model", "repetition", "outcome", *map(metrics.label, LISTED_METRICS))
     head = "".join(f'<th scope="col">{html_text(title)}</th>' for title in titles)
     filters = {
@@ -47,13 +52,13 @@ def session_list_page(pages: Sequence[SessionPage], *, arm_word: str, metrics: M
     }
     parts = (
         link_home("../index.html"),
-        f"<header><h1>Sessions</h1><p>{plural(len(pages), 'session')} with a page</p></header>",
+        f"<header><h1>Sessions</h1><p>{told}</p></header>",
         "<main>",
         *_filters(filters),
-        '<p class="note" id="count" aria-live="polite"></p>',
+        f'<p class="note" id="count" aria-live="polite" data-choice="{html_text(_CHOICE)}"></p>',
         '<div class="scroll" tabindex="0" role="region" aria-label="Sessions">',
         f'<table class="text sessions"><thead><tr>{head}</tr></thead><tbody>',
-        *(_row(each, titles, metrics) for each in ordered),
+        *(_row(each, titles, metrics, sessions[each.scenario_id, str(each.arm)]) for each in ordered),
         "</tbody></table></div></main>",
     )
     return page(
@@ -62,6 +67,9 @@ def session_list_page(pages: Sequence[SessionPage], *, arm_word: str, metrics: M
         scripts=(asset("sessions.js"),),
         styles=(asset("sessions.css"),),
     )
+
+
+_CHOICE = "pages were written for failures and one success of each; --sessions all writes all"
 
 
 def _filters(filters: Mapping[str, tuple[str, Iterable[str]]]) -> Iterator[str]:
@@ -73,14 +81,14 @@ def _filters(filters: Mapping[str, tuple[str, Iterable[str]]]) -> Iterator[str]:
     yield '<button type="button">Show all</button></div>'
 
 
-def _row(each: SessionPage, titles: Sequence[str], metrics: MetricTable) -> str:
-    facts = {"scenario": each.scenario_id, "arm": str(each.arm), "outcome": each.outcome}
+def _row(each: SessionPage, titles: Sequence[str], metrics: MetricTable, sessions: int) -> str:
+    facts = {"scenario": each.scenario_id, "arm": str(each.arm), "outcome": each.outcome, "sessions": str(sessions)}
     data = "".join(f' data-{name}="{html_text(value)}"' for name, value in facts.items())
     path = html_text(each.path.removeprefix("sessions/"))
     beside = ""
     if each.comparison is not None:
         beside = f' <small><a href="../{html_text(each.comparison)}">side by side</a></small>'
-    failed = ", ".join(each.failed_checkpoints)
+    failed = f"not met: {', '.join(each.failed_checkpoints)}" if each.failed_checkpoints else ""
     outcome = f'<span class="chip {tone_of(each.outcome)}">{html_text(each.outcome)}</span> {html_text(failed)}'
     figures = "".join(
         f'<td data-label="{html_text(title)}" data-value="{"" if value is None else value}">'

@@ -134,6 +134,10 @@ def _contrast(material: Material, comparison: ModeComparison) -> Contrast:
         more_is_better=comparison.higher_is_better,
         holds_elsewhere=holds,
         why_open="" if holds else _why_open(material, comparison),
+        is_always_the_same=comparison.metric == SUCCESS
+        and comparison.verdict == "not estimable"
+        and comparison.n > 0
+        and all(own == other and own in {0, 1} for _, own, other in _rates_by_task(material, comparison)),
     )
 
 
@@ -146,18 +150,26 @@ def _why_open(material: Material, comparison: ModeComparison) -> str:
         )
     if comparison.metric != SUCCESS:
         return f"tasks differ too much in {material.metrics.label(comparison.metric)}"
-    arms = {str(arm): arm for arm in material.arms}
-    own, others = (
-        success_counts(material.observations, arms[name], "intention-to-treat") for name in (comparison.a, comparison.b)
-    )
-    common = own.keys() & others.keys()
-    gaps = [own[task][0] / own[task][1] - others[task][0] / others[task][1] for task in common]
+    by_task: dict[str, float] = {}
+    for task, own, other in _rates_by_task(material, comparison):
+        by_task[task] = by_task.get(task, 0.0) + own - other
+    gaps = by_task.values()
     rises, falls = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
     if rises and falls:
         return f"{rises} of {len(gaps)} tasks go one way, {falls} the other"
     if 2 * (rises + falls) > len(gaps):
         return "tasks differ too much in success"
     return f"the whole difference comes from {rises + falls} of {len(gaps)} tasks"
+
+
+def _rates_by_task(material: Material, comparison: ModeComparison) -> Iterator[tuple[str, float, float]]:
+    """Yield each task that both sides have, with the success of both; of whole runs, arm by arm."""
+    sides = (comparison.a, comparison.b)
+    pairs = [(a, b) for a, b in material.pairs if (str(a), str(b)) == sides]
+    for pair in pairs or [(a, b) for a, b in material.pairs if (a.run, b.run) == sides]:
+        own, others = (success_counts(material.observations, arm, "intention-to-treat") for arm in pair)
+        for task in own.keys() & others.keys():
+            yield task, own[task][0] / own[task][1], others[task][0] / others[task][1]
 
 
 def _tell_runs(material: Material) -> Headline:
@@ -169,10 +181,11 @@ def _tell_runs(material: Material) -> Headline:
     runs = zip(material.run_comparisons, overall, strict=True)
     changes = changes_between(material.sources, material.inventories)
     scope = (_scope(material, together), _tell_arms(arms), write_open(together), _tell_unknown(changes))
+    told = [sentence for run, of_run in runs for sentence in (tell_run(run, of_run), tell_arms_apart(material, run))]
     return Headline(
-        sentences=(*(tell_run(run, told) for run, told in runs), *_tell_changes(changes)),
+        sentences=(*filter(None, told), *_tell_changes(changes)),
         scope=tuple(filter(None, scope)),
-        chips=choose_chips([*together, *arms]),
+        chips=choose_chips([*together, *arms], names_references=False),
     )
 
 
@@ -206,6 +219,32 @@ def tell_run(run: RunComparison, overall: Sequence[Contrast]) -> str:
         return f"{_TIERS['inconclusive']}{whose}: {'; '.join(told)}."
     why = f" ({success.reason})" if success.reason else ""
     return f"{_TIERS[success.tier]}{whose}{why}: {'; '.join(told)}."
+
+
+def tell_arms_apart(material: Material, run: RunComparison) -> str:
+    """Name the worst and the best arm that differ in success by themselves, where the runs as a whole do not.
+
+    Arms that go opposite ways cancel out over all arms together.
+    """
+    pairs = {(str(a), str(b)): (a, b) for a, b in material.pairs if (a.run, b.run) == (run.after.run, run.before.run)}
+    if len(pairs) < _BOTH:  # one arm is the run as a whole
+        return ""
+    found = [
+        each
+        for each in material.comparisons
+        if each.metric == SUCCESS and each.family == "exploratory" and (each.a, each.b) in pairs
+    ]
+    told: list[str] = []
+    for verdict in ("worse", "better"):
+        members = [each for each in found if each.verdict == verdict]
+        if members:
+            farthest = max(members, key=lambda each: abs(each.reduction_pct or 0.0))
+            later, earlier = pairs[farthest.a, farthest.b]
+            after, before = (material.summaries[arm].success for arm in (later, earlier))
+            instead = f"{before.k:,}" if before.n == after.n else f"{before.k:,} of {before.n:,}"
+            told.append(f"{replace(later, run=None)} {after.k:,} of {after.n:,} instead of {instead}")
+    where = f" in {run.after.run}" if len(material.run_comparisons) > 1 else ""
+    return f"Single arms went apart{where}: {'; '.join(told)}." if told else ""
 
 
 def _tell_changes(changes: Sequence[Changes]) -> Iterator[str]:

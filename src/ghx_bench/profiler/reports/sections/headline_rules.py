@@ -32,6 +32,8 @@ class Contrast:
     """Whether the verdict is the same for the target that was not planned."""
     why_open: str = ""
     """Why it is open there."""
+    is_always_the_same: bool = False
+    """Whether success was the same in every row of each task, so that there was nothing to test."""
 
     @property
     def is_shown(self) -> bool:
@@ -76,7 +78,9 @@ def write_sentences(contrasts: Sequence[Contrast], rates: Rates) -> tuple[str, .
         by_arm.setdefault((each.arm, each.reference), []).append(each)
     groups: dict[tuple[str, str], list[list[Contrast]]] = {}
     for (arm, reference), told in by_arm.items():
-        groups.setdefault((_fate(told, rates[arm], rates[reference]), reference), []).append(told)
+        fate = _fate(told, rates[arm], rates[reference])
+        # All arms that solve everything, or nothing, are alike, whichever they are held against.
+        groups.setdefault((fate, "" if fate in _ALIKE else reference), []).append(told)
     if len(groups) > _MANY_GROUPS:
         _join_with_open(groups)
     sentences: list[str] = []
@@ -104,6 +108,7 @@ def _join_with_open(groups: dict[tuple[str, str], list[list[Contrast]]]) -> None
 
 _FATES = ("better", "every", "equivalent", "inconclusive", "none", "not estimable", "worse")
 """What became of an arm's success, seen from its reference, in the order of the headline."""
+_ALIKE = frozenset({"every", "none"})
 
 
 def _fate(told: Sequence[Contrast], own: Successes, reference: Successes) -> str:
@@ -112,8 +117,11 @@ def _fate(told: Sequence[Contrast], own: Successes, reference: Successes) -> str
         return "every"
     if own.k == reference.k == 0:
         return "none"
-    found = next((each.verdict for each in told if each.metric == SUCCESS), None)
-    return found if found in _FATES else "not estimable"
+    found = next((each for each in told if each.metric == SUCCESS), None)
+    if found is None or found.verdict not in _FATES:
+        return "not estimable"
+    has_same_rate = own.k * reference.n == reference.k * own.n
+    return "equivalent" if found.is_always_the_same and has_same_rate and own.n else found.verdict
 
 
 class _Names(NamedTuple):
@@ -133,20 +141,31 @@ _NUMBERS = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 
 
 
 def _write_sentence(fate: str, reference: str, arms: Sequence[Sequence[Contrast]], names: _Names, rates: Rates) -> str:
-    told_first = _SAYINGS[fate](names, reference, rates)
-    clauses: dict[tuple[tuple[str, bool], ...], list[list[Contrast]]] = {}
+    if fate in _ALIKE:
+        everyone = [*names.names, *(told[0].reference for told in arms)]
+        told_first = f"{join_names(list(dict.fromkeys(everyone)))} solve {'every' if fate == 'every' else 'no'} task"
+    else:
+        told_first = _SAYINGS[fate](names, reference, rates)
+    clauses: dict[tuple[tuple[str, str, bool], ...], list[list[Contrast]]] = {}
     for told in arms:
         amounts = choose_amounts(told)
-        clauses.setdefault(tuple((each.metric, each.rises) for each in amounts), []).append(amounts)
+        clauses.setdefault(tuple((each.reference, each.metric, each.rises) for each in amounts), []).append(amounts)
     shown = [group for key, group in clauses.items() if key][:_MOST_SENTENCES]
     if not shown:
         return f"{told_first}{_say_equivalent(arms)}."
-    if len(clauses) == 1 and fate not in {"every", "none"}:
+    if len(clauses) == 1 and fate not in _ALIKE:
         is_costly = all(each.rises for each in shown[0][0])
         link = "but" if (fate == "better" and is_costly) or (fate == "worse" and not is_costly) else "and"
         return f"{told_first}, {link} {say_amounts(shown[0])}."
-    parts = (f"{join_names([own[0].arm for own in group])} {say_amounts(group)}" for group in shown)
+    parts = (f"{_name_side(group, arms)} {say_amounts(group)}" for group in shown)
     return f"{'; '.join((told_first, *parts))}."
+
+
+def _name_side(group: Sequence[Sequence[Contrast]], arms: Sequence[Sequence[Contrast]]) -> str:
+    """Name the arms of a clause, and what they are held against where that is not the same for the whole sentence."""
+    names = join_names([own[0].arm for own in group])
+    has_one_reference = len({told[0].reference for told in arms}) == 1
+    return names if has_one_reference else f"against {group[0][0].reference}, {names}"
 
 
 def _say_more(names: _Names, reference: str, rates: Rates) -> str:
@@ -156,14 +175,6 @@ def _say_more(names: _Names, reference: str, rates: Rates) -> str:
 
 def _say_less(names: _Names, reference: str, rates: Rates) -> str:
     return _say_more(names, reference, rates).replace(" more often than ", " less often than ", 1)
-
-
-def _say_every(names: _Names, reference: str, _: Rates) -> str:
-    return f"{join_names([*names.names, reference])} solve every task"
-
-
-def _say_none(names: _Names, reference: str, _: Rates) -> str:
-    return f"{join_names([*names.names, reference])} solve no task"
 
 
 def _say_equivalent_success(names: _Names, reference: str, rates: Rates) -> str:
@@ -184,8 +195,6 @@ def _say_too_little(names: _Names, reference: str, rates: Rates) -> str:
 _SAYINGS: Mapping[str, Callable[[_Names, str, Rates], str]] = {
     "better": _say_more,
     "worse": _say_less,
-    "every": _say_every,
-    "none": _say_none,
     "equivalent": _say_equivalent_success,
     "inconclusive": _say_open,
     "not estimable": _say_too_little,
@@ -344,13 +353,16 @@ def write_open(contrasts: Sequence[Contrast]) -> str:
     """Say which metrics leave open whether arms differ, and of which nothing is known; empty where none does."""
     open_arms: dict[str, list[str]] = {}
     unknown: dict[str, None] = {}
-    arms = {each.arm for each in contrasts}
+    pairs = {(each.arm, each.reference) for each in contrasts}
     for each in contrasts:
         if each.metric != SUCCESS and each.verdict == "inconclusive":
             open_arms.setdefault(each.label, []).append(each.arm)
         elif each.metric != SUCCESS and each.verdict == "not estimable":
             unknown[each.label] = None
-    named = [label if len(of) == len(arms) else f"{label} of {join_names(of)}" for label, of in open_arms.items()]
+    named = [
+        label if len(of) == len(pairs) else f"{label} of {join_names(list(dict.fromkeys(of)))}"
+        for label, of in open_arms.items()
+    ]
     sentences = [f"Open whether they differ: {', '.join(named)}."] if named else []
     return " ".join([*sentences, *([f"Not estimable: {', '.join(unknown)}."] if unknown else ())])
 
@@ -358,23 +370,29 @@ def write_open(contrasts: Sequence[Contrast]) -> str:
 _TONES: Mapping[str, Tone] = {"better": "good", "worse": "bad"}
 
 
-def choose_chips(contrasts: Sequence[Contrast]) -> tuple[Chip, ...]:
-    """Return single verdicts: one for each metric and verdict, success first; arms that share both share it."""
+def choose_chips(contrasts: Sequence[Contrast], *, names_references: bool = True) -> tuple[Chip, ...]:
+    """Return single verdicts: one for each metric and verdict, success first; arms that share both share it.
+
+    Where arms are held against different ones, each chip says against which, unless its names tell that by themselves.
+    """
     groups: dict[tuple[bool, int, str, str, str], list[Contrast]] = {}
     for each in contrasts:
         if each.is_shown or each.verdict == "equivalent":
             key = (each.metric != SUCCESS, _position(each), each.metric, each.verdict, each.reference)
             groups.setdefault(key, []).append(each)
     ordered = sorted(groups.items(), key=lambda item: item[0][:2])
+    names_references &= len({each.reference for each in contrasts}) > 1
     return tuple(
-        Chip(text=_say_chip(group), tone=_TONES.get(key[3], "neutral")) for key, group in ordered[:_MOST_CHIPS]
+        Chip(text=_say_chip(group, names_reference=names_references), tone=_TONES.get(verdict, "neutral"))
+        for (*_, verdict, _), group in ordered[:_MOST_CHIPS]
     )
 
 
-def _say_chip(group: Sequence[Contrast]) -> str:
+def _say_chip(group: Sequence[Contrast], *, names_reference: bool) -> str:
     first, names = group[0], join_names([each.arm for each in group])
     if len(group) > _MOST_NAMES:
         names = f"{len(group)} of them"
+    names = f"{names} against {first.reference}" if names_reference else names
     said = f"{names}: {first.label}{' equivalent' if first.verdict == 'equivalent' else ''}"
     changes = [_signed(each.change) for each in group if each.change is not None]
     if len(changes) < len(group):

@@ -40,7 +40,7 @@ def _elements(material: Material) -> Iterator[Element]:
 
 
 def _row(each: SessionPage) -> tuple[str | Link, ...]:
-    failed = f": {', '.join(each.failed_checkpoints)}" if each.failed_checkpoints else ""
+    failed = f", not met: {', '.join(each.failed_checkpoints)}" if each.failed_checkpoints else ""
     return (
         Link(each.scenario_id, each.path),
         str(each.arm),

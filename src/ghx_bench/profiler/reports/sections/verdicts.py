@@ -23,6 +23,7 @@ from ghx_bench.profiler.reports.report_document import (
     Tone,
 )
 from ghx_bench.profiler.reports.sections.headline import say_why_alone
+from ghx_bench.profiler.reports.sections.headline_rules import join_names
 from ghx_bench.profiler.reports.wording import counts, describe_family, other_target
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.plan import PLACES
@@ -172,7 +173,8 @@ def _without_common_model(material: Material) -> Iterator[str]:
     for arm, model in zip(seen.arm.each(), seen.model.each(), strict=True):
         models[arm].add(model)
     for a, b in material.pairs if material.comparisons else ():
-        if not models[a] & models[b]:
+        # Arms of different models are held against each other on purpose, and paired by scenario.
+        if a.model == b.model and not models[a] & models[b]:
             told = ", ".join(f"{arm} ({', '.join(sorted(models[arm]))})" for arm in (b, a))
             yield f"Nothing can be paired, for there is no model in common: {told}."
 
@@ -191,7 +193,7 @@ _ORDER = tuple(TONES)
 
 def _warn_of_modes(material: Material) -> Iterator[str]:
     """Yield the modes that were never measured, and those that spent without ever succeeding."""
-    seen = material.observations
+    seen, failing = material.observations, list[str]()
     for arm in material.arms:
         rows = seen.arm.are(arm)
         if not np.any(rows & seen.was_measured):
@@ -201,7 +203,11 @@ def _warn_of_modes(material: Material) -> Iterator[str]:
                 f"measured ({counts(causes)}). They count as failures, and say nothing about its agent."
             )
         elif material.primary and arm not in material.control_arms and not np.any(rows & (seen.success == 1)):
-            yield f"No row of {arm} succeeded: what it spends is what failing costs, not what the task costs."
+            failing.append(str(arm))
+    # One line for all: a line for each would push the results off the first screen.
+    if failing:
+        spent = "what it spends" if len(failing) == 1 else "what they spend"
+        yield f"No row of {join_names(failing)} succeeded: {spent} is what failing costs, not what the task costs."
 
 
 def _sum_up(material: Material) -> str:

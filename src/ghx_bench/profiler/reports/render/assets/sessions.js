@@ -17,9 +17,18 @@
       row.hidden = !fits;
       shown += fits;
     }
-    count.textContent = `${shown} of ${rows.length} shown`;
+    count.textContent = `${shown} of ${rows.length} shown${explain(wanted, shown)}`;
     const words = new URLSearchParams(wanted.map((field) => [field.name, field.value]));
     history.replaceState(null, "", words.size ? `#${words}` : location.pathname + location.search);
+  }
+
+  // A cell of the report's matrix counts all its sessions, and leads here: say where the others are.
+  function explain(wanted, shown) {
+    if (!wanted.length || wanted.some((field) => field.name !== "scenario" && field.name !== "arm")) return "";
+    const cells = new Map(rows.filter((row) => !row.hidden).map(
+      ({dataset}) => [JSON.stringify([dataset.scenario, dataset.arm]), Number(dataset.sessions)]));
+    const every = Array.from(cells.values()).reduce((sum, number) => sum + number, 0);
+    return every > shown ? `, of ${every} sessions: ${count.dataset.choice}` : "";
   }
 
   // A copied address shows what was shown, and other pages of the report lead to a part of the list.
