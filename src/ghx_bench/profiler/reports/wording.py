@@ -140,3 +140,28 @@ def describe_family(comparisons: Sequence[ModeComparison]) -> str:
     if size == planned:
         return f"{name} over {plural(planned, 'test')}{members}."
     return f"{name} over {size} of {plural(planned, 'test')}{members}; {planned - size} could not be estimated."
+
+
+MOST_NAMES = 4
+"""As many names are told in a row."""
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return names in a row, as people say them; of many, some and how many more."""
+    if len(names) > MOST_NAMES:
+        return f"{', '.join(names[: MOST_NAMES - 1])} and {len(names) - MOST_NAMES + 1} others"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
+
+
+def spoken(value: float) -> str:
+    """Return a number of per cent with as many digits as one says."""
+    return f"{value:,.0f}" if abs(value) >= _SPOKEN_WHOLE else f"{value:.1f}".removesuffix(".0")
+
+
+_SPOKEN_WHOLE = 9.95
+
+
+def spoken_change(value: float) -> str:
+    """Return it with its sign, also where it is more."""
+    told = spoken(abs(value))
+    return "0" if told == "0" else f"{'+' if value > 0 else '-'}{told}"

@@ -20,14 +20,13 @@ from ghx_bench.profiler.reports.sections.headline_rules import (
     Successes,
     choose_amounts,
     choose_chips,
-    join_names,
     say_amounts,
     say_points,
     write_open,
     write_scope,
     write_sentences,
 )
-from ghx_bench.profiler.reports.wording import TIMES, amount, other_target, percent
+from ghx_bench.profiler.reports.wording import TIMES, amount, join_names, other_target, percent
 from ghx_bench.profiler.stats.curves import FEWEST_SCENARIOS
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.result_records import ModeComparison, OverallComparison, RunComparison, Tier

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ghx_bench.profiler.reports.report_document import Chip, Tone
-from ghx_bench.profiler.reports.wording import percent
+from ghx_bench.profiler.reports.wording import MOST_NAMES, join_names, percent, spoken, spoken_change
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.result_records import Verdict
 
@@ -65,7 +65,6 @@ _ORDER = (_COST, _TOKENS, _TIME)
 """The amounts of which a headline tells first: what is paid, what that is paid for, and how long one waits."""
 _MOST_SENTENCES = 3
 _MANY_GROUPS = 2
-_MOST_NAMES = 4
 _MOST_CHIPS = 8
 _TELLS_FACTOR = 50.0
 """From this many per cent more on, how many times as much says it better."""
@@ -208,13 +207,6 @@ def _rates(names: Sequence[str], rates: Rates) -> str:
     return " to ".join(told)
 
 
-def join_names(names: Sequence[str]) -> str:
-    """Return names in a row, as people say them; of many, some and how many more."""
-    if len(names) > _MOST_NAMES:
-        return f"{', '.join(names[: _MOST_NAMES - 1])} and {len(names) - _MOST_NAMES + 1} others"
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
-
-
 def _verb(names: Sequence[object], verb: str) -> str:
     return verb if len(names) > 1 else "has" if verb == "have" else f"{verb}s"
 
@@ -230,8 +222,8 @@ def say_points(contrasts: Iterable[Contrast]) -> str:
     """Return the change in success as an aside, with its interval: ` (-30 points, -50 to -10)`."""
     for each in contrasts:
         if each.metric == SUCCESS and each.change is not None:
-            bounds = "" if each.low is None or each.high is None else f", {_signed(each.low)} to {_signed(each.high)}"
-            return f" ({_signed(each.change)}{_unit(each)}{bounds})"
+            bounds = _bounds(each)
+            return f" ({spoken_change(each.change)}{_unit(each)}{f', {bounds}' if bounds else ''})"
     return ""
 
 
@@ -275,8 +267,8 @@ def _say_size(contrasts: Sequence[Contrast]) -> str:
         factors = dict.fromkeys(f"{1 + end / 100:.1f}".removesuffix(".0") for end in ends)
         return f"{' to '.join(factors)} times"
     if len(contrasts) > 1:
-        return f"{' to '.join(dict.fromkeys(_number(abs(end)) for end in ends))} %"
-    return f"{_number(abs(changes[0]))} %{_interval(contrasts[0])}"
+        return f"{' to '.join(dict.fromkeys(spoken(abs(end)) for end in ends))} %"
+    return f"{spoken(abs(changes[0]))} %{_interval(contrasts[0])}"
 
 
 def _interval(contrast: Contrast) -> str:
@@ -284,15 +276,7 @@ def _interval(contrast: Contrast) -> str:
     if contrast.low is None or contrast.high is None:
         return ""
     near, far = sorted((contrast.low, contrast.high), key=abs)
-    return f" ({_number(abs(near))} to {_number(abs(far))} %)"
-
-
-def _number(value: float) -> str:
-    """Return a number of per cent with as many digits as one says."""
-    return f"{value:,.0f}" if abs(value) >= _SPOKEN_WHOLE else f"{value:.1f}".removesuffix(".0")
-
-
-_SPOKEN_WHOLE = 9.95
+    return f" ({spoken(abs(near))} to {spoken(abs(far))} %)"
 
 
 def _say_equivalent(arms: Sequence[Sequence[Contrast]]) -> str:
@@ -390,27 +374,27 @@ def choose_chips(contrasts: Sequence[Contrast], *, names_references: bool = True
 
 def _say_chip(group: Sequence[Contrast], *, names_reference: bool) -> str:
     first, names = group[0], join_names([each.arm for each in group])
-    if len(group) > _MOST_NAMES:
+    if len(group) > MOST_NAMES:
         names = f"{len(group)} of them"
     names = f"{names} against {first.reference}" if names_reference else names
     said = f"{names}: {first.label}{' equivalent' if first.verdict == 'equivalent' else ''}"
-    changes = [_signed(each.change) for each in group if each.change is not None]
+    changes = [spoken_change(each.change) for each in group if each.change is not None]
     if len(changes) < len(group):
         return said if first.verdict == "equivalent" else f"{said} {first.verdict}"
     # One has its interval; of several each is told, since from the least to the most would read like an interval.
-    if len(group) > _MOST_NAMES:
+    if len(group) > MOST_NAMES:
         values = sorted((each.change for each in group if each.change is not None), key=abs)
-        return f"{said}, at least {_signed(values[0])}{_unit(first)}, at most {_signed(values[-1])}"
+        return f"{said}, at least {spoken_change(values[0])}{_unit(first)}, at most {spoken_change(values[-1])}"
     if len(group) > 1:
         return f"{said} {join_names(changes)}{_unit(first)}"
-    bounds = "" if first.low is None or first.high is None else f" ({_signed(first.low)} to {_signed(first.high)})"
-    return f"{said} {changes[0]}{_unit(first)}{bounds}"
+    bounds = _bounds(first)
+    return f"{said} {changes[0]}{_unit(first)}{f' ({bounds})' if bounds else ''}"
+
+
+def _bounds(contrast: Contrast) -> str:
+    low, high = contrast.low, contrast.high
+    return "" if low is None or high is None else f"{spoken_change(low)} to {spoken_change(high)}"
 
 
 def _unit(contrast: Contrast) -> str:
     return " points" if contrast.metric == SUCCESS else " %"
-
-
-def _signed(value: float) -> str:
-    told = _number(abs(value))
-    return "0" if told == "0" else f"{'+' if value > 0 else '-'}{told}"

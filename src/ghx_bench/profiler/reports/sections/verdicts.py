@@ -23,8 +23,7 @@ from ghx_bench.profiler.reports.report_document import (
     Tone,
 )
 from ghx_bench.profiler.reports.sections.headline import say_why_alone
-from ghx_bench.profiler.reports.sections.headline_rules import join_names
-from ghx_bench.profiler.reports.wording import counts, describe_family, other_target
+from ghx_bench.profiler.reports.wording import counts, describe_family, join_names, other_target
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.plan import PLACES
 from ghx_bench.profiler.stats.result_records import ModeComparison, OverallComparison
