@@ -304,6 +304,28 @@ def test_what_cannot_be_compared_is_one_line(
     assert says in said
 
 
+@pytest.mark.parametrize("flag", ["--junit", "--markdown"])
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        (".", ". is a folder; name a file"),
+        ("good", "good is a folder; name a file"),
+        ("good/rows.jsonl/new/f", "good/rows.jsonl/new/f cannot be written: {runs}/good/rows.jsonl is no folder; "),
+        (f"{'n' * 300}", f"{'n' * 300} cannot be written: File name too long; "),
+    ],
+)
+@pytest.mark.parametrize("words", [["run"], ["run", "--dry-run"], ["compare", "good", "bad"]])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
+    words: list[str], flag: str, place: str, says: str, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = run_in_process(capsys, *words, flag, place)
+
+    assert code == 2
+    assert said.startswith(f"error: {flag}: {says.format(runs=runs)}")
+    assert said.count("\n") == 1
+    assert not (runs / "results").exists()
+
+
 def test_runs_that_share_no_mode_are_not_compared(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(runs / "other", [a_row("mcp", runId="other")], run_id="other")
 

@@ -57,6 +57,9 @@ class Judging:
 
         `modes` are those of the run, as far as they are known by then.
         """
+        for flag, file in (("--junit", self.junit), ("--markdown", self.markdown)):
+            if file is not None:
+                _require_place_for_file(flag, file)
         if self.against is None:
             require_baseline(self.fail_on, remedy="name a run, or a blessed one, with --against")
         else:
@@ -71,6 +74,20 @@ class Judging:
             today = today or SystemClock().now().date()
             for _, reason, remedy in quarantine_mistakes(self.quarantine, today=today, known=set(known_scenarios)):
                 raise InputError(f"quarantine: {reason}; {remedy}")
+
+
+def _require_place_for_file(flag: str, file: Path) -> None:
+    """Raise if a file can certainly not be written: an hour of measuring must not end with that."""
+    try:
+        if file.is_dir():
+            raise FlagError(flag, f"{file} is a folder; name a file")
+        folder = next(each for each in file.absolute().parents if each.exists())
+    except OSError as error:  # a name that is too long
+        raise FlagError(flag, f"{file} cannot be written: {error.strerror or error}; name another file") from None
+    if not folder.is_dir():
+        raise FlagError(flag, f"{file} cannot be written: {folder} is no folder; name another file")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise FlagError(flag, f"{file} cannot be written: no permission to write into {folder}; name another file")
 
 
 def judging_of(config: EvalConfig, flags: GateFlags, *, baselines: Path) -> tuple[Judging, EvalConfig]:

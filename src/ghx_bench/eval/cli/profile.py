@@ -102,12 +102,12 @@ def profile(
         except FlagError as error:
             # The former names of flags are those of fields.
             raise FlagError(error.flag.replace("results_dir", "--results-dir"), error.reason) from None
+    judging = judging_of_flags(gates, settings.output.results_dir, modes=settings.modes)
     if dry_run:
         import anyio
 
         print(anyio.run(found.describe, settings))
         return 0
-    judging = judging_of_flags(gates, settings.output.results_dir, modes=settings.modes)
     if resume is None:
         say_notes(settings)
     return run_profile(found, settings, file, resume=resume, log_json=log_json, as_json=as_json, judging=judging)
