@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -14,7 +14,12 @@ from ghx_bench._base.errors import FlagError, InputError, OperationError
 from ghx_bench._base.extras import require_extra
 from ghx_bench._base.problems import plural
 from ghx_bench.eval.checking.project_contents import built_in_ids, scenario_ids
-from ghx_bench.eval.cli.baseline_comparison import BaselineComparison, compare_with_baseline, resolve_metric
+from ghx_bench.eval.cli.baseline_comparison import (
+    BaselineComparison,
+    compare_with_baseline,
+    resolve_metric,
+    why_incomparable,
+)
 from ghx_bench.eval.cli.flags import GateFlags
 from ghx_bench.eval.cli.junit import Case, CaseTally, write_junit
 from ghx_bench.eval.cli.run_names import find_against, results_folder
@@ -32,6 +37,7 @@ from ghx_bench.eval.project.gates import (
     read_gates,
     require_baseline,
 )
+from ghx_bench.profiler.cell import Matrix
 from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.reports.render.escaping import markdown_text
 from ghx_bench.profiler.row import ProfileRow
@@ -50,13 +56,8 @@ class Judging:
     junit: Path | None = None
     markdown: Path | None = None
 
-    def require_sense(
-        self, *, known_scenarios: Iterable[str] = (), modes: Iterable[str] = (), today: date | None = None
-    ) -> None:
-        """Refuse what could not be judged before anything is measured: a gate without a baseline, an old quarantine.
-
-        `modes` are those of the run, as far as they are known by then.
-        """
+    def require_sense(self, *, known_scenarios: Iterable[str] = (), today: date | None = None) -> None:
+        """Refuse what could not be judged before anything is measured: a gate without a baseline, an old quarantine."""
         for flag, file in (("--junit", self.junit), ("--markdown", self.markdown)):
             if file is not None:
                 _require_place_for_file(flag, file)
@@ -67,13 +68,19 @@ class Judging:
             record = read_record(open_run(self.against).directory.record)
             for gate in self.fail_on:
                 resolve_metric(Condition.of(gate).metric, record)
-            if (own := set(modes)) and own.isdisjoint(record.matrix.modes):
-                there = ", ".join(record.matrix.modes)
-                raise FlagError("--against", f"{self.against} has none of these modes, but {there}; name another run")
         if self.fail_on:
             today = today or SystemClock().now().date()
             for _, reason, remedy in quarantine_mistakes(self.quarantine, today=today, known=set(known_scenarios)):
                 raise InputError(f"quarantine: {reason}; {remedy}")
+
+    def require_comparable(self, matrix: Matrix, *, controls: Collection[str]) -> None:
+        """Refuse a baseline that nothing of the planned cells could be compared with; `controls` are agents of them."""
+        if self.against is None:
+            return
+        aside = {each.scenario for each in self.quarantine}
+        reason = why_incomparable(open_run(self.against), matrix, controls=controls, aside=aside)
+        if reason is not None:
+            raise FlagError("--against", f"this run cannot be compared with {self.against}: {reason}")
 
 
 def _require_place_for_file(flag: str, file: Path) -> None:
@@ -103,11 +110,11 @@ def judging_of(config: EvalConfig, flags: GateFlags, *, baselines: Path) -> tupl
         junit=flags.junit,
         markdown=flags.markdown,
     )
-    judging.require_sense(known_scenarios=_known_scenarios(config), modes=config.modes)
+    judging.require_sense(known_scenarios=_known_scenarios(config))
     return judging, config if against is None else config.model_copy(update={"against": str(against)})
 
 
-def judging_of_flags(flags: GateFlags, results: Path | None = None, *, modes: Iterable[str] = ()) -> Judging:
+def judging_of_flags(flags: GateFlags, results: Path | None = None) -> Judging:
     """Return how the run of a profile is judged, whose configuration says nothing of that."""
     against = None
     if flags.against is not None:
@@ -115,7 +122,7 @@ def judging_of_flags(flags: GateFlags, results: Path | None = None, *, modes: It
     judging = Judging(
         fail_on=read_gates(flags.fail_on or ()), against=against, junit=flags.junit, markdown=flags.markdown
     )
-    judging.require_sense(modes=modes)
+    judging.require_sense()
     return judging
 
 
@@ -176,9 +183,22 @@ class RunJudge:
                 judging.against, self._run, aside=self._aside, wanted=wanted, labels=labels
             )
         gates = judge(judging.fail_on, self._tally, None if comparison is None else comparison.tier_of)
+        return self._judgement(gates, comparison)
+
+    def conclude_without_baseline(self, reason: str) -> "Judgement":
+        """Hold the run against the gates that need no baseline; those that do fail for this reason."""
+        gates = (
+            GateResult(gate=gate, reason=f"could not be judged: {reason}")
+            if Condition.of(gate).needs_baseline
+            else judge([gate], self._tally)[0]
+            for gate in self._judging.fail_on
+        )
+        return self._judgement(tuple(gates), None)
+
+    def _judgement(self, gates: tuple[GateResult, ...], comparison: BaselineComparison | None) -> "Judgement":
         return Judgement(
             record=self._record,
-            judging=judging,
+            judging=self._judging,
             gates=gates,
             comparison=comparison,
             cases=self._cases.cases,

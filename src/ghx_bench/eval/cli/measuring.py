@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ghx_bench._base.commandline import DEBUG, FAILED, INTERRUPTED
+from ghx_bench._base.commandline import DEBUG, FAILED, INTERRUPTED, complain
 from ghx_bench._base.errors import InputError, ungrouped
 from ghx_bench._base.extras import how_to_install, is_installed
 from ghx_bench._base.problems import plural
@@ -108,15 +108,13 @@ def show_result(
     """Print what a run came to, judge it by its gates, write its report, and return the exit code."""
     source, record = open_run(result.directory), record_of(result.directory)
     run_judge, glance = RunJudge(result.directory, judging), GlanceTally(source, SHOWN_METRICS)
-    failures, verdict = FailedCells(record), None
+    failures, verdict, mistake = FailedCells(record), None, None
     read = _read_rows(source, report, [run_judge.add, glance.add, failures.add])
     try:
         judgement = run_judge.conclude()
-    except InputError:
-        # A baseline that does not fit must not take the result with it.
-        if not as_json:
-            show(result, glance, failures)
-        raise
+    except InputError as error:
+        # A baseline that does not fit must not take the result, the report and other gates with it.
+        judgement, mistake = run_judge.conclude_without_baseline(str(error)), error
     if not as_json:
         # Before the report, which may fail and must not take the result with it.
         show(result, glance, failures, judgement)
@@ -132,6 +130,8 @@ def show_result(
             install = how_to_install("report")
             print(f"for verdicts and a report: {install}, then ghx-bench report {result.directory}")
         _show_verdict(result, failures, verdict, is_compared=is_evaluation(record) and not record.control_agents)
+    if mistake is not None:
+        return complain(str(mistake), mistake.exit_code)
     return exit_code(unmeasured=result.failed + result.left, gates=judgement.gates)
 
 
@@ -287,7 +287,7 @@ def describe(
     }
 
 
-def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgement: Judgement | None = None) -> None:
+def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgement: Judgement) -> None:
     """Print what a run came to: a table, and the cells that were not solved."""
     console = Console()
     table = glance_table(tally.glances())
@@ -306,7 +306,7 @@ def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgeme
         console.print(stop, markup=False, highlight=False, soft_wrap=True)
     for line in failures.lines() if failures else ():
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    if judgement is not None and judgement.comparison is not None:
+    if judgement.comparison is not None:
         print()
         judgement.comparison.print()
     for alarm in alarms(tally.controls.objections):
