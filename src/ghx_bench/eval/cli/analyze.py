@@ -64,7 +64,7 @@ def analyze(
     Parameters
     ----------
     run
-        A run directory, the id of a run, or `latest`.
+        A run directory, the id of a run, `latest`, or the name of a blessed one.
     sessions
         Instead of a run: a folder with traces, from here or elsewhere, each a JSON file.
     output_dir

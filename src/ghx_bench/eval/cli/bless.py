@@ -23,7 +23,7 @@ def bless(
     Parameters
     ----------
     run
-        The directory of the run, its pack, its id, or `latest`.
+        The directory of the run, its pack, its id, `latest`, or a blessed one by its name.
     name
         What the baseline is called, such as the branch that it is for.
     by
@@ -36,6 +36,7 @@ def bless(
     from pydantic import TypeAdapter, ValidationError
 
     from ghx_bench.documents.section import Name
+    from ghx_bench.eval.cli.run_names import LATEST, results_folder
     from ghx_bench.eval.project.baselines import baselines_file, load_baselines, write_baseline
     from ghx_bench.profiler.store.directory import RunDirectory
     from ghx_bench.profiler.store.packs import run_folder
@@ -46,15 +47,28 @@ def bless(
         TypeAdapter(Name).validate_python(name)
     except ValidationError:
         raise FlagError("--name", f"{name!r} is no name; use letters, digits, '.', '_' and '-'") from None
+    if name == LATEST:
+        raise FlagError("--name", f"{name!r} is the newest run wherever a run is named; choose another name")
+    for place in (Path(name), results_folder(config) / name):
+        if place.is_file() or (place / "run.json").is_file():
+            raise FlagError("--name", f"{name!r} is a run already, or a file: {place}; choose another name")
     directory = RunDirectory(run_folder(run))
     record = read_record(directory.record)
     if record.status != "complete":
         raise InputError(f"{run}: only a whole run can be a baseline, and this one is {record.status}; resume it first")
+    rows = unmeasured = 0
+    for row in DistinctRows(directory.rows):
+        rows, unmeasured = rows + 1, unmeasured + (not row.was_measured)
+    # What was imported has no plan but its rows.
+    if record.imported is None and rows < record.matrix.total:
+        count = f"{rows} of {plural(record.matrix.total, 'cell')}"
+        raise InputError(
+            f"{run}: only a whole run can be a baseline, and this one has rows of {count}; resume it first"
+        )
     file = baselines_file(config)
     before = load_baselines(file).get(name)
     now = timestamp(SystemClock().now())
     made = write_baseline(name, run, run_id=record.run_id, at=now, by=by or _account(), file=file)
-    unmeasured = sum(not row.was_measured for row in DistinctRows(directory.rows))
     if unmeasured:
         cells = f"{unmeasured} of {plural(record.matrix.total, 'cell')}"
         print(f"note: {cells} could not be measured: later runs may find this baseline unreliable", file=sys.stderr)

@@ -111,7 +111,11 @@ def judging_of(config: EvalConfig, flags: GateFlags, *, baselines: Path) -> tupl
         markdown=flags.markdown,
     )
     judging.require_sense(known_scenarios=_known_scenarios(config))
-    return judging, config if against is None else config.model_copy(update={"against": str(against)})
+    if against is None:
+        return judging, config
+    # With a folder in front: a bare name would be that of a baseline, if one is blessed so later.
+    place = str(against) if against.name != str(against) else os.path.join(os.curdir, against)  # noqa: PTH118 - see above
+    return judging, config.model_copy(update={"against": place})
 
 
 def judging_of_flags(flags: GateFlags, results: Path | None = None) -> Judging:
