@@ -12,7 +12,7 @@ from pydantic import JsonValue, TypeAdapter
 from ghx_bench._base.clock import SystemClock
 from ghx_bench._base.errors import FlagError, InputError, OperationError
 from ghx_bench._base.extras import require_extra
-from ghx_bench._base.problems import plural
+from ghx_bench._base.problems import one_line, plural
 from ghx_bench.eval.checking.project_contents import built_in_ids, scenario_ids
 from ghx_bench.eval.cli.baseline_comparison import (
     BaselineComparison,
@@ -38,6 +38,7 @@ from ghx_bench.eval.project.gates import (
     require_baseline,
 )
 from ghx_bench.profiler.cell import Matrix
+from ghx_bench.profiler.errors import CanaryError, ScopeError
 from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.reports.render.escaping import markdown_text
 from ghx_bench.profiler.row import ProfileRow
@@ -269,6 +270,20 @@ class Judgement:
         return f": {failed} of {plural(len(self.gates), 'gate')} failed" if failed else ": all gates passed"
 
 
+def publish_failed_start(record: RunRecord, judging: Judging, error: CanaryError | ScopeError) -> None:
+    """Tell a pipeline of a run that no cell was started of: as one case that could not be measured; no gate passes."""
+    what = "warm-up" if isinstance(error, CanaryError) else "preparation"
+    reason = f"could not be judged: the {what} of the run failed, and no cell was started"
+    Judgement(
+        record=record,
+        judging=judging,
+        gates=tuple(GateResult(gate=gate, reason=reason) for gate in judging.fail_on),
+        comparison=None,
+        cases=(Case(arm=record.provider, scenario=what, repetitions=1, unmeasured=[one_line(str(error))]),),
+        solved={},
+    ).publish()
+
+
 def render_summary(
     headline: str,
     lines: Sequence[str],
@@ -298,7 +313,8 @@ def render_summary(
 
 
 def _failing_cases(cases: Sequence[Case]) -> Iterator[str]:
-    yield f"<details><summary>{plural(len(cases), 'scenario')} with failures, by arm</summary>\n"
+    scenarios = len({each.scenario for each in cases})
+    yield f"<details><summary>{plural(scenarios, 'scenario')} with failures, by arm</summary>\n"
     shown = [[each.scenario, each.arm, each.count, (*each.wrong, *each.unmeasured)[0]] for each in cases[:_MOST_CASES]]
     yield from _table([["scenario", "arm", "result", "first failure"], *shown])
     if len(cases) > _MOST_CASES:

@@ -25,11 +25,11 @@ from ghx_bench._base.extras import how_to_install, is_installed
 from ghx_bench._base.problems import plural
 from ghx_bench.agents.processes.keeper import kill_descendants
 from ghx_bench.agents.processes.keeper_client import launcher_pid
-from ghx_bench.eval.cli.judging import Judgement, Judging, RunJudge
+from ghx_bench.eval.cli.judging import Judgement, Judging, RunJudge, publish_failed_start
 from ghx_bench.eval.project.gates import GateResult
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.profiler.config import ProfileConfig
-from ghx_bench.profiler.errors import RunMismatchError
+from ghx_bench.profiler.errors import CanaryError, RunMismatchError, ScopeError
 from ghx_bench.profiler.events import CellFinished, Event, Observer, RunStarted
 from ghx_bench.profiler.metric_table import Metric
 from ghx_bench.profiler.progress import JsonLog, choose_observer
@@ -89,12 +89,17 @@ def measure_and_show(
     report: WriteReport | None = None,
 ) -> int:
     """Run something, print what came of it, and return the exit code; for the rest see `show_result`."""
+    started: list[Path] = []
     try:
         # What the user's own code prints must not get between the lines of --json.
         with redirect_stdout(sys.stderr):
-            result = measure(start, log_json=log_json)
+            result = measure(start, log_json=log_json, started=started)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except (CanaryError, ScopeError) as error:
+        for directory in started:
+            publish_failed_start(record_of(directory), judging, error)
+        raise
     return show_result(result, as_json=as_json, judging=judging, report=report)
 
 
@@ -210,17 +215,19 @@ def exit_code(*, unmeasured: int, gates: Sequence[GateResult] = ()) -> int:
     return FAILED if any(each.failed for each in gates) else 0
 
 
-def measure(start: Start, *, log_json: str | None) -> SuiteResult:
-    """Run it and show how it goes; an interruption says how to go on, and passes as `KeyboardInterrupt`."""
-    directories: list[Path] = []
+def measure(start: Start, *, log_json: str | None, started: list[Path]) -> SuiteResult:
+    """Run it and show how it goes; an interruption says how to go on, and passes as `KeyboardInterrupt`.
+
+    The directory of the run is added to `started` once there is one.
+    """
 
     def remember(event: Event) -> None:
         if isinstance(event, RunStarted):
-            directories.append(event.directory)
+            started.append(event.directory)
 
     def say_how_to_resume() -> None:
         print("interrupted", file=sys.stderr)
-        for directory in directories:
+        for directory in started:
             command = shlex.join(["ghx-bench", "resume", str(directory)])
             print(f"every finished cell is on disk; go on with: {command}", file=sys.stderr)
 
