@@ -113,7 +113,7 @@ class _Outlook:
         if takes:
             time, cost = (None if each == UNKNOWN else each for each in takes)
             known = " and ".join(filter(None, (time or "a time that is not known", cost)))
-            yield f"estimate: {cells} cells take {known} ({self.effort})"
+            yield f"estimate: {cells} {'cell takes' if cells == '1' else 'cells take'} {known} ({self.effort})"
         else:
             yield "estimate: none, no earlier run has such sessions"
         if not self.effects:
@@ -131,7 +131,10 @@ class _Outlook:
         cells, *takes = self.effort.columns(repetitions * len(self.matrix.scenario_ids))
         enough = ", which this run has" if repetitions <= self.matrix.repetitions else ""
         known = (each for each in takes if each != UNKNOWN)
-        return ", ".join((plural(repetitions, "repetition"), f"{cells} cells", *known)) + enough
+        return (
+            ", ".join((plural(repetitions, "repetition"), f"{cells} {'cell' if cells == '1' else 'cells'}", *known))
+            + enough
+        )
 
     @property
     def _rows_per_arm(self) -> int:
