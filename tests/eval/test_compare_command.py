@@ -294,6 +294,7 @@ def test_a_scenario_in_quarantine_is_left_out_of_the_comparison(runs: Path, caps
             ["run", "--against", "good", "--mode", "ghx-mcp"],
             "--against: this run cannot be compared with good: they have no mode in common, there baseline, ghx, here",
         ),
+        (["run", "--against", "good", "--mode", "nonesuch"], "no mode 'nonesuch'"),
         (["run", "--against", "good", "--fail-on", "worse:tokns"], "--fail-on: there is no metric 'tokns'"),
     ],
 )

@@ -11,6 +11,7 @@ from ghx_bench.eval.cli.flags import GateFlags
 from ghx_bench.eval.cli.judging import judging_of
 from ghx_bench.eval.cli.run_names import find_against, find_run
 from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.profiler.store.record import NAME_A_RUN
 
 CONFIG = "modes: [baseline]\noutput: {results_dir: kept}\n"
 
@@ -134,7 +135,17 @@ def test_a_blessed_run_is_found_by_its_name_until_its_rows_change(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["bless", "run_9"], "run_9: not a run directory, it holds no run.json"),
+        (["bless", "run_9"], f"run_9: not a run directory, it holds no run.json; {NAME_A_RUN}"),
+        (["analyze", "run_9"], f"run_9: not a run directory, it holds no run.json; {NAME_A_RUN}"),
+        (["resume", "run_9"], f"run_9: not a run directory, it holds no run.json; {NAME_A_RUN}"),
+        (
+            ["bless", "junk.pack.zip"],
+            "junk.pack.zip: no pack, for it is no zip; name a run, or what `ghx-bench pack` made",
+        ),
+        (
+            ["report", "junk.pack.zip"],
+            "junk.pack.zip: no pack, for it is no zip; name a run, or what `ghx-bench pack` made",
+        ),
         (["bless", "run_1", "--name", "a b"], "--name: 'a b' is no name; use letters, digits, '.', '_' and '-'"),
         (["compare", "mian", "run_1"], "there is no run and no baseline 'mian'; did you mean 'main'?"),
         (["run", "--against", "mian"], "there is no run and no baseline 'mian'; did you mean 'main'?"),
@@ -144,6 +155,7 @@ def test_what_cannot_be_blessed_or_found_is_one_line(
     words: list[str], says: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_in_process(capsys, "bless", "run_2")[0] == 0
+    write_files(folder, {"junk.pack.zip": "junk"})
 
     assert run_in_process(capsys, *words) == (2, f"error: {says}\n")
 
