@@ -59,6 +59,11 @@ def test_nothing_in_a_problem_breaks_the_line_or_moves_the_cursor(file: str, poi
     shown.encode()
 
 
+@pytest.mark.parametrize("mark", "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+def test_marks_of_direction_are_escaped_as_controls_are(mark: str) -> None:
+    assert one_line(f"a{mark}b\x1b") == f"a\\u{ord(mark):04x}b\\x1b"
+
+
 def test_an_error_lists_every_problem_on_a_line_of_its_own() -> None:
     other = Problem(file="b.json", reason="the file is empty")
     error = DocumentError([PROBLEM, other])

@@ -1,6 +1,7 @@
 """Did we get worse? Runs of an agent that slips beside those of one that does not, in words, JUnit and exit codes."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -10,11 +11,14 @@ from bench_command import fork_ghx_bench, printed, run_in_process, write_files
 from once import once
 from report_runs import a_row, write_run
 
-from ghx_bench._base.errors import InputError
+from ghx_bench.eval.cli.baseline_comparison import why_incomparable
 from ghx_bench.eval.cli.judging import Judging
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.cli.measuring import show_result
+from ghx_bench.eval.cli.run import write_report
+from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.store.record import read_record
 from ghx_bench.profiler.suite import SuiteResult
 
 AGENT = '''
@@ -303,8 +307,9 @@ def test_a_scenario_in_quarantine_is_left_out_of_the_comparison(runs: Path, caps
         (["run", "--fail-on", "worse"], "--fail-on: 'worse' needs a baseline; name a run, or a blessed one, with"),
         (
             ["run", "--against", "good", "--mode", "ghx-mcp"],
-            "--against: good has none of these modes, but baseline, ghx",
+            "--against: this run cannot be compared with good: they have no mode in common, there baseline, ghx, here",
         ),
+        (["run", "--against", "good", "--mode", "nonesuch"], "no mode 'nonesuch'"),
         (["run", "--against", "good", "--fail-on", "worse:tokns"], "--fail-on: there is no metric 'tokns'"),
     ],
 )
@@ -319,6 +324,28 @@ def test_what_cannot_be_compared_is_one_line(
     assert says in said
 
 
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        (".", ". is a folder; name a file"),
+        ("good", "good is a folder; name a file"),
+        ("good/rows.jsonl/new/f", "good/rows.jsonl/new/f cannot be written: {runs}/good/rows.jsonl is no folder; "),
+        (f"{'n' * 300}", f"{'n' * 300} cannot be written: File name too long; "),
+    ],
+)
+@pytest.mark.parametrize("words", [["run"], ["run", "--dry-run"], ["compare", "good", "bad"]])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
+    words: list[str], place: str, says: str, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for flag in ("--junit", "--markdown"):
+        code, said = run_in_process(capsys, *words, flag, place)
+
+        assert code == 2
+        assert said.startswith(f"error: {flag}: {says.format(runs=runs)}")
+        assert said.count("\n") == 1
+        assert not (runs / "results").exists()
+
+
 def test_runs_that_share_no_mode_are_not_compared(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(runs / "other", [a_row("mcp", runId="other")], run_id="other")
 
@@ -327,15 +354,90 @@ def test_runs_that_share_no_mode_are_not_compared(runs: Path, capsys: pytest.Cap
     assert (code, said) == (2, "error: other: has no mode in common with good; name runs of the same modes\n")
 
 
-def test_a_baseline_that_does_not_fit_does_not_take_the_table_with_it(
+@pytest.fixture
+def odd_runs(runs: Path) -> Path:
+    """Return the folder with runs that hardly any other can be compared with."""
+    made: dict[str, list[ProfileRow]] = {
+        "models": [a_row("ghx", runId="models", provider="reference", model=name) for name in ("m1", "m2")],
+        "agents": [a_row("ghx", runId="agents", provider=name) for name in ("careful", "hasty")],
+        "proof": [a_row("ghx", runId="proof", provider="nop")],
+        "empty": [],
+        "flaky": [a_row("ghx", runId="flaky", provider="reference", model="none", scenarioId="issue-triage-001")],
+    }
+    for name, rows in made.items():
+        write_run(runs / name, rows, run_id=name)
+    return runs
+
+
+QUARANTINE = "quarantine: [{scenario: issue-triage-001, owner: ann, until: 9999-12-31}]\n"
+
+
+@pytest.mark.parametrize(
+    ("against", "config", "reason"),
+    [
+        ("models", "", "they have no model in common, there m1, m2, here none; name a run of the same models"),
+        ("agents", "", "they have no agent in common, there careful, hasty, here reference; name a run of the same"),
+        ("good", "", "no agent under test was measured there in the same mode, with the same model; "),
+        ("empty", "", "the earlier run has no rows; name one that measured something"),
+        ("flaky", QUARANTINE, "all its scenarios are in quarantine; run others as well"),
+    ],
+)
+def test_a_run_that_its_baseline_does_not_fit_is_refused_before_the_first_cell(
+    against: str, config: str, reason: str, odd_runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_files(odd_runs, {"eval.config.yaml": f"modes: [ghx]\nscenarios: {{ids: [issue-triage-001]}}\n{config}"})
+    words = ("run", "--agent", "reference", "--against", against)
+    says = f"error: --against: this run cannot be compared with {against}: {reason}"
+
+    for dry in ((), ("--dry-run",)):
+        code, said = run_in_process(capsys, *words, *dry)
+
+        assert code == 2
+        assert said.splitlines()[-1].startswith(says)
+        assert not (odd_runs / "results").exists()
+
+
+def test_what_is_in_quarantine_of_a_baseline_is_not_compared(
+    odd_runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenarios = "scenarios: {ids: [issue-triage-001, issue-to-pr-001]}"
+    write_files(odd_runs, {"eval.config.yaml": f"modes: [ghx]\n{scenarios}\n{QUARANTINE}"})
+
+    _, said = run_in_process(capsys, "run", "--agent", "reference", "--against", "flaky", "--dry-run")
+
+    assert "flaky: all scenarios of the earlier run are in quarantine; name another run" in said
+
+
+def test_runs_of_one_model_each_can_be_compared(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = rows_of(right=9, run_id="other", model="vendor/model-2")
+    write_run(runs / "other", rows, run_id="other", created_at="2026-03-09T16:00:00Z")
+    record = read_record(runs / "other" / "run.json")
+
+    assert why_incomparable(open_run(runs / "good"), record.matrix, controls=(), aside=()) is None
+    assert run_in_process(capsys, "compare", "good", "other", "--fail-on", "worse")[0] == 1
+
+
+def test_a_baseline_that_turns_out_not_to_fit_leaves_table_report_files_and_other_gates(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, agents in {"ours": ("careful", "hasty"), "theirs": ("slow", "quick")}.items():
         rows = [a_row(runId=name, provider=agent, iteration=number) for agent in agents for number in range(2)]
         write_run(runs / name, rows, run_id=name)
     result = SuiteResult(run_id="ours", directory=runs / "ours", total=4, measured=4)
+    gates, junit = ("success<0.5", "worse", "right"), runs / "junit.xml"
+    judging = Judging(fail_on=gates, against=runs / "theirs", junit=junit)
 
-    with pytest.raises(InputError, match="no agent has worked in the same mode as in "):
-        show_result(result, as_json=False, judging=Judging(against=runs / "theirs"))
+    code = show_result(result, as_json=True, judging=judging, report=partial(write_report, None))
 
+    captured = capsys.readouterr()
+    reason = "they have no agent in common, there slow, quick, here careful, hasty; name a run of the same agents"
+    told = {each["gate"]: each["reason"] for each in json.loads(captured.out)["gates"]}
+    assert code == 2
+    assert captured.err.endswith(f"error: {runs}/ours: cannot be compared with {runs}/theirs: {reason}\n")
+    assert told["success<0.5"] is None
+    assert told["worse"].startswith("could not be judged: ")
+    assert told["right"].startswith("4 of 4 measured cells are right")
+    assert (runs / "ours" / "report" / "index.html").exists()
+    assert "could not be judged" in junit.read_text()
+    assert show_result(result, as_json=False, judging=judging) == 2
     assert "careful / ghx" in capsys.readouterr().out

@@ -197,6 +197,20 @@ def test_a_quarantine_has_an_owner_and_a_last_day(entry: dict[str, object]) -> N
         EvalConfig.model_validate({"modes": ["baseline"], "quarantine": [entry]})
 
 
+@pytest.mark.parametrize("until", ["soon", "tomorrow", "2026-13-01", ""])
+def test_what_is_no_day_is_told_so(until: str) -> None:
+    entry = {"scenario": "a-001", "owner": "ann", "until": until}
+
+    with pytest.raises(ValueError, match="expected a day"):
+        EvalConfig.model_validate({"modes": ["baseline"], "quarantine": [entry]})
+
+
+def test_the_summary_counts_scenarios_whatever_arms_they_fail_in(tmp_path: Path) -> None:
+    rows = [a_row(mode, scenarioId=name, success=False) for mode in ("baseline", "ghx") for name in ("a-001", "b-001")]
+
+    assert "<summary>2 scenarios with failures, by arm</summary>" in judge(tmp_path / "run", rows).summary
+
+
 def test_the_summary_goes_to_its_file_and_to_the_step_of_a_runner(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -228,7 +228,10 @@ HUGE = "1" + 400 * "0"
         (["two", "--effect", "20", "--metric", "tokens_actve"], "did you mean 'tokens_active'?"),
         (["--effect", "20", "--metric", "tokens_actve"], "did you mean 'tokens_active'?"),
         (["--effect", "20", "--metric", "Success"], "did you mean 'success'?"),
-        (["two", "--effect", "20", "--metric", "tokens_reasoning"], "--metric: no row of the pilot knows it; known: "),
+        (
+            ["two", "--effect", "20", "--metric", "tokens_reasoning"],
+            "--metric: no row of the pilot knows 'tokens_reasoning'; ",
+        ),
         (["two", "--effect", "20", "--within-cv", "0.3"], "--within-cv: the pilot tells the noise; leave out"),
         (["two", "--effect", "20", "--between-sd", "0.3"], "--between-sd: the pilot tells the noise; leave out"),
         (["won", "--effect", "20", "--metric", "success", "--rate", "0.3"], "--rate: the pilot tells the noise"),

@@ -55,6 +55,9 @@ def test_earlier_runs_tell_how_long_it_takes_and_what_it_takes_to_show_an_effect
     needed = [each["repetitions"] for each in told["effects"]]
     assert needed == sorted(needed, reverse=True)
     assert all(each["hours"] == pytest.approx(each["repetitions"] / 30) for each in told["effects"])
+    one = ("--mode", "baseline", "--scenario", "issue-triage-001", "--repetitions", "1")
+    assert run(["run", "--dry-run", *one]) == 0
+    assert "estimate: 1 cell takes 1 min" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from bench_command import COMMAND
@@ -66,6 +67,23 @@ modeless = Profile(scenarios=profile.scenarios, modes=[], instruments=profile.in
 def ghx_bench(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     (folder / "agent.py").write_text(AGENT)
     return run_forked(COMMAND, arguments, folder=folder, environment={**os.environ, "COLUMNS": "200"})
+
+
+def test_a_failed_warm_up_is_told_to_pipelines(tmp_path: Path) -> None:
+    files = ("--junit", "out/junit.xml", "--markdown", "out/summary.md")
+    done = ghx_bench(tmp_path, "profile", "agent.py:offline", "--fail-on", "wrong", *files)
+
+    suites = ElementTree.parse(tmp_path / "out" / "junit.xml").getroot().findall("testsuite")
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1].startswith("error: the warm-up of mode 'one'")
+    assert [(each.get("tests"), each.get("errors"), each.get("failures")) for each in suites] == [
+        ("1", "1", "0"),
+        ("1", "0", "1"),
+    ]
+    (case,) = suites[0].findall("testcase")
+    assert (case.get("classname"), case.get("name")) == ("tiny", "warm-up")
+    assert "no credentials" in (case.findtext("error") or "")
+    assert "no credentials" in (tmp_path / "out" / "summary.md").read_text()
 
 
 def test_a_run_prints_its_table_and_where_it_is(tmp_path: Path) -> None:

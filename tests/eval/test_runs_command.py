@@ -7,7 +7,11 @@ import pytest
 from bench_command import run_in_process, write_files
 from report_runs import a_row, write_run
 
-from ghx_bench.eval.cli.run_names import find_run
+from ghx_bench.eval.cli.flags import GateFlags
+from ghx_bench.eval.cli.judging import judging_of
+from ghx_bench.eval.cli.run_names import find_against, find_run
+from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.profiler.store.record import NAME_A_RUN
 
 CONFIG = "modes: [baseline]\noutput: {results_dir: kept}\n"
 
@@ -131,7 +135,17 @@ def test_a_blessed_run_is_found_by_its_name_until_its_rows_change(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["bless", "run_9"], "run_9: not a run directory, it holds no run.json"),
+        (["bless", "run_9"], f"run_9: not a run directory, it holds no run.json; {NAME_A_RUN}"),
+        (["analyze", "run_9"], f"run_9: not a run directory, it holds no run.json; {NAME_A_RUN}"),
+        (["resume", "run_9"], f"run_9: not a run directory, it holds no run.json; {NAME_A_RUN}"),
+        (
+            ["bless", "junk.pack.zip"],
+            "junk.pack.zip: no pack, for it is no zip; name a run, or what `ghx-bench pack` made",
+        ),
+        (
+            ["report", "junk.pack.zip"],
+            "junk.pack.zip: no pack, for it is no zip; name a run, or what `ghx-bench pack` made",
+        ),
         (["bless", "run_1", "--name", "a b"], "--name: 'a b' is no name; use letters, digits, '.', '_' and '-'"),
         (["compare", "mian", "run_1"], "there is no run and no baseline 'mian'; did you mean 'main'?"),
         (["run", "--against", "mian"], "there is no run and no baseline 'mian'; did you mean 'main'?"),
@@ -141,8 +155,89 @@ def test_what_cannot_be_blessed_or_found_is_one_line(
     words: list[str], says: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_in_process(capsys, "bless", "run_2")[0] == 0
+    write_files(folder, {"junk.pack.zip": "junk"})
 
     assert run_in_process(capsys, *words) == (2, f"error: {says}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("latest", "--name: 'latest' is the newest run wherever a run is named; choose another name"),
+        ("run_1", "--name: 'run_1' is a run already, or a file: kept/run_1; choose another name"),
+        ("here", "--name: 'here' is a run already, or a file: here; choose another name"),
+        (
+            "eval.config.yaml",
+            "--name: 'eval.config.yaml' is a run already, or a file: eval.config.yaml; choose another",
+        ),
+    ],
+)
+def test_a_name_that_means_something_else_cannot_be_blessed(
+    name: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(folder / "here", [a_row()], run_id="here")
+
+    code, said = run_in_process(capsys, "bless", "run_2", "--name", name)
+
+    assert code == 2
+    assert said.startswith(f"error: {says}")
+    assert not (folder / "baselines.yaml").exists()
+
+
+def test_a_blessed_name_goes_before_folders_and_a_path_never_means_a_baseline(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("kept", "gold"):
+        assert run_in_process(capsys, "bless", "run_2", "--name", name)[0] == 0
+    for place in ("gold", "kept/gold"):
+        write_run(folder / place, [a_row()], run_id="another")
+
+    for name in ("kept", "gold"):
+        assert find_run(name) == Path("kept/run_2")
+        assert find_against(name, Path("kept"), Path("baselines.yaml")) == Path("kept/run_2")
+    for name in ("./gold", "kept/gold", f"{folder}/gold"):
+        assert find_against(name, Path("kept"), Path("baselines.yaml")) == Path(name)
+
+
+def test_the_folder_of_a_baseline_is_recorded_as_a_path(folder: Path) -> None:
+    write_run(folder / "gold", [a_row()], run_id="gold")
+    config = EvalConfig(modes=("ghx",), against="gold")
+
+    recorded = judging_of(config, GateFlags(), baselines=folder / "baselines.yaml")[1].against
+
+    assert recorded == "./gold"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "main"],
+        ["report", "main", "run_1", "--format", "data"],
+        ["report", "--label", "old=main", "--format", "data"],
+        ["compare", "run_1", "main"],
+        ["export", "main", "--format", "atif"],
+        ["bless", "main", "--name", "other"],
+    ],
+)
+def test_every_command_knows_blessed_runs(words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_in_process(capsys, "bless", "run_2")[0] == 0
+
+    code, said = run_in_process(capsys, *words)
+
+    assert code == 0, said
+
+
+def test_a_run_without_a_row_for_each_cell_cannot_be_blessed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write_run(folder / "kept" / "run_3", [a_row(iteration=number) for number in range(3)], run_id="run_3")
+    rows = (run / "rows.jsonl").read_bytes().splitlines(keepends=True)
+    # Twice the same row is one cell.
+    (run / "rows.jsonl").write_bytes(b"".join((rows[0], rows[1], rows[1])))
+
+    code, said = run_in_process(capsys, "bless", "run_3")
+
+    assert code == 2
+    assert said.endswith("only a whole run can be a baseline, and this one has rows of 2 of 3 cells; resume it first\n")
+    assert not (folder / "baselines.yaml").exists()
 
 
 def test_a_pack_can_be_blessed_and_compared_with(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

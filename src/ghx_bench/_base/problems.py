@@ -13,7 +13,10 @@ _LONGEST_VALUE = 60
 _LONGEST_POINTER = 300
 _MOST_NAMES = 16
 _SHORTEST_BEGINNING = 3
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_UNPRINTABLE = re.compile(
+    # Controls, separators of lines and surrogates; then marks of direction, which turn round what follows.
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,7 @@ class Problem:
 
 
 def one_line(text: str) -> str:
-    """Return the text with everything escaped that breaks a line, moves a terminal's cursor or cannot be written."""
+    """Return the text with all escaped that breaks a line, moves a cursor, turns text round or cannot be written."""
     return _UNPRINTABLE.sub(lambda match: repr(match[0])[1:-1], text)
 
 

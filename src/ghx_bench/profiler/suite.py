@@ -303,6 +303,11 @@ def control_kind_of(name: str, provider: SessionProvider) -> ControlKind | None:
     return cast("ControlKind | None", kind)
 
 
+def control_names(providers: Mapping[str, SessionProvider]) -> set[str]:
+    """Return which of these agents are controls."""
+    return {name for name, provider in providers.items() if control_kind_of(name, provider) is not None}
+
+
 def _agent_record(name: str, provider: SessionProvider) -> AgentRecord:
     version: object = getattr(provider, "version", None)
     return AgentRecord(

@@ -64,7 +64,7 @@ def analyze(
     Parameters
     ----------
     run
-        A run directory, the id of a run, or `latest`.
+        A run directory, the id of a run, `latest`, or the name of a blessed one.
     sessions
         Instead of a run: a folder with traces, from here or elsewhere, each a JSON file.
     output_dir
@@ -107,11 +107,13 @@ def _source(
 
 def _check_run(run: Path) -> None:
     """Refuse a folder that is no run: nothing is written into it unasked."""
+    from ghx_bench.profiler.store.record import NAME_A_RUN
+
     if (run / "run.json").exists():
         return
     reason = f"{run}: not a run directory, it holds no run.json"
     if not run.is_dir():
-        raise InputError(reason)
+        raise InputError(f"{reason}; {NAME_A_RUN}")
     traces = run / "sessions" if (run / "sessions").is_dir() else run
     raise InputError(f"{reason}; with --sessions {traces} its traces are analyzed, and findings go to --output-dir")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,12 +15,15 @@ from ghx_bench._base.problems import did_you_mean, one_line
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.profiler.reports.data.runs import changes_between
 from ghx_bench.profiler.reports.data.sources import Source, open_sources
+from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.store.record import RunRecord
 
 if TYPE_CHECKING:  # numpy loads where runs are compared, and is only there where the extra `report` is installed
+    from ghx_bench.profiler.cell import Matrix
     from ghx_bench.profiler.reports.data.material import Material
     from ghx_bench.profiler.reports.data.reading import ReadRows
     from ghx_bench.profiler.stats.result_records import OverallComparison, RunComparison, Tier
+    from ghx_bench.profiler.store.record import MatrixRecord
     from ghx_bench.profiler.store.run_conditions import Changes
 
 SUCCESS = "success"
@@ -160,7 +163,7 @@ def compare_with_baseline(
     asked = {name: name if record is None else resolve_metric(name, record) for name in wanted}
     material = gather(_narrow(read, asked.values()), (), EVAL_METRICS)
     if not material.run_comparisons:
-        raise InputError(f"{after}: no agent has worked in the same mode as in {before}; name runs of the same agents")
+        raise InputError(f"{after}: cannot be compared with {before}: {_explain_no_pairs(sources, aside)}")
     return BaselineComparison(
         before=sources[0],
         after=sources[1],
@@ -170,6 +173,75 @@ def compare_with_baseline(
         known=frozenset(material.observations.metrics),
         arms=tuple(_arm_lines(material)),
         apart=tell_arms_apart(material, material.run_comparisons[0]),
+    )
+
+
+def _explain_no_pairs(sources: Sequence[Source], aside: Collection[str]) -> str:
+    before, after = sources
+    if after.record is not None and (
+        reason := why_incomparable(before, after.record.matrix, controls=after.record.control_agents, aside=aside)
+    ):
+        return reason
+    return "no agent was measured in the same mode, with the same model; name runs of the same agents"
+
+
+def why_incomparable(
+    before: Source, after: Matrix | MatrixRecord, *, controls: Collection[str], aside: Collection[str]
+) -> str | None:
+    """Return why a run cannot be held against an earlier one, and what to do; `None` if it can.
+
+    `after` are its cells, measured or not, `controls` its control agents, and scenarios `aside` do not count. Agents
+    and models are told apart where one of both runs has several, as in a report on both.
+    """
+    if (record := before.record) is None:
+        return None
+    if set(after.scenario_ids) <= set(aside):
+        return "all its scenarios are in quarantine; run others as well"
+    pooled, matrices = (before.plan() or AnalysisPlan()).pool, (record.matrix, after)
+    proving = {*record.control_agents, *controls}
+    if proving.issuperset((*record.matrix.agents, *after.agents)):
+        proving = set[str]()  # controls are compared with their like
+    tells_agents = any(
+        len(each.agents) > 1 and ("agents" not in pooled or not proving.isdisjoint(each.agents)) for each in matrices
+    )
+    tells_models = "models" not in pooled and any(len(each.models) > 1 for each in matrices)
+    has_rows = has_counted_rows = False
+    for row in before.rows():
+        has_rows = True
+        if row.scenario_id in aside:
+            continue
+        has_counted_rows = True
+        agents = {row.agent_name} if tells_agents else {*after.agents}
+        if (
+            row.mode in after.modes
+            and (not tells_models or row.model in after.models)
+            and row.agent_name not in proving
+            and (agents & {*after.agents}) - proving
+        ):
+            return None
+    if not has_rows:
+        return "the earlier run has no rows; name one that measured something"
+    if not has_counted_rows:
+        return "all scenarios of the earlier run are in quarantine; name another run"
+    return _name_difference(record.matrix, after, tells_agents=tells_agents, tells_models=tells_models)
+
+
+def _name_difference(
+    before: MatrixRecord, after: Matrix | MatrixRecord, *, tells_agents: bool, tells_models: bool
+) -> str:
+    """Return in what two runs without an arm in common differ."""
+    factors = (
+        ("mode", True, before.modes, after.modes),
+        ("agent", tells_agents, before.agents, after.agents),
+        ("model", tells_models, before.models, after.models),
+    )
+    for word, is_told, earlier, later in factors:
+        if is_told and set(earlier).isdisjoint(later):
+            there, here = (", ".join(names) for names in (earlier, later))
+            return f"they have no {word} in common, there {there}, here {here}; name a run of the same {word}s"
+    return (
+        "no agent under test was measured there in the same mode, with the same model; "
+        "name a run of the same agents (controls are compared with controls alone)"
     )
 
 

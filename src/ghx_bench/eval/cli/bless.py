@@ -23,7 +23,7 @@ def bless(
     Parameters
     ----------
     run
-        The directory of the run, its pack, its id, or `latest`.
+        The directory of the run, its pack, its id, `latest`, or a blessed one by its name.
     name
         What the baseline is called, such as the branch that it is for.
     by
@@ -33,28 +33,30 @@ def bless(
     as_json
         Print what was written as JSON.
     """
-    from pydantic import TypeAdapter, ValidationError
-
-    from ghx_bench.documents.section import Name
     from ghx_bench.eval.project.baselines import baselines_file, load_baselines, write_baseline
     from ghx_bench.profiler.store.directory import RunDirectory
     from ghx_bench.profiler.store.packs import run_folder
     from ghx_bench.profiler.store.record import read_record
     from ghx_bench.profiler.store.rows import DistinctRows
 
-    try:
-        TypeAdapter(Name).validate_python(name)
-    except ValidationError:
-        raise FlagError("--name", f"{name!r} is no name; use letters, digits, '.', '_' and '-'") from None
+    _check_name(name, config)
     directory = RunDirectory(run_folder(run))
     record = read_record(directory.record)
     if record.status != "complete":
         raise InputError(f"{run}: only a whole run can be a baseline, and this one is {record.status}; resume it first")
+    rows = unmeasured = 0
+    for row in DistinctRows(directory.rows):
+        rows, unmeasured = rows + 1, unmeasured + (not row.was_measured)
+    # What was imported has no plan but its rows.
+    if record.imported is None and rows < record.matrix.total:
+        count = f"{rows} of {plural(record.matrix.total, 'cell')}"
+        raise InputError(
+            f"{run}: only a whole run can be a baseline, and this one has rows of {count}; resume it first"
+        )
     file = baselines_file(config)
     before = load_baselines(file).get(name)
     now = timestamp(SystemClock().now())
     made = write_baseline(name, run, run_id=record.run_id, at=now, by=by or _account(), file=file)
-    unmeasured = sum(not row.was_measured for row in DistinctRows(directory.rows))
     if unmeasured:
         cells = f"{unmeasured} of {plural(record.matrix.total, 'cell')}"
         print(f"note: {cells} could not be measured: later runs may find this baseline unreliable", file=sys.stderr)
@@ -65,6 +67,24 @@ def bless(
     print(f"{record.run_id} is the baseline {name!r} now{instead}: {file}")
     print(f"hold later runs against it: ghx-bench run --against {name} --fail-on worse", file=sys.stderr)
     return 0
+
+
+def _check_name(name: str, config: Path | None) -> None:
+    """Refuse what is no name, and one that means something else already."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from ghx_bench.documents.section import Name
+    from ghx_bench.eval.cli.run_names import LATEST, results_folder
+
+    try:
+        TypeAdapter(Name).validate_python(name)
+    except ValidationError:
+        raise FlagError("--name", f"{name!r} is no name; use letters, digits, '.', '_' and '-'") from None
+    if name == LATEST:
+        raise FlagError("--name", f"{name!r} is the newest run wherever a run is named; choose another name")
+    for place in (Path(name), results_folder(config) / name):
+        if place.is_file() or (place / "run.json").is_file():
+            raise FlagError("--name", f"{name!r} is a run already, or a file: {place}; choose another name")
 
 
 def _account() -> str:

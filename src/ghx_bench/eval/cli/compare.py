@@ -29,7 +29,7 @@ def compare(
     before
         The run that is the measure: its directory, its id, `latest`, or a blessed one by its name.
     after
-        The run that is held against it: its directory, its id, or `latest`.
+        The run that is held against it: its directory, its id, `latest`, or a blessed one by its name.
     label
         What a run is called, as in old=results/run_1; repeat for the other. They are called before and after unless
         given.

@@ -24,7 +24,7 @@ def export(
     Parameters
     ----------
     run
-        A run directory, the id of a run, or `latest`.
+        A run directory, the id of a run, `latest`, or the name of a blessed one.
     format
         atif: a trajectory for each session; otlp: OpenTelemetry spans, a line for each row.
     output_dir

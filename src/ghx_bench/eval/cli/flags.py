@@ -43,7 +43,7 @@ def _number(_type: object, tokens: Sequence[Token]) -> float:
 
 
 def _run_path(_type: object, tokens: Sequence[Token]) -> Path:
-    """Read the name of a run: its folder, its id, or `latest`."""
+    """Read the name of a run: its folder, its id, `latest`, or what it was blessed as."""
     # Loaded here: only commands that name a run need it.
     from ghx_bench.eval.cli.run_names import find_run
 
@@ -51,7 +51,7 @@ def _run_path(_type: object, tokens: Sequence[Token]) -> Path:
 
 
 RunPath = Annotated[Path, Parameter(converter=_run_path)]
-"""A run: its folder, its id in the folder of results, or `latest`."""
+"""A run: its folder, its id in the folder of results, `latest`, or what it was blessed as."""
 
 OptionalRunPath = Annotated[Path | None, Parameter(converter=_run_path)]
 

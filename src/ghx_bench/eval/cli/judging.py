@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -12,9 +12,14 @@ from pydantic import JsonValue, TypeAdapter
 from ghx_bench._base.clock import SystemClock
 from ghx_bench._base.errors import FlagError, InputError, OperationError
 from ghx_bench._base.extras import require_extra
-from ghx_bench._base.problems import plural
+from ghx_bench._base.problems import one_line, plural
 from ghx_bench.eval.checking.project_contents import built_in_ids, scenario_ids
-from ghx_bench.eval.cli.baseline_comparison import BaselineComparison, compare_with_baseline, resolve_metric
+from ghx_bench.eval.cli.baseline_comparison import (
+    BaselineComparison,
+    compare_with_baseline,
+    resolve_metric,
+    why_incomparable,
+)
 from ghx_bench.eval.cli.flags import GateFlags
 from ghx_bench.eval.cli.junit import Case, CaseTally, write_junit
 from ghx_bench.eval.cli.run_names import find_against, results_folder
@@ -32,6 +37,8 @@ from ghx_bench.eval.project.gates import (
     read_gates,
     require_baseline,
 )
+from ghx_bench.profiler.cell import Matrix
+from ghx_bench.profiler.errors import CanaryError, ScopeError
 from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.reports.render.escaping import markdown_text
 from ghx_bench.profiler.row import ProfileRow
@@ -50,13 +57,11 @@ class Judging:
     junit: Path | None = None
     markdown: Path | None = None
 
-    def require_sense(
-        self, *, known_scenarios: Iterable[str] = (), modes: Iterable[str] = (), today: date | None = None
-    ) -> None:
-        """Refuse what could not be judged before anything is measured: a gate without a baseline, an old quarantine.
-
-        `modes` are those of the run, as far as they are known by then.
-        """
+    def require_sense(self, *, known_scenarios: Iterable[str] = (), today: date | None = None) -> None:
+        """Refuse what could not be judged before anything is measured: a gate without a baseline, an old quarantine."""
+        for flag, file in (("--junit", self.junit), ("--markdown", self.markdown)):
+            if file is not None:
+                _require_place_for_file(flag, file)
         if self.against is None:
             require_baseline(self.fail_on, remedy="name a run, or a blessed one, with --against")
         else:
@@ -64,13 +69,33 @@ class Judging:
             record = read_record(open_run(self.against).directory.record)
             for gate in self.fail_on:
                 resolve_metric(Condition.of(gate).metric, record)
-            if (own := set(modes)) and own.isdisjoint(record.matrix.modes):
-                there = ", ".join(record.matrix.modes)
-                raise FlagError("--against", f"{self.against} has none of these modes, but {there}; name another run")
         if self.fail_on:
             today = today or SystemClock().now().date()
             for _, reason, remedy in quarantine_mistakes(self.quarantine, today=today, known=set(known_scenarios)):
                 raise InputError(f"quarantine: {reason}; {remedy}")
+
+    def require_comparable(self, matrix: Matrix, *, controls: Collection[str]) -> None:
+        """Refuse a baseline that nothing of the planned cells could be compared with; `controls` are agents of them."""
+        if self.against is None:
+            return
+        aside = {each.scenario for each in self.quarantine}
+        reason = why_incomparable(open_run(self.against), matrix, controls=controls, aside=aside)
+        if reason is not None:
+            raise FlagError("--against", f"this run cannot be compared with {self.against}: {reason}")
+
+
+def _require_place_for_file(flag: str, file: Path) -> None:
+    """Raise if a file can certainly not be written: an hour of measuring must not end with that."""
+    try:
+        if file.is_dir():
+            raise FlagError(flag, f"{file} is a folder; name a file")
+        folder = next(each for each in file.absolute().parents if each.exists())
+    except OSError as error:  # a name that is too long
+        raise FlagError(flag, f"{file} cannot be written: {error.strerror or error}; name another file") from None
+    if not folder.is_dir():
+        raise FlagError(flag, f"{file} cannot be written: {folder} is no folder; name another file")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise FlagError(flag, f"{file} cannot be written: no permission to write into {folder}; name another file")
 
 
 def judging_of(config: EvalConfig, flags: GateFlags, *, baselines: Path) -> tuple[Judging, EvalConfig]:
@@ -86,11 +111,15 @@ def judging_of(config: EvalConfig, flags: GateFlags, *, baselines: Path) -> tupl
         junit=flags.junit,
         markdown=flags.markdown,
     )
-    judging.require_sense(known_scenarios=_known_scenarios(config), modes=config.modes)
-    return judging, config if against is None else config.model_copy(update={"against": str(against)})
+    judging.require_sense(known_scenarios=_known_scenarios(config))
+    if against is None:
+        return judging, config
+    # With a folder in front: a bare name would be that of a baseline, if one is blessed so later.
+    place = str(against) if against.name != str(against) else os.path.join(os.curdir, against)  # noqa: PTH118 - see above
+    return judging, config.model_copy(update={"against": place})
 
 
-def judging_of_flags(flags: GateFlags, results: Path | None = None, *, modes: Iterable[str] = ()) -> Judging:
+def judging_of_flags(flags: GateFlags, results: Path | None = None) -> Judging:
     """Return how the run of a profile is judged, whose configuration says nothing of that."""
     against = None
     if flags.against is not None:
@@ -98,7 +127,7 @@ def judging_of_flags(flags: GateFlags, results: Path | None = None, *, modes: It
     judging = Judging(
         fail_on=read_gates(flags.fail_on or ()), against=against, junit=flags.junit, markdown=flags.markdown
     )
-    judging.require_sense(modes=modes)
+    judging.require_sense()
     return judging
 
 
@@ -159,9 +188,22 @@ class RunJudge:
                 judging.against, self._run, aside=self._aside, wanted=wanted, labels=labels
             )
         gates = judge(judging.fail_on, self._tally, None if comparison is None else comparison.tier_of)
+        return self._judgement(gates, comparison)
+
+    def conclude_without_baseline(self, reason: str) -> "Judgement":
+        """Hold the run against the gates that need no baseline; those that do fail for this reason."""
+        gates = (
+            GateResult(gate=gate, reason=f"could not be judged: {reason}")
+            if Condition.of(gate).needs_baseline
+            else judge([gate], self._tally)[0]
+            for gate in self._judging.fail_on
+        )
+        return self._judgement(tuple(gates), None)
+
+    def _judgement(self, gates: tuple[GateResult, ...], comparison: BaselineComparison | None) -> "Judgement":
         return Judgement(
             record=self._record,
-            judging=judging,
+            judging=self._judging,
             gates=gates,
             comparison=comparison,
             cases=self._cases.cases,
@@ -228,6 +270,20 @@ class Judgement:
         return f": {failed} of {plural(len(self.gates), 'gate')} failed" if failed else ": all gates passed"
 
 
+def publish_failed_start(record: RunRecord, judging: Judging, error: CanaryError | ScopeError) -> None:
+    """Tell a pipeline of a run that no cell was started of: as one case that could not be measured; no gate passes."""
+    what = "warm-up" if isinstance(error, CanaryError) else "preparation"
+    reason = f"could not be judged: the {what} of the run failed, and no cell was started"
+    Judgement(
+        record=record,
+        judging=judging,
+        gates=tuple(GateResult(gate=gate, reason=reason) for gate in judging.fail_on),
+        comparison=None,
+        cases=(Case(arm=record.provider, scenario=what, repetitions=1, unmeasured=[one_line(str(error))]),),
+        solved={},
+    ).publish()
+
+
 def render_summary(
     headline: str,
     lines: Sequence[str],
@@ -257,7 +313,8 @@ def render_summary(
 
 
 def _failing_cases(cases: Sequence[Case]) -> Iterator[str]:
-    yield f"<details><summary>{plural(len(cases), 'scenario')} with failures, by arm</summary>\n"
+    scenarios = len({each.scenario for each in cases})
+    yield f"<details><summary>{plural(scenarios, 'scenario')} with failures, by arm</summary>\n"
     shown = [[each.scenario, each.arm, each.count, (*each.wrong, *each.unmeasured)[0]] for each in cases[:_MOST_CASES]]
     yield from _table([["scenario", "arm", "result", "first failure"], *shown])
     if len(cases) > _MOST_CASES:

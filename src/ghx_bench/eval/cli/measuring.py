@@ -19,17 +19,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ghx_bench._base.commandline import DEBUG, FAILED, INTERRUPTED
+from ghx_bench._base.commandline import DEBUG, FAILED, INTERRUPTED, complain
 from ghx_bench._base.errors import InputError, ungrouped
 from ghx_bench._base.extras import how_to_install, is_installed
 from ghx_bench._base.problems import plural
 from ghx_bench.agents.processes.keeper import kill_descendants
 from ghx_bench.agents.processes.keeper_client import launcher_pid
-from ghx_bench.eval.cli.judging import Judgement, Judging, RunJudge
+from ghx_bench.eval.cli.judging import Judgement, Judging, RunJudge, publish_failed_start
 from ghx_bench.eval.project.gates import GateResult
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.profiler.config import ProfileConfig
-from ghx_bench.profiler.errors import RunMismatchError
+from ghx_bench.profiler.errors import CanaryError, RunMismatchError, ScopeError
 from ghx_bench.profiler.events import CellFinished, Event, Observer, RunStarted
 from ghx_bench.profiler.metric_table import Metric
 from ghx_bench.profiler.progress import JsonLog, choose_observer
@@ -89,12 +89,17 @@ def measure_and_show(
     report: WriteReport | None = None,
 ) -> int:
     """Run something, print what came of it, and return the exit code; for the rest see `show_result`."""
+    started: list[Path] = []
     try:
         # What the user's own code prints must not get between the lines of --json.
         with redirect_stdout(sys.stderr):
-            result = measure(start, log_json=log_json)
+            result = measure(start, log_json=log_json, started=started)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except (CanaryError, ScopeError) as error:
+        for directory in started:
+            publish_failed_start(record_of(directory), judging, error)
+        raise
     return show_result(result, as_json=as_json, judging=judging, report=report)
 
 
@@ -108,15 +113,13 @@ def show_result(
     """Print what a run came to, judge it by its gates, write its report, and return the exit code."""
     source, record = open_run(result.directory), record_of(result.directory)
     run_judge, glance = RunJudge(result.directory, judging), GlanceTally(source, SHOWN_METRICS)
-    failures, verdict = FailedCells(record), None
+    failures, verdict, mistake = FailedCells(record), None, None
     read = _read_rows(source, report, [run_judge.add, glance.add, failures.add])
     try:
         judgement = run_judge.conclude()
-    except InputError:
-        # A baseline that does not fit must not take the result with it.
-        if not as_json:
-            show(result, glance, failures)
-        raise
+    except InputError as error:
+        # A baseline that does not fit must not take the result, the report and other gates with it.
+        judgement, mistake = run_judge.conclude_without_baseline(str(error)), error
     if not as_json:
         # Before the report, which may fail and must not take the result with it.
         show(result, glance, failures, judgement)
@@ -132,6 +135,8 @@ def show_result(
             install = how_to_install("report")
             print(f"for verdicts and a report: {install}, then ghx-bench report {result.directory}")
         _show_verdict(result, failures, verdict, is_compared=is_evaluation(record) and not record.control_agents)
+    if mistake is not None:
+        return complain(str(mistake), mistake.exit_code)
     return exit_code(unmeasured=result.failed + result.left, gates=judgement.gates)
 
 
@@ -210,17 +215,19 @@ def exit_code(*, unmeasured: int, gates: Sequence[GateResult] = ()) -> int:
     return FAILED if any(each.failed for each in gates) else 0
 
 
-def measure(start: Start, *, log_json: str | None) -> SuiteResult:
-    """Run it and show how it goes; an interruption says how to go on, and passes as `KeyboardInterrupt`."""
-    directories: list[Path] = []
+def measure(start: Start, *, log_json: str | None, started: list[Path]) -> SuiteResult:
+    """Run it and show how it goes; an interruption says how to go on, and passes as `KeyboardInterrupt`.
+
+    The directory of the run is added to `started` once there is one.
+    """
 
     def remember(event: Event) -> None:
         if isinstance(event, RunStarted):
-            directories.append(event.directory)
+            started.append(event.directory)
 
     def say_how_to_resume() -> None:
         print("interrupted", file=sys.stderr)
-        for directory in directories:
+        for directory in started:
             command = shlex.join(["ghx-bench", "resume", str(directory)])
             print(f"every finished cell is on disk; go on with: {command}", file=sys.stderr)
 
@@ -287,7 +294,7 @@ def describe(
     }
 
 
-def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgement: Judgement | None = None) -> None:
+def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgement: Judgement) -> None:
     """Print what a run came to: a table, and the cells that were not solved."""
     console = Console()
     table = glance_table(tally.glances())
@@ -306,7 +313,7 @@ def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgeme
         console.print(stop, markup=False, highlight=False, soft_wrap=True)
     for line in failures.lines() if failures else ():
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    if judgement is not None and judgement.comparison is not None:
+    if judgement.comparison is not None:
         print()
         judgement.comparison.print()
     for alarm in alarms(tally.controls.objections):

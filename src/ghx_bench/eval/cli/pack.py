@@ -32,7 +32,7 @@ def pack(
     Parameters
     ----------
     run
-        The directory of the run, its id, or `latest`.
+        The directory of the run, its id, `latest`, or a blessed one by its name.
     output
         The file to write; `RUN_ID.pack.zip` in the current folder unless given. An earlier pack is replaced.
     report

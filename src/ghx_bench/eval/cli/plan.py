@@ -226,7 +226,9 @@ def _measure_noise(wish: _Wish, sources: Sequence[Source], target: Target) -> _N
     observations = replace(seen, arm=factor(of_row))
     a, b = _pair(wish, read.arrangement.order(observations.arm.known))
     if wish.metric in _recorded_metrics() and wish.metric not in observations.metric_names:
-        raise FlagError("--metric", f"no row of the pilot knows it; known: {listed(observations.metric_names)}")
+        raise FlagError(
+            "--metric", f"no row of the pilot knows {wish.metric!r}; known: {listed(observations.metric_names)}"
+        )
     _check_metric(wish.metric, observations.metric_names)
     components = pilot_components(observations, a, b, wish.metric, target=target)
     # The run that is planned is one run, however many the pilot is.

@@ -20,11 +20,12 @@ from ghx_bench._base.problems import plural
 from ghx_bench.eval.assembly import assemble
 from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.cli.effort import Effort, SessionTally, guess_effort
+from ghx_bench.eval.cli.judging import Judging
 from ghx_bench.eval.cli.spending import rows_in
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.profiler.cell import Matrix
 from ghx_bench.profiler.metric_table import UNKNOWN
-from ghx_bench.profiler.suite import SuitePlan, control_kind_of
+from ghx_bench.profiler.suite import SuitePlan, control_names
 
 if TYPE_CHECKING:  # numpy loads where an effect is reckoned with, and is only there with the extra `report`
     from ghx_bench.profiler.stats.sample_size import SamplePlan
@@ -39,10 +40,11 @@ _STEPS = (1, 2, 3)
 """Effects that are reckoned with, in margins: the smallest that counts as a difference, and larger ones."""
 
 
-def show_planned_run(catalogue: Catalogue, *, as_json: bool) -> int:
+def show_planned_run(catalogue: Catalogue, judging: Judging, *, as_json: bool) -> int:
     """Check everything that is checked before a run, and print what would be run."""
     with redirect_stdout(sys.stderr), ungrouped():
         plan, controls = anyio.run(_plan, catalogue)
+        judging.require_comparable(plan.matrix, controls=controls)
     matrix, config = plan.matrix, catalogue.config
     lists: dict[str, Sequence[str]] = {
         "agents": matrix.agents,
@@ -79,7 +81,7 @@ async def _plan(catalogue: Catalogue) -> tuple[SuitePlan[EvalScenario], set[str]
         for each in catalogue.find_warnings():
             print(f"warning: {each}")
         providers = evaluation.setup.instruments.providers
-        return evaluation.plan, {name for name, each in providers.items() if control_kind_of(name, each) is not None}
+        return evaluation.plan, control_names(providers)
 
 
 def _list(names: Sequence[str]) -> str:
@@ -111,7 +113,7 @@ class _Outlook:
         if takes:
             time, cost = (None if each == UNKNOWN else each for each in takes)
             known = " and ".join(filter(None, (time or "a time that is not known", cost)))
-            yield f"estimate: {cells} cells take {known} ({self.effort})"
+            yield f"estimate: {cells} {'cell takes' if cells == '1' else 'cells take'} {known} ({self.effort})"
         else:
             yield "estimate: none, no earlier run has such sessions"
         if not self.effects:
@@ -129,7 +131,10 @@ class _Outlook:
         cells, *takes = self.effort.columns(repetitions * len(self.matrix.scenario_ids))
         enough = ", which this run has" if repetitions <= self.matrix.repetitions else ""
         known = (each for each in takes if each != UNKNOWN)
-        return ", ".join((plural(repetitions, "repetition"), f"{cells} cells", *known)) + enough
+        return (
+            ", ".join((plural(repetitions, "repetition"), f"{cells} {'cell' if cells == '1' else 'cells'}", *known))
+            + enough
+        )
 
     @property
     def _rows_per_arm(self) -> int:

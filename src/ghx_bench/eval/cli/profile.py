@@ -83,6 +83,7 @@ def profile(
     """
     from ghx_bench.eval.cli.judging import judging_of_flags
     from ghx_bench.eval.cli.measuring import record_of, say_notes
+    from ghx_bench.profiler.suite import choose_agents, control_names, matrix_of
 
     show_tracebacks(debug)
     if agent_option:
@@ -102,12 +103,17 @@ def profile(
         except FlagError as error:
             # The former names of flags are those of fields.
             raise FlagError(error.flag.replace("results_dir", "--results-dir"), error.reason) from None
+    judging = judging_of_flags(gates, settings.output.results_dir)
+    if judging.against is not None:
+        providers = found.instruments.providers
+        # A profile has no quarantine, for which alone its scenarios would count.
+        matrix = matrix_of(settings, scenario_ids=("any",), agents=choose_agents(settings, tuple(providers)))
+        judging.require_comparable(matrix, controls=control_names(providers))
     if dry_run:
         import anyio
 
         print(anyio.run(found.describe, settings))
         return 0
-    judging = judging_of_flags(gates, settings.output.results_dir, modes=settings.modes)
     if resume is None:
         say_notes(settings)
     return run_profile(found, settings, file, resume=resume, log_json=log_json, as_json=as_json, judging=judging)

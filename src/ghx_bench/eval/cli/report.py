@@ -38,8 +38,8 @@ def report(
     Parameters
     ----------
     runs
-        Run directories, packs, ids of runs, or `latest`. Modes that several of them have in common are compared from
-        run to run, each with the first.
+        Run directories, packs, ids of runs, `latest`, or names of blessed ones. Modes that several of them have in
+        common are compared from run to run, each with the first.
     results
         A file with one row a line, from here or elsewhere; repeat for several.
     output_dir

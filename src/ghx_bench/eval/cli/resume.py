@@ -41,7 +41,7 @@ def resume(
     Parameters
     ----------
     run
-        The directory of the run, its id, or `latest`.
+        The directory of the run, its id, `latest`, or a blessed one by its name.
     profile
         For a run of `ghx-bench profile` that does not say where its profile is, or whose profile was moved: the Python
         file with it, as `ghx-bench profile` takes it.

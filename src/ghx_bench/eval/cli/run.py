@@ -105,7 +105,7 @@ def run(
     if dry_run:
         from ghx_bench.eval.cli.planned_run import show_planned_run
 
-        return show_planned_run(catalogue, as_json=as_json)
+        return show_planned_run(catalogue, judging, as_json=as_json)
     return run_evaluation(
         catalogue, is_agreed=yes, log_json=log_json, with_report=report, as_json=as_json, judging=judging
     )
@@ -129,6 +129,7 @@ def run_evaluation(
     from ghx_bench.eval.assembly import assemble
     from ghx_bench.eval.cli.measuring import measure_and_show
     from ghx_bench.eval.cli.spending import confirm_spend
+    from ghx_bench.profiler.suite import control_names
 
     config = catalogue.config
 
@@ -137,6 +138,7 @@ def run_evaluation(
             if resume is None:
                 _say_warnings(catalogue)
             providers = evaluation.setup.instruments.providers
+            judging.require_comparable(evaluation.plan.matrix, controls=control_names(providers))
             forecast = confirm_spend(evaluation.plan, providers, is_agreed=is_agreed, resume=resume)
             told = observers if forecast is None else [*observers, forecast]
             return await evaluation.run(observers=told, resume=resume, accept_changes=accept_changes)

@@ -14,29 +14,38 @@ if TYPE_CHECKING:  # loaded when a command runs, not for its --help
     from ghx_bench.profiler.store.record import RunRecord
 
 LATEST = "latest"
-"""Names the newest run wherever a run is asked for; a folder of this name is `./latest`."""
+"""Names the newest run wherever a run is asked for; a folder of this name is `./latest`, and no run is blessed so."""
 
 
-def find_run(name: str, results: Path | None = None) -> Path:
-    """Return the run that is meant: a path, `latest`, or the id of one in the folder of results.
+def find_run(name: str, results: Path | None = None, baselines: Path | None = None) -> Path:
+    """Return the run that is meant: a path, `latest`, a blessed one, or the id of one in the folder of results.
 
-    What is none of these is returned as a path, for the command to say what is wrong with it.
+    A bare name is that of a blessed run before it is one of a folder: a folder that somebody makes later must not take
+    the place of the rows that were blessed. What is none of these is returned as a path, for the command to say what is
+    wrong with it.
     """
+    from ghx_bench.eval.project.baselines import baselines_file, find_baseline, load_baselines
+
     if name == LATEST:
         return latest_run(results_folder() if results is None else results)
     path = Path(name)
-    if os.path.exists(path) or path.name != name:  # noqa: PTH110 - Path raises for too long a name
+    if path.name != name:
+        return path
+    file = baselines_file() if baselines is None else baselines
+    if name in load_baselines(file):
+        return find_baseline(name, file)
+    if os.path.exists(path):  # noqa: PTH110 - Path raises for too long a name
         return path
     beside = (results_folder() if results is None else results) / name
     return beside if (beside / "run.json").is_file() else path
 
 
 def find_against(name: str, results: Path, baselines: Path) -> Path:
-    """Return the run that another is held against: a run, or a blessed one by name."""
+    """Return the run that another is held against, as `find_run` does; raise if there is none."""
     from ghx_bench.eval.project.baselines import find_baseline
 
-    run = find_run(name, results)
-    return run if name == LATEST or run.exists() else find_baseline(name, baselines)
+    run = find_run(name, results, baselines)
+    return run if run.exists() else find_baseline(name, baselines)
 
 
 def latest_run(results: Path) -> Path:

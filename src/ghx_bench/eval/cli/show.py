@@ -38,7 +38,7 @@ def show(
     Parameters
     ----------
     run
-        The directory of the run, its pack, its id, or `latest`.
+        The directory of the run, its pack, its id, `latest`, or a blessed one by its name.
     cell
         A cell as the first column names it: `mode/scenario/iteration`, with `model/` before it where there are several,
         and `agent/model/` where there are several agents.

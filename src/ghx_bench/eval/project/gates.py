@@ -186,7 +186,10 @@ def _reason(condition: Condition, tally: GateTally) -> str | None:
 def _require_date(value: object) -> object:
     if not isinstance(value, str | date):
         raise RefusedError("expected a day", suggestion="write it as in 2026-12-31")
-    return value
+    try:
+        return date.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        raise RefusedError("expected a day", suggestion="write it as in 2026-12-31") from None
 
 
 class QuarantineEntry(Section):

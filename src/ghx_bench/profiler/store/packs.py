@@ -95,6 +95,8 @@ def name_of_pack(file: Path) -> str:
 
 def run_folder(path: Path) -> Path:
     """Return the folder of a run that is named by its folder or by its pack, which is unpacked for this process."""
+    if path.suffix == ".zip" and path.is_file() and not is_pack_file(path):
+        raise PackError(f"{path}: no pack, for it is no zip; name a run, or what `ghx-bench pack` made")
     return unpack(path) if is_pack_file(path) else path
 
 

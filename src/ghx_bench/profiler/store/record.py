@@ -233,12 +233,16 @@ def _by_id(items: Iterable[object]) -> dict[str, dict[str, object]]:
     return {str(each.get("id", each.get("name"))): each for each in records}
 
 
+NAME_A_RUN = "name the folder of a run, or one that `ghx-bench list runs` shows"
+"""What to do where a run was named that is none."""
+
+
 def read_record(path: Path) -> RunRecord:
     """Return a `run.json` of any version; raise `RunDirectoryError` if it cannot be used."""
     try:
         return RunRecord.model_validate_json(path.read_bytes()).upgraded()
     except FileNotFoundError:
-        raise RunDirectoryError(f"{path.parent}: not a run directory, it holds no {path.name}") from None
+        raise RunDirectoryError(f"{path.parent}: not a run directory, it holds no {path.name}; {NAME_A_RUN}") from None
     except NotADirectoryError:
         raise RunDirectoryError(
             f"{path.parent}: this is a file, not a run directory; a pack becomes one with `unzip FILE -d FOLDER`"
@@ -249,7 +253,8 @@ def read_record(path: Path) -> RunRecord:
         first = error.errors(include_url=False)[0]
         where = "".join(f"/{part}" for part in first["loc"])
         raise RunDirectoryError(
-            f"{path}: not a run record of this version ({where or 'all of it'}: {first['msg']})"
+            f"{path}: not a run record of this version ({where or 'all of it'}: {first['msg']}); "
+            "put back the file that the run wrote, or name another run"
         ) from error
 
 
