@@ -26,7 +26,8 @@ if TYPE_CHECKING:  # numpy loads where runs are compared, and is only there wher
     from ghx_bench.profiler.store.record import MatrixRecord
     from ghx_bench.profiler.store.run_conditions import Changes
 
-SUCCESS = "success"
+_SUCCESS = "success"
+"""As `stats.observations` has it, which loads numpy."""
 
 
 def resolve_metric(name: str, record: RunRecord) -> str:
@@ -262,7 +263,7 @@ def _narrow(read: ReadRows, asked: Iterable[str]) -> ReadRows:
 
 def _arm_lines(material: Material) -> Iterator[ArmLine]:
     """Yield how often each arm succeeded in both runs, and what was found of it."""
-    found = {(each.a, each.b): each for each in material.comparisons if each.metric == SUCCESS}
+    found = {(each.a, each.b): each for each in material.comparisons if each.metric == _SUCCESS}
     for later, earlier in material.pairs:
         comparison = found[str(later), str(earlier)]
         counts = (material.summaries[arm].success for arm in (earlier, later))
