@@ -1,9 +1,11 @@
 """The meter between an agent and its model, over real HTTP on loopback."""
 
 import json
-from contextlib import suppress
+import socket
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
@@ -721,6 +723,17 @@ async def test_gemini_tells_in_the_body_when_to_try_again() -> None:
                     await client.ask(ask_for("gemini"))
                 assert (session.calls[0].retry_after_s, session.calls[0].error) == (23.5, "quota")
                 assert 23 < meter.queue.hold_s(provider) <= 23.5
+
+
+async def test_connections_that_come_while_a_meter_ends_are_closed() -> None:
+    for _ in range(20):
+        with ExitStack() as opened:
+            async with metered() as (_, _, session, _):
+                place = ("127.0.0.1", urlsplit(session.base_url).port or 0)
+                waiting = [opened.enter_context(socket.create_connection(place, timeout=300)) for _ in range(20)]
+            for each in waiting:
+                with suppress(ConnectionResetError):
+                    assert each.recv(65536) == b""
 
 
 @pytest.mark.both_backends

@@ -67,9 +67,13 @@ class LoopbackServer:
         self._config.load()
         state = ServerState()
         server = await self.loop.create_server(
-            lambda: _Protocol(self._config, state, app_state={}), sock=self._listening
+            lambda: _Protocol(self._config, state, self._stopping), sock=self._listening
         )
         await self._stopping.wait()
+        # First no more are accepted: of one that has just been accepted and has no transport yet, asyncio would lose
+        # the socket, and its client wait for ever.
+        self.loop.remove_reader(self._listening.fileno())
+        await asyncio.sleep(0)
         server.close()
         for connection in tuple(state.connections):
             connection.transport.abort()
@@ -108,6 +112,15 @@ async def cut_off(scope: Scope, receive: Receive) -> None:
 
 class _Protocol(HttpToolsProtocol):
     """Tells the application its connection, which ASGI does not: there is no other way to cut a response off."""
+
+    def __init__(self, config: uvicorn.Config, state: ServerState, stopping: asyncio.Event) -> None:
+        super().__init__(config, state, app_state={})
+        self._stopping = stopping
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        super().connection_made(transport)
+        if self._stopping.is_set():  # accepted before that, and only now its turn to be served
+            transport.abort()
 
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
