@@ -210,6 +210,43 @@ async def test_an_agent_that_asked_late_has_not_waited_for_most_of_its_time() ->
             group.cancel_scope.cancel()
 
 
+async def test_an_answer_whose_end_is_still_on_its_way_when_the_agent_has_answered_is_no_outage() -> None:
+    """Goose ends its turn at the reason why its model stopped, before the tokens of the call are told."""
+    asked, may_end = 0, anyio.Event()
+    stop = {"choices": [{"index": 0, "delta": {"content": "Done."}, "finish_reason": "stop"}]}
+    usage = {"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+
+    async def serve(stream: Any) -> None:
+        nonlocal asked
+        asked += 1
+        async with stream:
+            await stream.receive()
+            if asked == 1:
+                await stream.send(b"HTTP/1.1 503 Down\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
+                return
+            await stream.send(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\n\r\n")
+            await stream.send(f"data: {json.dumps(stop)}\n\n".encode())
+            await may_end.wait()
+            await stream.send(f"data: {json.dumps(usage)}\n\ndata: [DONE]\n\n".encode())
+
+    async with served(serve) as address:
+        provider = ModelProvider(name="slow at the end", upstream=HttpUpstream(f"{address}/v1"))
+        async with Meter({"openai-chat": provider}) as meter:
+            with meter.session() as session:
+                async with wire_client(session.base_url, session.key) as client:
+                    assert (await client.ask(ask_for("openai-chat"))).status_code == 503
+                    await anyio.sleep(0.05)  # most of the time is the outage's
+                    async with client.stream(ask_for("openai-chat")) as response:
+                        await anext(response.aiter_raw())
+                        too_early = session.verdict(session.call_count)
+                        may_end.set()
+                        await session.wait_for_last_answer(30)
+                        verdict = session.verdict(session.call_count)
+
+    assert isinstance(too_early, TransientError)
+    assert verdict is None
+
+
 @pytest.mark.parametrize(("recovers_at", "is_outage"), [(7, True), (3, False)])
 async def test_an_outage_that_took_most_of_the_time_is_to_blame_though_a_call_was_answered_after_it(
     recovers_at: int, is_outage: bool

@@ -178,6 +178,7 @@ class LoopSession:
                 return Answer(text=said)  # what was done is scored, and the trace says why it ended
             said = response.text or said
             if not response.tool_calls:
+                await self.tap.wait_for_last_answer()
                 if (blame := self._blame()) is not None:
                     raise blame
                 return Answer(text=said, reason=_REASONS.get(response.finish_reason or "stop", "stop"))

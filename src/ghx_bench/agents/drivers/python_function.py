@@ -193,6 +193,7 @@ class FunctionSession:
             raise
         except Exception as error:  # noqa: BLE001 - plugin call: raised again unless another is to blame for it
             failure = error
+        await self.tap.wait_for_last_answer()
         blame = self.tap.verdict(self.calls_at_answer) or failure
         if blame is not None and not isinstance(blame, BudgetExhaustedError):
             raise blame from (None if blame is failure else failure)

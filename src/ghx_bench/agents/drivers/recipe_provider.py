@@ -246,6 +246,8 @@ class RecipeSession(ABC):
         except anyio.get_cancelled_exc_class():
             self.was_stopped = True
             raise
+        if self.tap is not None:
+            await self.tap.wait_for_last_answer()
         # Some agents end their turn with the error of the model's provider as their answer.
         blame = self._blame() or failure
         if blame is not None and not isinstance(blame, BudgetExhaustedError):

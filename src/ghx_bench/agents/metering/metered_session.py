@@ -117,6 +117,20 @@ class MeteredSession:
                 if not self.is_idle:
                     quiet_since = self.clock.monotonic()
 
+    async def wait_for_last_answer(self, patience_s: float = 0.3) -> None:
+        """Wait until the last call of the conversation is over or given up, or until patience ends.
+
+        Agents end their turn when they have what they need of an answer, at times before the meter has read its end.
+        """
+        with anyio.move_on_after(patience_s):
+            while self._is_last_answer_open():  # noqa: ASYNC110 - the meter has a thread of its own
+                await anyio.sleep(_POLL_S)
+
+    def _is_last_answer_open(self) -> bool:
+        calls = list(self._calls)
+        main = [call for call, side in zip(calls, find_sides(calls, self.model), strict=True) if side is None]
+        return bool(main) and main[-1].error_kind is None and main[-1].is_given_up
+
     def verdict(self, calls_at_answer: int | None = None, *, was_stopped: bool = False) -> MeasurementError | None:
         """Return who is to blame if the model did not answer, as an error to raise; `None` if it did.
 
