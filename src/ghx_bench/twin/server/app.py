@@ -23,7 +23,7 @@ from ghx_bench.twin.journal import LONGEST_TEXT, Entry
 from ghx_bench.twin.reply import Reply, error_reply, json_reply
 from ghx_bench.twin.rest import dispatch
 from ghx_bench.twin.rest.request import RateLimit
-from ghx_bench.twin.server import git, graphql, pages
+from ghx_bench.twin.server import downloads, git, graphql, pages
 from ghx_bench.twin.server.hosting import Access, Hosting
 from ghx_bench.twin.server.rates import resource_of
 from ghx_bench.twin.server.request import Request, UnacceptableError
@@ -38,7 +38,7 @@ _RATE_LIMIT = "/rate_limit"
 _BESIDE_THE_API = frozenset({"web", "raw", "none"})
 _OK, _NOT_MODIFIED, _BAD, _UNAUTHENTICATED, _CLIENT_IS_GONE = 200, 304, 400, 401, 499
 _NO_LENGTH = frozenset({204, 304})  # statuses whose replies have no body
-_SECRET = re.compile(r"(?i)\b(access_token|client_secret)=[^&]*")
+_SECRET = re.compile(r"(?i)\b(access_token|client_secret|urlSignature)=[^&]*")
 PIECE = 1024 * 1024  # of a long answer
 _MAY_MUTATE = re.compile(rb"mutation|\\u|\0")
 _API_HEADERS = {
@@ -70,9 +70,7 @@ class TwinApp:
             return
         request = Request(scope, receive)
         token = token_of(request.headers.get("authorization"))
-        if token:
-            await self.hosting.wait_for_world(token)
-        access = self.hosting.begin_request(token) if token else self._begin_anonymously(request)
+        access = await self._begin(request, token)
         exchange = _Exchange(request=request, surface=_surface_of(request), token=token, access=access)
         try:
             await exchange.send(await self._reply(exchange), send)
@@ -80,6 +78,15 @@ class TwinApp:
             return
         finally:
             exchange.end()
+
+    async def _begin(self, request: Request, token: str | None) -> Access | None:
+        """Return what the credentials of a request open; a signed address opens its file, whatever else is sent."""
+        if request.door.host_kind == "downloads":  # on one host, clients send the token of the API along
+            return self.hosting.begin_signed_request(request.path, request.query)
+        if token is None:
+            return self._begin_anonymously(request)
+        await self.hosting.wait_for_world(token)
+        return self.hosting.begin_request(token)
 
     def _begin_anonymously(self, request: Request) -> Access | None:
         """Return access to what is public, if the request names no credentials and it is known which world it means."""
@@ -97,6 +104,8 @@ class TwinApp:
             request.check()
             if exchange.surface == "git":  # git's replies carry none of the API's headers
                 return await _answer_or_fail(exchange, b"", lambda: git.answer(request, exchange.access))
+            if request.door.host_kind == "downloads":
+                return await _answer_or_fail(exchange, b"", lambda: _answer_download(request, exchange.access))
             reply = await _answer_api(exchange)
         except UnacceptableError as error:
             reply = error.reply
@@ -293,6 +302,13 @@ async def _answer_rest(request: Request, access: Access, body: bytes) -> Reply:
 
 async def _answer_page(request: Request, access: Access) -> Reply:
     return await _call(access, lambda: pages.answer(request, access), is_long=True, is_alone=False)
+
+
+async def _answer_download(request: Request, access: Access | None) -> Reply:
+    if access is None or request.method not in _READING:
+        return error_reply(403, "This address is not signed, or its signature has expired")
+    world = access.hosted.world
+    return await _call(access, lambda: downloads.answer(world, request.path), is_long=True, is_alone=False)
 
 
 async def _call(access: Access, call: Callable[[], Reply], *, is_long: bool, is_alone: bool) -> Reply:
