@@ -4,13 +4,25 @@ The twin runs nothing: as where no runner is online, the jobs of an attempt stay
 ended (`checks.update_check_run`, which is `PATCH .../check-runs/{id}` for Apps).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from typing import Any
 
 from ghx_bench.twin.commands import cascade, checks, kernel, merges, texts
 from ghx_bench.twin.queries import permissions, workflow_runs
 from ghx_bench.twin.refusals import ConflictRefusal, ForbiddenRefusal, InvalidRefusal
-from ghx_bench.twin.state.records import CheckRun, Issue, Pull, Repository, RunAttempt, Workflow, WorkflowRun
+from ghx_bench.twin.state.records import (
+    Annotation,
+    CheckRun,
+    Issue,
+    Pull,
+    Record,
+    Repository,
+    RunAttempt,
+    Step,
+    Workflow,
+    WorkflowRun,
+)
 from ghx_bench.twin.world import Act
 
 RUNNING = "This workflow is already running"
@@ -31,6 +43,7 @@ def create(
     number: int | None = None,
     identity: int | None = None,
     conclusion: str | None = None,
+    inputs: Mapping[str, Any] | None = None,
 ) -> WorkflowRun:
     """Add a run for a commit with its first attempt and no job yet; a conclusion ends it without any.
 
@@ -55,6 +68,7 @@ def create(
         head_sha=commit,
         title=title or _title(act, home, commit, event),
         actor_id=kernel.actor_id(act, home),
+        inputs=None if inputs is None else dict(inputs),
         created_at=act.now,
     )
     begin_attempt(act, run, conclusion=conclusion)
@@ -160,10 +174,21 @@ def _rerun_jobs(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool
         if job.id in wanted:
             _queue_job(act, attempt, job)
         else:
-            same = {name: value for name, value in asdict(job).items() if name not in {"id", "attempt_id"}}
-            act.database.insert(CheckRun, **same, attempt_id=attempt.id)
+            _copy_job(act, attempt, job)
     checks.update_attempt(act, attempt.id)
     return attempt
+
+
+def _copy_job(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
+    copy = act.database.insert(CheckRun, **{**_values(job), "attempt_id": attempt.id})
+    for step in act.database.all(Step, order="number", job_id=job.id):
+        act.database.insert(Step, **{**_values(step), "job_id": copy.id})
+    for annotation in act.database.all(Annotation, check_run_id=job.id):
+        act.database.insert(Annotation, **{**_values(annotation), "check_run_id": copy.id})
+
+
+def _values(record: Record) -> dict[str, Any]:
+    return {name: value for name, value in asdict(record).items() if name != "id"}
 
 
 def _queue_job(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
