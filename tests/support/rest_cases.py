@@ -214,7 +214,7 @@ CASES: dict[str, tuple[Call, Call]] = {
         call("R/check-runs/{check_run}", {"conclusion": "perhaps"}, "robot"),
     ),
     f"GET {_REPOSITORY}/check-runs/{{check_run_id}}/annotations": (
-        call("R/check-runs/{check_run}/annotations"),
+        call("R/check-runs/{run_job}/annotations"),
         call("R/check-runs/99/annotations"),
     ),
     **RUN_CASES,

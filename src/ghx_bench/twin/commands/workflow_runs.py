@@ -13,6 +13,7 @@ from ghx_bench.twin.queries import permissions, workflow_runs
 from ghx_bench.twin.refusals import ConflictRefusal, ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import (
     Annotation,
+    Artifact,
     CheckRun,
     Issue,
     Pull,
@@ -30,6 +31,7 @@ NOT_RETRIED = "This workflow run cannot be retried"
 _OLD_JOB = "Only jobs from the current attempt can be re-run"
 _COMPLETED = "Cannot cancel a workflow run that is completed."
 _NOT_COMPLETED = "Cannot delete a workflow run that is not completed."
+_LOGS_IN_USE = "Cannot delete logs of a workflow run that is not completed."
 
 
 def create(
@@ -144,6 +146,7 @@ def cancel(act: Act, run: WorkflowRun) -> None:
     for job in jobs:
         if job.status != "completed":
             act.database.update(job, status="completed", conclusion="cancelled", completed_at=act.now)
+            _end_steps(act, job)
     if jobs:
         checks.update_attempt(act, attempt.id)
     else:
@@ -157,6 +160,29 @@ def delete(act: Act, run: WorkflowRun) -> None:
         raise ForbiddenRefusal(_NOT_COMPLETED)
     cascade.delete_all(act.database, (*cascade.under_run(act.database, run), run))
     merges.attempt_auto_merges(act, run.repository_id, run.head_sha)
+
+
+def delete_logs(act: Act, run: WorkflowRun) -> None:
+    """Delete the logs of all attempts at a run that has ended."""
+    permissions.require(act, _repository_of(act, run), "write")
+    if workflow_runs.latest_attempt(act.world, run).status != "completed":
+        raise ForbiddenRefusal(_LOGS_IN_USE)
+    for attempt in act.database.all(RunAttempt, run_id=run.id):
+        act.database.update(attempt, logs="deleted")
+
+
+def delete_artifact(act: Act, artifact: Artifact) -> None:
+    """Delete an artifact."""
+    permissions.require(act, _repository_of(act, artifact), "write")
+    act.database.delete(kernel.reload(act, artifact))
+
+
+def _end_steps(act: Act, job: CheckRun) -> None:
+    """End the steps of a cancelled job: the one that was under way is cancelled, those after it are skipped."""
+    for step in workflow_runs.steps(act.world, job):
+        if step.status != "completed":
+            ending = "cancelled" if step.status == "in_progress" else "skipped"
+            act.database.update(step, status="completed", conclusion=ending, completed_at=act.now)
 
 
 def _rerun_jobs(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool]) -> RunAttempt:
@@ -203,9 +229,9 @@ def _queue_job(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
     )
 
 
-def _repository_of(act: Act, record: Workflow | WorkflowRun) -> Repository:
+def _repository_of(act: Act, record: Artifact | Workflow | WorkflowRun) -> Repository:
     found = act.database.get(Repository, record.repository_id)
-    assert found is not None  # noqa: S101 - workflows and runs go with their repository
+    assert found is not None  # noqa: S101 - workflows, runs and artifacts go with their repository
     return found
 
 

@@ -4,8 +4,8 @@ from ghx_bench.twin.queries import workflow_runs
 from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.pulls import minimal_pull
 from ghx_bench.twin.rest.render.users import avatar, simple_user
-from ghx_bench.twin.rest.render.view import View
-from ghx_bench.twin.state.records import CheckRun, Pull, Status, User
+from ghx_bench.twin.rest.render.view import View, quote_part
+from ghx_bench.twin.state.records import Annotation, CheckRun, Pull, Status, User
 
 
 def simple_status(view: View, status: Status) -> JsonObject:
@@ -54,12 +54,25 @@ def check_run(view: View, run: CheckRun) -> JsonObject:
             "title": run.title,
             "summary": run.summary,
             "text": None,
-            "annotations_count": 0,
+            "annotations_count": view.database.count(Annotation, check_run_id=run.id),
             "annotations_url": f"{url}/annotations",
         },
         "check_suite": {"id": origin.run.id} if origin else None,
         "app": _actions(view) if origin else None,
         "pull_requests": [minimal_pull(view, pull) for pull in pulls],
+    }
+
+
+def annotation(view: View, run: CheckRun, annotation: Annotation) -> JsonObject:
+    """Render what a check run says about lines of a file."""
+    home = view.repository(run.repository_id)
+    shown = ("start_column", "end_column", "annotation_level", "title", "message", "raw_details")
+    return {
+        "path": annotation.path,
+        "blob_href": view.html(home, f"/blob/{run.head_sha}/{quote_part(annotation.path, safe='/')}"),
+        "start_line": annotation.start_line,
+        "end_line": annotation.end_line,
+        **{name: getattr(annotation, name) for name in shown},
     }
 
 

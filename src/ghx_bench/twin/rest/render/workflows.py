@@ -8,7 +8,8 @@ from ghx_bench.twin.rest.render.pulls import minimal_pull
 from ghx_bench.twin.rest.render.repositories import bare_repository
 from ghx_bench.twin.rest.render.users import simple_user
 from ghx_bench.twin.rest.render.view import View, quote_part
-from ghx_bench.twin.state.records import CheckRun, Pull, Repository, RunAttempt, Workflow, WorkflowRun
+from ghx_bench.twin.state.clock import parse_time
+from ghx_bench.twin.state.records import CheckRun, Pull, Repository, RunAttempt, Step, Workflow, WorkflowRun
 
 
 def workflow(view: View, workflow: Workflow) -> JsonObject:
@@ -85,13 +86,30 @@ def job(view: View, job: CheckRun, origin: Origin) -> JsonObject:
         "started_at": job.started_at,
         "completed_at": job.completed_at,
         "name": job.name,
-        "steps": [],
+        "steps": [_step(step) for step in workflow_runs.steps(view.world, job)],
         "check_run_url": view.api(home, f"/check-runs/{job.id}"),
         "labels": [],
         "runner_id": None,
         "runner_name": None,
         "runner_group_id": None,
         "runner_group_name": None,
+    }
+
+
+def timing(attempt: RunAttempt) -> JsonObject:
+    """Render how long an attempt took; nothing is billed here, as in public repositories."""
+    took = parse_time(attempt.updated_at) - parse_time(attempt.started_at)
+    return {"billable": {}, **({"run_duration_ms": took * 1000} if attempt.status == "completed" else {})}
+
+
+def _step(step: Step) -> JsonObject:
+    return {
+        "name": step.name,
+        "status": step.status,
+        "conclusion": step.conclusion,
+        "number": step.number,
+        "started_at": step.started_at,
+        "completed_at": step.completed_at,
     }
 
 
