@@ -9,14 +9,13 @@ from dataclasses import asdict
 from typing import Any
 
 from ghx_bench.twin.commands import cascade, checks, kernel, merges, texts
+from ghx_bench.twin.commands.actions import starting
 from ghx_bench.twin.queries import permissions, workflow_runs
 from ghx_bench.twin.refusals import ConflictRefusal, ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import (
     Annotation,
     Artifact,
     CheckRun,
-    Issue,
-    Pull,
     Record,
     Repository,
     RunAttempt,
@@ -58,21 +57,10 @@ def create(
     if not event.strip():
         raise texts.missing("WorkflowRun", "event")
     _refuse_taken(act, workflow, number, identity)
-    newest = act.database.all(WorkflowRun, order="number DESC", limit=1, workflow_id=workflow.id)
-    run = act.database.insert(
-        WorkflowRun,
-        **({} if identity is None else {"id": identity}),
-        repository_id=home.id,
-        workflow_id=workflow.id,
-        number=number or 1 + max((one.number for one in newest), default=0),
-        event=event,
-        head_branch=branch,
-        head_sha=commit,
-        title=title or _title(act, home, commit, event),
-        actor_id=kernel.actor_id(act, home),
-        inputs=None if inputs is None else dict(inputs),
-        created_at=act.now,
-    )
+    run = starting.insert_run(
+        act, workflow, sha=commit, event=event, branch=branch, title=title, number=number, identity=identity,
+        inputs=inputs,
+    )  # fmt: skip
     begin_attempt(act, run, conclusion=conclusion)
     return run
 
@@ -83,16 +71,7 @@ def begin_attempt(act: Act, run: WorkflowRun, *, conclusion: str | None = None) 
     permissions.require(act, home, "write")
     if conclusion is not None and conclusion not in checks.CONCLUSIONS:
         raise texts.invalid("WorkflowRun", "conclusion", value=conclusion)
-    return act.database.insert(
-        RunAttempt,
-        run_id=run.id,
-        number=1 + act.database.count(RunAttempt, run_id=run.id),
-        status="completed" if conclusion else "queued",
-        conclusion=conclusion,
-        actor_id=kernel.actor_id(act, home),
-        started_at=act.now,
-        updated_at=act.now,
-    )
+    return starting.insert_attempt(act, run, conclusion=conclusion)
 
 
 def add_job(
@@ -240,14 +219,3 @@ def _refuse_taken(act: Act, workflow: Workflow, number: int | None, identity: in
         raise InvalidRefusal(f"run {number} of {workflow.name} is there already; give it another number")
     if identity is not None and act.database.get(WorkflowRun, identity):
         raise InvalidRefusal(f"a workflow run with the id {identity} is there already; give it another id")
-
-
-def _title(act: Act, repository: Repository, sha: str, event: str) -> str:
-    if event.startswith("pull_request"):
-        pull = act.database.one(Pull, repository_id=repository.id, head_sha=sha)
-        issue = act.database.get(Issue, pull.issue_id) if pull else None
-        if issue:
-            return issue.title
-    commit = act.git(repository).commit(sha)
-    lines = commit.message.splitlines() if commit else []
-    return lines[0] if lines else sha

@@ -61,7 +61,7 @@ class SeedCondition(SeedModel):
 
     @model_validator(mode="after")
     def _has_one_test(self) -> Self:
-        if len(self.model_fields_set - {"file"}) != 1:
+        if sum(test is not None for test in (self.exists, self.has, self.lacks, self.matches, self.value)) != 1:
             raise RefusedError("a condition has one of exists, has, lacks, matches and value")
         return self
 

@@ -3,7 +3,9 @@
 import base64
 
 from ghx_bench.twin.commands import checks, workflow_runs, workflows
+from ghx_bench.twin.commands.actions import progress, starting
 from ghx_bench.twin.queries import workflow_runs as queries
+from ghx_bench.twin.queries.actions import job_plans
 from ghx_bench.twin.seed.checks import SeedArtifact, SeedAttempt, SeedCheck, SeedJob, SeedRun
 from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.planting.history import file_bytes, find_commit
@@ -58,13 +60,28 @@ def plant_workflows(repo: PlantedRepository) -> None:
 
 
 def plant_scripts(repo: PlantedRepository) -> None:
-    """Have workflows do from now on what their scripts say: nothing in the seed has set off a run."""
+    """Have workflows do from now on what their scripts say, and play the runs that the seed leaves to them.
+
+    Nothing else in the seed has set off a run: it says what has happened.
+    """
     for workflow in repo.seed.workflows:
         if workflow.script is not None:
-            with repo.world.acting(None) as act:
-                record = workflows.create_or_update(act, repo.record, name=workflow.name, path=workflow.path)
-                # Without defaults: a short text makes the image of the world smaller.
-                act.database.update(record, script=workflow.script.model_dump(mode="json", exclude_defaults=True))
+            with within(f"workflows: {workflow.name!r}"):
+                with repo.world.acting(None) as act:
+                    record = workflows.create_or_update(act, repo.record, name=workflow.name, path=workflow.path)
+                    record = act.database.update(record, script=workflow.script.model_dump(mode="json"))
+                    left = [] if repo.seed.exported else _queue_jobs(act, record)
+                progress.finish(repo.world, left)
+
+
+def _queue_jobs(act: Act, workflow: Workflow) -> list[WorkflowRun]:
+    """Give runs with neither jobs nor a conclusion the jobs that the workflow's file says, and return these runs."""
+    runs = act.database.all(WorkflowRun, workflow_id=workflow.id)
+    latest = queries.latest_attempts(act.world, runs)
+    left = [run for run in runs if latest[run.id].status != "completed" and not queries.jobs(act.world, latest[run.id])]
+    for run in left:
+        starting.queue_jobs(act, run, latest[run.id], job_plans.definitions(act.world, run))
+    return left
 
 
 def _plant_job_of_check(repo: PlantedRepository, seed: SeedCheck, sha: str, branch: str | None) -> None:
