@@ -33,10 +33,7 @@ Image: ubuntu-24.04
 Contents: read
 Metadata: read
 ##[endgroup]
-Secret source: Actions
-Prepare workflow directory
-Prepare all required actions
-Complete job name: {job}"""
+Secret source: Actions"""
 
 
 def job_log(job: CheckRun, steps: Sequence[Step]) -> str:
@@ -66,13 +63,15 @@ def entry_name(name: str) -> str:
 def step_lines(job: CheckRun, step: Step) -> list[str]:
     """Return the lines of a step, without times: its own, and what the runner writes around them."""
     own = (step.log or "").splitlines()
+    # A seed's log may have all of it already, as one that was copied from GitHub does.
     if step.name == SET_UP:
-        return own or _RUNNER.format(job=job.name).splitlines()
+        runner = _RUNNER.splitlines()
+        shown = own or ["Prepare workflow directory", "Prepare all required actions", f"Complete job name: {job.name}"]
+        return shown if any(line.startswith("Current runner version") for line in own) else [*runner, *shown]
     if step.name == COMPLETE:
         return own or ["Cleaning up orphan processes"]
     if step.name.startswith(POST):
         return own or ["Post job cleanup."]
-    # A seed's log may have them already, as one that was copied from GitHub does.
     if not own or not own[0].startswith("##[group]"):
         own = [f"##[group]Run {step.name.removeprefix('Run ')}", "##[endgroup]", *own]
     if step.conclusion in _ENDINGS and not any(line.startswith(_ERROR) for line in own):
