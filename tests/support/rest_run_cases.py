@@ -17,6 +17,10 @@ RUN_CASES: dict[str, tuple[Call, Call]] = {
         call("R/actions/workflows/{workflow}/disable", user="bob"),
         call("R/actions/workflows/{workflow}/disable", user="eve"),
     ),
+    f"POST {_ACTIONS}/workflows/{{workflow_id}}/dispatches": (
+        call("R/actions/workflows/ci.yml/dispatches", {"ref": "behind", "return_run_details": True}, "bob"),
+        call("R/actions/workflows/{workflow}/dispatches", {"ref": "main"}),
+    ),
     f"GET {_ACTIONS}/workflows/{{workflow_id}}/runs": (
         call("R/actions/workflows/{workflow}/runs?status=failure&branch=feature/x&event=pull_request"),
         call("R/actions/workflows/99/runs"),

@@ -262,6 +262,9 @@ def _another_pull(made: Seeded, name: str) -> None:
         assert start is not None
         refs.create(act, home, ref=f"refs/heads/{name}", sha=start)
         contents.put(act, home, path=f"{name}.txt", content=b"x\n", message=f"Add {name}", branch=name)
+        if name == "behind":
+            file = b"on: workflow_dispatch\njobs: {build: {steps: [{run: make}]}}\n"
+            contents.put(act, home, path=".github/workflows/ci.yml", content=file, message="Add CI", branch=name)
         pull = pulls.create(act, home, title=name.title(), head=name, base="main")
         reviews.request_reviews(act, pull, users=[made.people["bob"]])
         made.ids[name] = lookup.issue_of(made.world, pull).number

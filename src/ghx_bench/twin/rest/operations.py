@@ -12,6 +12,7 @@ from ghx_bench.twin.reply import Reply
 from ghx_bench.twin.rest.errors import DOCUMENTATION
 from ghx_bench.twin.rest.handlers import (
     branches,
+    check_suites,
     checks,
     collaborators,
     comments,
@@ -30,7 +31,7 @@ from ghx_bench.twin.rest.handlers import (
     search,
     users,
 )
-from ghx_bench.twin.rest.handlers.actions import artifacts, job_logs, runs
+from ghx_bench.twin.rest.handlers.actions import artifacts, dispatch, job_logs, runs
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.rest.routing import Router
 
@@ -176,11 +177,15 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", f"{R}/check-runs/{{check_run_id}}", checks.get_check_run),
     Operation("PATCH", f"{R}/check-runs/{{check_run_id}}", checks.update_check_run),
     Operation("GET", f"{R}/check-runs/{{check_run_id}}/annotations", checks.list_annotations),
+    Operation("GET", f"{R}/commits/{{ref}}/check-suites", check_suites.list_check_suites),
+    Operation("GET", f"{R}/check-suites/{{check_suite_id}}", check_suites.get_check_suite),
+    Operation("GET", f"{R}/check-suites/{{check_suite_id}}/check-runs", check_suites.list_suite_check_runs),
     # Workflows and their runs
     Operation("GET", f"{R}/actions/workflows", runs.list_workflows),
     Operation("GET", _WORKFLOW, runs.get_workflow),
     Operation("PUT", f"{_WORKFLOW}/enable", runs.enable_workflow),
     Operation("PUT", f"{_WORKFLOW}/disable", runs.disable_workflow),
+    Operation("POST", f"{_WORKFLOW}/dispatches", dispatch.create_dispatch),
     Operation("GET", f"{_WORKFLOW}/runs", runs.list_workflow_runs),
     Operation("GET", f"{R}/actions/runs", runs.list_runs),
     Operation("GET", _RUN, runs.get_run),

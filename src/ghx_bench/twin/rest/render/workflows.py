@@ -58,7 +58,7 @@ def run(view: View, run: WorkflowRun, attempt: RunAttempt, *, with_pulls: bool =
         "run_started_at": attempt.started_at,
         "triggering_actor": simple_user(view, view.user(attempt.actor_id)),
         "referenced_workflows": [],
-        "head_commit": _head_commit(view, home, run.head_sha),
+        "head_commit": head_commit(view, home, run.head_sha),
         "repository": bare_repository(view, home),
         "head_repository": bare_repository(view, source),
         **_addresses(view, home, run, attempt),
@@ -134,7 +134,8 @@ def _source(view: View, home: Repository, run: WorkflowRun, pulls: list[Pull]) -
     return view.repository(next((each for each in forks if each is not None), home.id))
 
 
-def _head_commit(view: View, home: Repository, sha: str) -> JsonObject | None:
+def head_commit(view: View, home: Repository, sha: str) -> JsonObject | None:
+    """Render the commit of a run as runs show it."""
     found = view.git(home).commit(sha)
     if found is None:
         return None
