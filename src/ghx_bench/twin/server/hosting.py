@@ -175,6 +175,15 @@ class Hosting:
             return None
         return Access(hosted=hosted, viewer=Viewer(user=user, scopes=grant.scopes))
 
+    def begin_signed_request(self, path: str, query: str) -> Access | None:
+        """Return access to the world that has signed a path, as `begin_request` does; who asks is not known."""
+        with self._lock:
+            for hosted in self._hosted.values():
+                if not hosted.world.is_closed and hosted.world.signatures.opens(path, query):
+                    hosted.open_requests.begin()
+                    return Access(hosted=hosted, viewer=ANONYMOUS)
+        return None
+
     def begin_anonymous_request(self, world: World | None) -> Access | None:
         """Return access to what is public in a world, or in the default one, as `begin_request` does."""
         with self._lock:

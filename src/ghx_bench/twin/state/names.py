@@ -31,6 +31,8 @@ _REFERENCED: dict[str, type[Record]] = {
     "workflow_id": records.Workflow,
     "run_id": records.WorkflowRun,
     "attempt_id": records.RunAttempt,
+    "job_id": records.CheckRun,
+    "check_run_id": records.CheckRun,
 }
 # A field in braces stands for its value, or for the name of the record that it refers to.
 _TEMPLATES: dict[type[Record], str] = {
@@ -60,6 +62,9 @@ _TEMPLATES: dict[type[Record], str] = {
     records.WorkflowRun: "{repository_id} run {id}",
     records.RunAttempt: "{run_id} attempt {number}",
     records.CheckRun: "{repository_id} check {name}",
+    records.Step: "{job_id} step {name}",
+    records.Annotation: "{check_run_id} annotation {id}",
+    records.Artifact: "{run_id} artifact {name}",
 }
 
 
