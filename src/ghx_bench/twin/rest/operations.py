@@ -26,6 +26,7 @@ from ghx_bench.twin.rest.handlers import (
     merging,
     meta,
     pulls,
+    releases,
     repositories,
     reviews,
     search,
@@ -40,6 +41,7 @@ R = "/repos/{owner}/{repo}"
 _ISSUE, _PULL = f"{R}/issues/{{issue_number}}", f"{R}/pulls/{{pull_number}}"
 _COMMENT, _REVIEW_COMMENT = f"{R}/issues/comments/{{comment_id}}", f"{R}/pulls/comments/{{comment_id}}"
 _RUN, _WORKFLOW = f"{R}/actions/runs/{{run_id}}", f"{R}/actions/workflows/{{workflow_id}}"
+_RELEASE, _ASSET = f"{R}/releases/{{release_id}}", f"{R}/releases/assets/{{asset_id}}"
 _REVIEW, _PROTECTION = f"{_PULL}/reviews/{{review_id}}", f"{R}/branches/{{branch}}/protection"
 
 
@@ -52,6 +54,7 @@ class Operation:
     handler: Handler
     own_scope: str | None = None  # where it is not the one of the template's first segment
     needs_token: bool = False  # also where everything that is asked for is public
+    own_media: str | None = None  # a media type that it sends beside those of the API
 
     @property
     def name(self) -> str:
@@ -193,6 +196,20 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("POST", f"{_RUN}/cancel", actions.cancel),
     Operation("GET", f"{R}/actions/jobs/{{job_id}}", actions.get_job),
     Operation("POST", f"{R}/actions/jobs/{{job_id}}/rerun", actions.rerun_job),
+    # Releases
+    Operation("GET", f"{R}/releases", releases.list_releases),
+    Operation("POST", f"{R}/releases", releases.create_release),
+    Operation("POST", f"{R}/releases/generate-notes", releases.generate_notes),
+    Operation("GET", f"{R}/releases/latest", releases.get_latest_release),
+    Operation("GET", f"{R}/releases/tags/{{tag}}", releases.get_release_by_tag),
+    Operation("GET", _RELEASE, releases.get_release),
+    Operation("PATCH", _RELEASE, releases.update_release),
+    Operation("DELETE", _RELEASE, releases.delete_release),
+    Operation("GET", f"{_RELEASE}/assets", releases.list_assets),
+    Operation("POST", f"{_RELEASE}/assets", releases.upload_asset),
+    Operation("GET", _ASSET, releases.get_asset, own_media=releases.BYTES),
+    Operation("PATCH", _ASSET, releases.update_asset),
+    Operation("DELETE", _ASSET, releases.delete_asset),
     # Labels and milestones
     Operation("GET", f"{R}/labels", labels.list_labels),
     Operation("POST", f"{R}/labels", labels.create_label),

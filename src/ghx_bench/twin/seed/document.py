@@ -7,6 +7,7 @@ from pydantic import Field, StrictBool, StrictInt
 from ghx_bench.twin.seed.checks import SeedCommitCheck, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedIssue, SeedPull
 from ghx_bench.twin.seed.format import Login, Moment, Number, RepositoryName, Role, SeedModel
+from ghx_bench.twin.seed.releases import SeedRelease
 
 
 class SeedToken(SeedModel):
@@ -161,6 +162,7 @@ class SeedRepository(SeedModel):
     protection: tuple[SeedProtection, ...] = ()
     issues: tuple[SeedIssue, ...] = ()
     pulls: tuple[SeedPull, ...] = ()
+    releases: tuple[SeedRelease, ...] = Field(default=(), description="Releases, in the order they were made.")
     at: Moment | None = Field(default=None, description="When it was made.")
     updated_at: Moment | None = None
     pushed_at: Moment | None = None

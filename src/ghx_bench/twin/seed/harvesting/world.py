@@ -26,6 +26,7 @@ from ghx_bench.twin.seed.document import (
     WorldSeed,
 )
 from ghx_bench.twin.seed.harvesting.conversations import harvest_issues, harvest_pulls
+from ghx_bench.twin.seed.harvesting.releases import harvest_releases
 from ghx_bench.twin.state.records import (
     CheckRun,
     Collaborator,
@@ -120,6 +121,7 @@ def _repository(world: World, repository: Repository) -> SeedRepository:
             "workflows": workflows,
             "issues": tuple(harvest_issues(world, repository)),
             "pulls": pulls,
+            "releases": tuple(harvest_releases(world, repository)),
             "at": repository.created_at,
         }
     )

@@ -18,6 +18,7 @@ from ghx_bench.twin.state.records.issues import (
     Tombstone,
 )
 from ghx_bench.twin.state.records.pulls import Pull, Review, ReviewComment, ReviewRequest, Thread
+from ghx_bench.twin.state.records.releases import Release, ReleaseAsset
 from ghx_bench.twin.state.records.repositories import (
     Collaborator,
     Label,
@@ -48,6 +49,8 @@ __all__ = [
     "Reaction",
     "Record",
     "Redirect",
+    "Release",
+    "ReleaseAsset",
     "Repository",
     "Review",
     "ReviewComment",
