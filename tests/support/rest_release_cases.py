@@ -1,9 +1,12 @@
-"""For every operation on releases and their files a request that is granted and one that is refused."""
+"""For every operation on releases, their files and archives a request that is granted and one that is refused."""
 
 from rest_calls import Call, call
 
 _RELEASES, _RELEASE, _ASSET = "/repos/{owner}/{repo}/releases", "R/releases/{release}", "R/releases/assets/{asset}"
+_ARCHIVES = "/repos/{owner}/{repo}"
 RELEASE_CASES: dict[str, tuple[Call, Call]] = {
+    f"GET {_ARCHIVES}/tarball/{{ref}}": (call("R/tarball/v1"), call("R/tarball/none")),
+    f"GET {_ARCHIVES}/zipball/{{ref}}": (call("R/zipball/feature/x"), call("R/zipball/none")),
     f"GET {_RELEASES}": (call("R/releases"), call("/repos/acme/none/releases")),
     f"POST {_RELEASES}": (
         call("R/releases", {"tag_name": "v2", "generate_release_notes": True}),

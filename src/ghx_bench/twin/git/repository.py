@@ -308,6 +308,10 @@ class GitRepository:
         chosen = ("-1", self.peel(head)) if base is None else (f"{self.peel(base)}..{self.peel(head)}",)
         return self._text("format-patch", "--stdout", "--no-signature", "--no-color", *chosen)
 
+    def archive(self, sha: str, kind: str, prefix: str) -> bytes:
+        """Return the files of a commit as `git archive` packs them, each below `prefix`; dated as the commit is."""
+        return program.run(self.path, ("archive", f"--format={kind}", f"--prefix={prefix}", self.peel(sha)))
+
     # Merges
 
     def merge(self, ours: str, theirs: str) -> str | None:

@@ -135,6 +135,8 @@ def _route(world: World, viewer: Viewer, method: str, raw_path: str) -> tuple[st
             raw_path = f"/repos/-/-{by_id[2] or ''}"  # a name that no repository can have: not found, as by name
         else:
             raw_path = f"/repos/{lookup.full_name(world, home)}{by_id[2] or ''}"
+    if _ARCHIVE.fullmatch(raw_path):  # GitHub takes the default branch where none is named
+        raw_path += "/HEAD"
     found = router().find(method, raw_path)
     known = known_operation(method, raw_path) if found else None
     # GitHub may have a closer match that the twin lacks: `/user/keys` is a 501, not the account with the id "keys".
@@ -149,8 +151,7 @@ def _fixed_segments(operation: str) -> int:
 
 def _not_served_reply(method: str, raw_path: str) -> Reply:
     """Return 501 for a path that GitHub has, so that no client takes what the twin lacks for absent; else 404."""
-    archive = _ARCHIVE.fullmatch(raw_path) is not None  # GitHub takes the default branch where none is named
-    known = known_operation(method, f"{raw_path}/HEAD" if archive else raw_path)
+    known = known_operation(method, raw_path)
     if known is None:
         return no_such_path()
     refusal = NotImplementedRefusal(f"{known} is not implemented by the twin.")

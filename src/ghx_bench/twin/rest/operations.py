@@ -12,6 +12,7 @@ from ghx_bench.twin.reply import Reply
 from ghx_bench.twin.rest.errors import DOCUMENTATION
 from ghx_bench.twin.rest.handlers import (
     actions,
+    archives,
     branches,
     checks,
     collaborators,
@@ -130,6 +131,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", f"{R}/readme", contents.get_readme),
     Operation("GET", f"{R}/readme/{{dir}}", contents.get_readme),
     Operation("GET", f"{R}/license", contents.get_license),
+    Operation("GET", f"{R}/tarball/{{ref}}", archives.get_tarball, own_media="application/octet-stream"),
+    Operation("GET", f"{R}/zipball/{{ref}}", archives.get_zipball, own_media="application/octet-stream"),
     # Branches, tags and commits
     Operation("GET", f"{R}/branches", branches.list_branches),
     Operation("GET", f"{R}/branches/{{branch}}", branches.get_branch),
