@@ -13,7 +13,7 @@ from ghx_bench.twin.state.records import Release, ReleaseAsset, Repository
 from ghx_bench.twin.world import Act
 
 LONGEST_NAME = 255
-_UNUSUAL = re.compile(r"[^\w.@+-]+|\.{2,}", re.ASCII)
+_UNUSUAL = re.compile(r"[^\w@+-]+", re.ASCII)
 
 
 def upload_asset(
