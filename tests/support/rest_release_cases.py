@@ -1,12 +1,27 @@
-"""For every operation on releases, their files and archives a request that is granted and one that is refused."""
+"""For every operation on releases, archives and comments on commits a request that is granted and one refused."""
 
 from rest_calls import Call, call
 
 _RELEASES, _RELEASE, _ASSET = "/repos/{owner}/{repo}/releases", "R/releases/{release}", "R/releases/assets/{asset}"
-_ARCHIVES = "/repos/{owner}/{repo}"
+_REPOSITORY = "/repos/{owner}/{repo}"
 RELEASE_CASES: dict[str, tuple[Call, Call]] = {
-    f"GET {_ARCHIVES}/tarball/{{ref}}": (call("R/tarball/v1"), call("R/tarball/none")),
-    f"GET {_ARCHIVES}/zipball/{{ref}}": (call("R/zipball/feature/x"), call("R/zipball/none")),
+    f"GET {_REPOSITORY}/tarball/{{ref}}": (call("R/tarball/v1"), call("R/tarball/none")),
+    f"GET {_REPOSITORY}/zipball/{{ref}}": (call("R/zipball/feature/x"), call("R/zipball/none")),
+    f"GET {_REPOSITORY}/comments": (call("R/comments"), call("/repos/acme/none/comments")),
+    f"GET {_REPOSITORY}/comments/{{comment_id}}": (call("R/comments/{commit_comment}"), call("R/comments/99")),
+    f"PATCH {_REPOSITORY}/comments/{{comment_id}}": (
+        call("R/comments/{commit_comment}", {"body": "Better"}),
+        call("R/comments/99", {"body": "x"}),
+    ),
+    f"DELETE {_REPOSITORY}/comments/{{comment_id}}": (call("R/comments/{commit_comment}"), call("R/comments/99")),
+    f"GET {_REPOSITORY}/commits/{{commit_sha}}/comments": (
+        call("R/commits/{main}/comments"),
+        call("R/commits/none/comments"),
+    ),
+    f"POST {_REPOSITORY}/commits/{{commit_sha}}/comments": (
+        call("R/commits/{main}/comments", {"body": "x", "path": "src/app.py", "position": 3}, user="eve"),
+        call("R/commits/{main}/comments", {"body": "x", "position": "3"}),
+    ),
     f"GET {_RELEASES}": (call("R/releases"), call("/repos/acme/none/releases")),
     f"POST {_RELEASES}": (
         call("R/releases", {"tag_name": "v2", "generate_release_notes": True}),

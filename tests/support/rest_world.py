@@ -7,6 +7,7 @@ from typing import Any
 from ghx_bench.twin.commands import (
     checks,
     comments,
+    commit_comments,
     contents,
     issues,
     labels,
@@ -149,6 +150,8 @@ def _releases(made: Seeded) -> None:
         release = releases.create(act, home, tag_name="v1", name="One", body="The first.")
         draft = releases.create(act, home, tag_name="next", draft=True)
         asset = releases.upload_asset(act, release, name="app.bin", content=b"\x00\xff", label="The app")
+        comment = commit_comments.create(act, home, sha=made.shas["main"], body="Nice")
+        made.ids["commit_comment"] = comment.id
         made.ids |= {"release": release.id, "draft": draft.id, "asset": asset.id}
 
 

@@ -207,6 +207,7 @@ _KINDS = {
     "W": _Kind(records.Workflow, _own_field),
     "WFR": _Kind(records.WorkflowRun, _own_field),
     "BPR": _Kind(records.Protection, _own_field),
+    "CC": _Kind(records.CommitComment, _own_field),
     "RE": _Kind(records.Release, _own_field),
     "RA": _Kind(records.ReleaseAsset, _through(records.Release, "release_id")),
 }

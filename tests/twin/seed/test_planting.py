@@ -15,6 +15,7 @@ from ghx_bench.twin.seed.checks import SeedAttempt, SeedCheck, SeedCommitCheck, 
 from ghx_bench.twin.seed.conversations import SeedComment, SeedIssue, SeedPull, SeedReview, SeedThread
 from ghx_bench.twin.seed.document import (
     SeedCommit,
+    SeedCommitComment,
     SeedFile,
     SeedLabel,
     SeedMilestone,
@@ -60,7 +61,7 @@ from ghx_bench.twin.world import World
 WRITTEN_BY_PEOPLE = (
     WorldSeed, SeedUser, SeedToken, SeedOrganization, SeedTeam, SeedRepository, SeedFile, SeedCommit, SeedLabel,
     SeedMilestone, SeedProtection, SeedCommitCheck, SeedCheck, SeedIssue, SeedPull, SeedComment, SeedReview, SeedThread,
-    SeedWorkflow, SeedRun, SeedAttempt, SeedJob, SeedRelease, SeedAsset,
+    SeedWorkflow, SeedRun, SeedAttempt, SeedJob, SeedRelease, SeedAsset, SeedCommitComment,
 )  # fmt: skip
 WRITTEN_BY_EXPORTS = {"exported", "bundle", "gone_numbers", "outcome", "place", "review", "commit_sha"}
 

@@ -8,6 +8,7 @@ from ghx_bench.twin.state.records import (
     CheckRun,
     Collaborator,
     Comment,
+    CommitComment,
     Dependency,
     Event,
     Issue,
@@ -87,7 +88,9 @@ def under_repository(database: Database, repository: Repository) -> Iterator[Rec
     for release in database.all(Release, repository_id=repository.id):
         yield from under_release(database, release)
         yield release
-    owned = (Label, Milestone, Status, CheckRun, Workflow, Protection, Collaborator, TeamRepository, Redirect)
+    owned = (
+        Label, Milestone, Status, CheckRun, Workflow, Protection, Collaborator, TeamRepository, Redirect, CommitComment,
+    )  # fmt: skip
     for model in owned:
         yield from database.all(model, repository_id=repository.id)
     for tombstone in database.all(Tombstone, repository_id=repository.id):

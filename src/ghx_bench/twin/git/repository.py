@@ -292,6 +292,11 @@ class GitRepository:
         chosen = history.Filter(path=path, since=since, until=until, author=names)
         return history.Log(self._log(str(self._commit(start).id), chosen), lambda sha: commit_record(self._commit(sha)))
 
+    def blame(self, sha: str, path: str) -> tuple[history.BlamedRange, ...]:
+        """Return which commits wrote the lines of a file as it is in a commit, from its first line to its last."""
+        printed = self._text("blame", "--porcelain", self.peel(sha), "--", path)
+        return tuple(history.parse_blame(printed.split("\n")))
+
     # Differences
 
     def diff(self, base: str | None, head: str, *, from_merge_base: bool = True) -> tuple[FileDiff, ...]:

@@ -17,6 +17,7 @@ from ghx_bench.twin.rest.handlers import (
     checks,
     collaborators,
     comments,
+    commit_comments,
     commits,
     contents,
     events,
@@ -41,6 +42,7 @@ Handler = Callable[[RestRequest], Reply]
 R = "/repos/{owner}/{repo}"
 _ISSUE, _PULL = f"{R}/issues/{{issue_number}}", f"{R}/pulls/{{pull_number}}"
 _COMMENT, _REVIEW_COMMENT = f"{R}/issues/comments/{{comment_id}}", f"{R}/pulls/comments/{{comment_id}}"
+_COMMIT_COMMENT = f"{R}/comments/{{comment_id}}"
 _RUN, _WORKFLOW = f"{R}/actions/runs/{{run_id}}", f"{R}/actions/workflows/{{workflow_id}}"
 _RELEASE, _ASSET = f"{R}/releases/{{release_id}}", f"{R}/releases/assets/{{asset_id}}"
 _REVIEW, _PROTECTION = f"{_PULL}/reviews/{{review_id}}", f"{R}/branches/{{branch}}/protection"
@@ -156,6 +158,12 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", f"{R}/commits/{{commit_sha}}/branches-where-head", commits.list_branches_at),
     Operation("GET", f"{R}/commits/{{commit_sha}}/pulls", commits.list_pulls_with),
     Operation("GET", f"{R}/compare/{{basehead}}", commits.compare),
+    Operation("GET", f"{R}/comments", commit_comments.list_repository_comments),
+    Operation("GET", _COMMIT_COMMENT, commit_comments.get_comment),
+    Operation("PATCH", _COMMIT_COMMENT, commit_comments.update_comment),
+    Operation("DELETE", _COMMIT_COMMENT, commit_comments.delete_comment),
+    Operation("GET", f"{R}/commits/{{commit_sha}}/comments", commit_comments.list_comments),
+    Operation("POST", f"{R}/commits/{{commit_sha}}/comments", commit_comments.create_comment),
     # The git database
     Operation("GET", f"{R}/git/ref/{{ref}}", git_objects.get_ref),
     Operation("GET", f"{R}/git/refs", git_objects.list_refs),

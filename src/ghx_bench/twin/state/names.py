@@ -63,6 +63,7 @@ _TEMPLATES: dict[type[Record], str] = {
     records.RunAttempt: "{run_id} attempt {number}",
     records.CheckRun: "{repository_id} check {name}",
     records.Release: "{repository_id} release {tag_name}",
+    records.CommitComment: "{repository_id} commit comment {id}",
     records.ReleaseAsset: "{release_id} asset {name}",
 }
 

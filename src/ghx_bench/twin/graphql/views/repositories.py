@@ -15,6 +15,7 @@ from ghx_bench.twin.queries.releases import latest_release
 from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import (
     Collaborator,
+    CommitComment,
     Issue,
     Label,
     Milestone,
@@ -138,6 +139,11 @@ class RepositoryView(CommunityFields):
             key, direction = keys[order_by["field"]], "DESC" if order_by["direction"] == "DESC" else "ASC"
             order = f"{key} IS NULL {direction}, {key} {direction}, number {direction}"
         return Rows(self.context.database, Milestone, f"WHERE {where} ORDER BY {order}", values)
+
+    def commit_comments(self) -> Sequence[CommitComment]:
+        """Return the comments on its commits."""
+        rest = "WHERE repository_id = ? ORDER BY id"
+        return Rows(self.context.database, CommitComment, rest, (self.subject.id,))
 
     def latest_release(self) -> Any:
         """Return its latest release, where it has one."""

@@ -21,6 +21,7 @@ from ghx_bench.twin.state.records.pulls import Pull, Review, ReviewComment, Revi
 from ghx_bench.twin.state.records.releases import Release, ReleaseAsset
 from ghx_bench.twin.state.records.repositories import (
     Collaborator,
+    CommitComment,
     Label,
     Milestone,
     Protection,
@@ -37,6 +38,7 @@ __all__ = [
     "CheckRun",
     "Collaborator",
     "Comment",
+    "CommitComment",
     "Dependency",
     "Event",
     "Issue",

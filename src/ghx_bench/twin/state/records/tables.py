@@ -17,6 +17,7 @@ from ghx_bench.twin.state.records.pulls import Pull, Review, ReviewComment, Revi
 from ghx_bench.twin.state.records.releases import Release, ReleaseAsset
 from ghx_bench.twin.state.records.repositories import (
     Collaborator,
+    CommitComment,
     Label,
     Milestone,
     Protection,
@@ -30,5 +31,5 @@ RECORDS: tuple[type[Record], ...] = (
     User, Token, Membership, Team, TeamMember, Repository, Collaborator, TeamRepository, Redirect, Protection, Label,
     Milestone, Issue, Dependency, Tombstone, Pull, IssueLabel, Assignee, ReviewRequest, Comment, Review, Thread,
     ReviewComment, Reaction, Event, Status, Workflow, WorkflowRun, RunAttempt, CheckRun,
-    Release, ReleaseAsset,
+    Release, ReleaseAsset, CommitComment,
 )  # fmt: skip
