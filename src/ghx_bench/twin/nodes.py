@@ -185,6 +185,7 @@ _BY_FIELD: dict[str, _Finder] = {
     "run_id": _through(records.WorkflowRun, "run_id"),
     "job_id": _through(records.CheckRun, "job_id"),
     "check_run_id": _through(records.CheckRun, "check_run_id"),
+    "release_id": _through(records.Release, "release_id"),
 }
 _KINDS = {
     "U": _Kind(records.User, _no_repository),
@@ -209,5 +210,8 @@ _KINDS = {
     "WFR": _Kind(records.WorkflowRun, _own_field),
     "AR": _Kind(records.Artifact, _own_field),
     "BPR": _Kind(records.Protection, _own_field),
+    "CC": _Kind(records.CommitComment, _own_field),
+    "RE": _Kind(records.Release, _own_field),
+    "RA": _Kind(records.ReleaseAsset, _through(records.Release, "release_id")),
 }
 _PREFIXES = {kind.model: prefix for prefix, kind in _KINDS.items() if kind.model is not records.User}

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Literal
 
 # "any": a host of ours, where the path alone decides; "none": a host of GitHub's that has nothing here
-HostKind = Literal["api", "uploads", "downloads", "web", "raw", "none", "any"]
+HostKind = Literal["api", "uploads", "downloads", "web", "raw", "codeload", "none", "any"]
 GITHUB_HOSTS = (
     "github.com",
     "www.github.com",
@@ -26,7 +26,9 @@ _GITHUB = ("github.com", "github.localhost")
 _OWN_HOST = re.compile(
     r"(127(\.\d{1,3}){3}|\[::1\]|([\w-]+\.)*(localhost|github\.com|githubusercontent\.com))(:\d{1,5})?", re.ASCII
 )
-_PREFIXED: dict[str, HostKind] = {"/api/uploads": "uploads", "/downloads": "downloads", "/raw": "raw"}
+_PREFIXED: dict[str, HostKind] = {
+    "/api/uploads": "uploads", "/downloads": "downloads", "/raw": "raw", "/codeload": "codeload",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,7 @@ class BaseUrls:
     uploads: str
     downloads: str  # by signed addresses, without credentials
     raw: str
+    codeload: str
 
 
 GITHUB_URLS = BaseUrls(
@@ -48,6 +51,7 @@ GITHUB_URLS = BaseUrls(
     uploads="https://uploads.github.com",
     downloads="https://pipelines.actions.githubusercontent.com",
     raw="https://raw.githubusercontent.com",
+    codeload="https://codeload.github.com",
 )
 
 
@@ -84,6 +88,7 @@ def find_door(host: str, scheme: str, path: str) -> Door:
 def _github_doors() -> dict[str, Door]:
     kinds: dict[str, HostKind] = {
         "": "web", "www.": "web", "api.": "api", "uploads.": "uploads", "downloads.": "downloads",
+        "codeload.": "codeload",
     }  # fmt: skip
     others: dict[str, HostKind] = {
         "raw.githubusercontent.com": "raw",
@@ -109,6 +114,7 @@ def _github_urls(base: str) -> BaseUrls:
         uploads=f"http://uploads.{base}",
         downloads=f"http://downloads.{base}",
         raw=f"http://raw.{base}",
+        codeload=f"http://codeload.{base}",
     )
 
 
@@ -123,5 +129,6 @@ def _door_of_own_host(root: str, path: str) -> Door:
         uploads=f"{root}/api/uploads",
         downloads=f"{root}/downloads",
         raw=f"{root}/raw",
+        codeload=f"{root}/codeload",
     )
     return Door(host_kind=_PREFIXED.get(prefix, "any"), prefix=prefix, urls=urls)

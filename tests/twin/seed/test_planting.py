@@ -24,6 +24,7 @@ from ghx_bench.twin.seed.checks import (
 from ghx_bench.twin.seed.conversations import SeedComment, SeedIssue, SeedPull, SeedReview, SeedThread
 from ghx_bench.twin.seed.document import (
     SeedCommit,
+    SeedCommitComment,
     SeedLabel,
     SeedMilestone,
     SeedOrganization,
@@ -37,6 +38,7 @@ from ghx_bench.twin.seed.document import (
 from ghx_bench.twin.seed.format import SeedFile
 from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.loading import load_seed
+from ghx_bench.twin.seed.releases import SeedAsset, SeedRelease
 from ghx_bench.twin.seed.workflow_scripts import (
     SeedAnnotation,
     SeedCondition,
@@ -59,6 +61,8 @@ from ghx_bench.twin.state.records import (
     Protection,
     Pull,
     Reaction,
+    Release,
+    ReleaseAsset,
     Repository,
     Review,
     ReviewComment,
@@ -78,6 +82,7 @@ WRITTEN_BY_PEOPLE = (
     SeedMilestone, SeedProtection, SeedCommitCheck, SeedCheck, SeedIssue, SeedPull, SeedComment, SeedReview, SeedThread,
     SeedWorkflow, SeedRun, SeedAttempt, SeedJob, SeedStep, SeedArtifact, SeedAnnotation, SeedScript, SeedScriptJob,
     SeedScriptStep, SeedRule, SeedOutcome, SeedCondition, SeedYamlValue,
+    SeedRelease, SeedAsset, SeedCommitComment,
 )  # fmt: skip
 WRITTEN_BY_EXPORTS = {"exported", "bundle", "gone_numbers", "outcome", "place", "review", "commit_sha"}
 
@@ -137,6 +142,22 @@ def test_people_have_their_profiles_and_tokens(world: World) -> None:
     scopes = {token.token: token.scopes for token in world.database.all(Token, user_id=octo.id)}
     assert scopes["t-weak"] == ("public_repo",)
     assert "repo" in scopes["t-octo"]
+
+
+def test_releases_have_tags_files_and_times(world: World) -> None:
+    home = lookup.repository(world, None, "acme", "widgets")
+    first, backport, candidate, draft = world.database.all(Release, repository_id=home.id)
+    assert (first.name, first.body, first.is_latest) == ("One", "The first one.", True)
+    times = (first.created_at, first.published_at, first.updated_at)
+    assert times == ("2021-02-01T00:00:00Z", "2021-02-02T00:00:00Z", "2021-02-03T00:00:00Z")
+    assert not any((backport.is_latest, candidate.is_latest, draft.is_latest))
+    git = world.git(home)
+    assert git.ref("refs/tags/v0.9.1") == git.ref("refs/heads/feature")
+    assert git.ref("refs/tags/v2.0") is None
+    notes, app = world.database.all(ReleaseAsset, release_id=first.id)
+    assert (notes.name, notes.label, notes.content_type) == ("notes.txt", "Notes", "text/plain")
+    assert (notes.created_at, notes.updated_at) == ("2021-02-02T00:00:00Z", "2021-02-03T00:00:00Z")
+    assert (git.blob(notes.blob_sha), git.blob(app.blob_sha)) == (b"Read me\n", b"\x00\xff")
 
 
 def test_organizations_have_members_and_teams(world: World) -> None:

@@ -1,4 +1,4 @@
-"""Which records are deleted together with an issue, a comment, a workflow run or a repository."""
+"""Which records are deleted together with an issue, a comment, a workflow run, a release or a repository."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,6 +10,7 @@ from ghx_bench.twin.state.records import (
     CheckRun,
     Collaborator,
     Comment,
+    CommitComment,
     Dependency,
     Event,
     Issue,
@@ -21,6 +22,8 @@ from ghx_bench.twin.state.records import (
     Reaction,
     Record,
     Redirect,
+    Release,
+    ReleaseAsset,
     Repository,
     Review,
     ReviewComment,
@@ -74,6 +77,11 @@ def under_run(database: Database, run: WorkflowRun) -> Iterator[Record]:
     yield from database.all(Artifact, run_id=run.id)
 
 
+def under_release(database: Database, release: Release) -> Iterator[Record]:
+    """Yield the files of a release, not itself."""
+    yield from database.all(ReleaseAsset, release_id=release.id)
+
+
 def under_repository(database: Database, repository: Repository) -> Iterator[Record]:
     """Yield the records that belong to a repository, not itself."""
     for issue in database.all(Issue, repository_id=repository.id):
@@ -83,10 +91,15 @@ def under_repository(database: Database, repository: Repository) -> Iterator[Rec
     for run in database.all(WorkflowRun, repository_id=repository.id):
         yield from under_run(database, run)
         yield run
+    for release in database.all(Release, repository_id=repository.id):
+        yield from under_release(database, release)
+        yield release
     for check_run in database.all(CheckRun, repository_id=repository.id, attempt_id=None):
         yield from _under_check_run(database, check_run)
         yield check_run
-    owned = (Label, Milestone, Status, Workflow, Protection, Collaborator, TeamRepository, Redirect)
+    owned = (
+        Label, Milestone, Status, Workflow, Protection, Collaborator, TeamRepository, Redirect, CommitComment,
+    )  # fmt: skip
     for model in owned:
         yield from database.all(model, repository_id=repository.id)
     for tombstone in database.all(Tombstone, repository_id=repository.id):

@@ -33,6 +33,8 @@ _REFERENCED: dict[str, type[Record]] = {
     "attempt_id": records.RunAttempt,
     "job_id": records.CheckRun,
     "check_run_id": records.CheckRun,
+    "release_id": records.Release,
+    "uploader_id": records.User,
 }
 # A field in braces stands for its value, or for the name of the record that it refers to.
 _TEMPLATES: dict[type[Record], str] = {
@@ -65,6 +67,9 @@ _TEMPLATES: dict[type[Record], str] = {
     records.Step: "{job_id} step {name}",
     records.Annotation: "{check_run_id} annotation {id}",
     records.Artifact: "{run_id} artifact {name}",
+    records.Release: "{repository_id} release {tag_name}",
+    records.CommitComment: "{repository_id} commit comment {id}",
+    records.ReleaseAsset: "{release_id} asset {name}",
 }
 
 

@@ -23,6 +23,7 @@ from ghx_bench.twin.seed.checks import (
 )
 from ghx_bench.twin.seed.conversations import SeedPull
 from ghx_bench.twin.seed.document import (
+    SeedCommitComment,
     SeedLabel,
     SeedMilestone,
     SeedOrganization,
@@ -35,12 +36,14 @@ from ghx_bench.twin.seed.document import (
 )
 from ghx_bench.twin.seed.format import SeedFile
 from ghx_bench.twin.seed.harvesting.conversations import harvest_issues, harvest_pulls
+from ghx_bench.twin.seed.harvesting.releases import harvest_releases
 from ghx_bench.twin.seed.workflow_scripts import SeedAnnotation
 from ghx_bench.twin.state.records import (
     Annotation,
     Artifact,
     CheckRun,
     Collaborator,
+    CommitComment,
     Label,
     Membership,
     Milestone,
@@ -119,7 +122,8 @@ def _repository(world: World, repository: Repository) -> SeedRepository:
     pulls = tuple(harvest_pulls(world, repository))
     checks = tuple(_checks(world, repository))
     workflows = tuple(_workflows(world, repository))
-    reported = {each.commit for each in (*checks, *(run for workflow in workflows for run in workflow.runs))}
+    comments = tuple(_commit_comments(world, repository))
+    reported = {each.commit for each in (*checks, *comments, *(run for workflow in workflows for run in workflow.runs))}
     history = bundle(world.git(repository), also=_commits_of(pulls) | reported)
     return SeedRepository.model_validate(
         {
@@ -133,6 +137,8 @@ def _repository(world: World, repository: Repository) -> SeedRepository:
             "workflows": workflows,
             "issues": tuple(harvest_issues(world, repository)),
             "pulls": pulls,
+            "commit_comments": comments,
+            "releases": tuple(harvest_releases(world, repository)),
             "at": repository.created_at,
         }
     )
@@ -181,6 +187,18 @@ def _milestone(world: World, milestone: Milestone) -> SeedMilestone:
             "at": milestone.created_at,
         }
     )
+
+
+def _commit_comments(world: World, repository: Repository) -> Iterator[SeedCommitComment]:
+    for comment in world.database.all(CommitComment, repository_id=repository.id):
+        yield SeedCommitComment.model_validate(
+            {
+                **{name: getattr(comment, name) for name in ("body", "path", "position", "line", "updated_at")},
+                "commit": comment.commit_sha,
+                "author": _login(world, comment.author_id),
+                "at": comment.created_at,
+            }
+        )
 
 
 def _checks(world: World, repository: Repository) -> Iterator[SeedCommitCheck]:
