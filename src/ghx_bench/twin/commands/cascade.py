@@ -13,6 +13,7 @@ from ghx_bench.twin.state.records import (
     Issue,
     IssueLabel,
     Label,
+    LinkedBranch,
     Milestone,
     Protection,
     Pull,
@@ -45,7 +46,7 @@ def under_issue(database: Database, issue: Issue) -> Iterator[Record]:
     for comment in database.all(Comment, issue_id=issue.id):
         yield from _reactions(database, comment)
         yield comment
-    for model in (IssueLabel, Assignee, Dependency, Event):
+    for model in (IssueLabel, Assignee, Dependency, LinkedBranch, Event):
         yield from database.all(model, issue_id=issue.id)
     yield from database.all(Dependency, blocking_id=issue.id)
     yield from _cross_references(database, "source_issue_id", issue.id)
@@ -77,7 +78,9 @@ def under_repository(database: Database, repository: Repository) -> Iterator[Rec
     for run in database.all(WorkflowRun, repository_id=repository.id):
         yield from database.all(RunAttempt, run_id=run.id)  # its jobs are check runs of the repository
         yield run
-    owned = (Label, Milestone, Status, CheckRun, Workflow, Protection, Collaborator, TeamRepository, Redirect)
+    owned = (
+        Label, LinkedBranch, Milestone, Status, CheckRun, Workflow, Protection, Collaborator, TeamRepository, Redirect,
+    )  # fmt: skip
     for model in owned:
         yield from database.all(model, repository_id=repository.id)
     for tombstone in database.all(Tombstone, repository_id=repository.id):

@@ -30,7 +30,8 @@ from graphql import (
 
 from ghx_bench.twin.graphql.changes.change import Change, Mutation, Payload
 from ghx_bench.twin.graphql.changes.comments import COMMENT_CHANGES
-from ghx_bench.twin.graphql.changes.issues import ISSUE_CHANGES, RELATION_CHANGES
+from ghx_bench.twin.graphql.changes.issue_relations import RELATION_CHANGES
+from ghx_bench.twin.graphql.changes.issues import ISSUE_CHANGES
 from ghx_bench.twin.graphql.changes.pulls import PULL_CHANGES
 from ghx_bench.twin.graphql.changes.repositories import REPOSITORY_CHANGES
 from ghx_bench.twin.graphql.changes.reviews import REVIEW_CHANGES

@@ -95,6 +95,17 @@ def require(
         raise ForbiddenRefusal("Resource not accessible by personal access token", needed_scopes=("public_repo",))
 
 
+def require_organization_admin(act: Act, organization: User) -> None:
+    """Refuse a viewer who is no administrator of an organization, or whose token may not act as one."""
+    if act.viewer is None or act.viewer.unrestricted:
+        return
+    member = act.database.one(Membership, organization_id=organization.id, user_id=act.viewer.id)
+    if member is None or member.role != "admin":
+        raise ForbiddenRefusal("You must be an admin of this organization.")
+    if not act.viewer.has_scope("write:org"):
+        raise ForbiddenRefusal("You must be an admin of this organization.", needed_scopes=("admin:org",))
+
+
 def assignable(world: World, repository: Repository, user: User, issue: Issue | None = None) -> bool:
     """Return whether a user can be assigned: the owner, members, collaborators, and participants of the issue."""
     if user.type == "Organization" or not at_least(user_role(world, user, repository), "read"):

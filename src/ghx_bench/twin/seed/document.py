@@ -44,6 +44,15 @@ class SeedTeam(SeedModel):
     members: tuple[Login, ...] = ()
 
 
+class SeedIssueType(SeedModel):
+    """A type that issues in repositories of an organization can have."""
+
+    name: str
+    description: str | None = None
+    color: Literal["gray", "blue", "green", "yellow", "orange", "red", "pink", "purple"] | None = None
+    is_enabled: StrictBool = Field(default=True, description="Whether issues can be given it.")
+
+
 class SeedOrganization(SeedModel):
     """An organization, its members and teams."""
 
@@ -55,6 +64,9 @@ class SeedOrganization(SeedModel):
     blog: str | None = None
     members: dict[Login, Literal["member", "admin"]] = Field(default={}, description="Roles by login.")
     teams: tuple[SeedTeam, ...] = ()
+    issue_types: tuple[SeedIssueType, ...] | None = Field(
+        default=None, description="Types of issues; GitHub's three (Task, Bug, Feature) if left out."
+    )
     at: Moment | None = Field(default=None, description="When it was made.")
 
 

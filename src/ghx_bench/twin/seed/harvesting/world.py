@@ -15,6 +15,7 @@ from ghx_bench.twin.queries import lookup, workflow_runs
 from ghx_bench.twin.seed.checks import SeedAttempt, SeedCommitCheck, SeedJob, SeedRun, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedPull
 from ghx_bench.twin.seed.document import (
+    SeedIssueType,
     SeedLabel,
     SeedMilestone,
     SeedOrganization,
@@ -29,6 +30,7 @@ from ghx_bench.twin.seed.harvesting.conversations import harvest_issues, harvest
 from ghx_bench.twin.state.records import (
     CheckRun,
     Collaborator,
+    IssueType,
     Label,
     Membership,
     Milestone,
@@ -77,6 +79,10 @@ def _organization(world: World, organization: User) -> SeedOrganization:
             **{name: getattr(organization, name) for name in ("login", "name", "email", "bio", "location", "blog")},
             "members": {_login(world, member.user_id): member.role for member in members},
             "teams": tuple(_team(world, team) for team in world.database.all(Team, organization_id=organization.id)),
+            "issue_types": tuple(
+                SeedIssueType(**{name: getattr(one, name) for name in SeedIssueType.model_fields})
+                for one in world.database.all(IssueType, organization_id=organization.id)
+            ),
             "at": organization.created_at,
         }
     )

@@ -2,17 +2,24 @@
 
 from typing import Any
 
-from ghx_bench.twin.commands import labels, milestones, repositories, users
+from ghx_bench.twin.commands import issue_types, labels, milestones, repositories, users
 from ghx_bench.twin.commands.kernel import reload
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal
-from ghx_bench.twin.seed.document import SeedMilestone, SeedOrganization, SeedRepository, SeedUser, WorldSeed
+from ghx_bench.twin.seed.document import (
+    SeedIssueType,
+    SeedMilestone,
+    SeedOrganization,
+    SeedRepository,
+    SeedUser,
+    WorldSeed,
+)
 from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.planting.checks import plant_checks, plant_workflows
 from ghx_bench.twin.seed.planting.conversations import date_conversations, plant_conversations, relate_issues
 from ghx_bench.twin.seed.planting.history import plant_history
 from ghx_bench.twin.seed.planting.repository import PlantedRepository
-from ghx_bench.twin.state.records import Label, Repository, Tombstone, User
+from ghx_bench.twin.state.records import IssueType, Label, Repository, Tombstone, User
 from ghx_bench.twin.world import Act, World
 
 
@@ -48,7 +55,10 @@ def _plant_user(world: World, user: SeedUser) -> None:
 
 def _plant_organization(world: World, seed: SeedOrganization) -> None:
     with world.acting(None, at=seed.at) as act:
-        record = users.create_organization(act, **seed.model_dump(exclude={"email", "members", "teams", "at"}))
+        left = {"email", "members", "teams", "issue_types", "at"}
+        record = users.create_organization(act, **seed.model_dump(exclude=left))
+        if seed.issue_types is not None:
+            _plant_issue_types(act, record, seed.issue_types)
         if seed.email is not None:
             users.update_user(act, record, email=seed.email)
         for login, role in seed.members.items():
@@ -59,6 +69,14 @@ def _plant_organization(world: World, seed: SeedOrganization) -> None:
                 made = users.create_team(act, record, **team.model_dump(exclude={"members"}))
                 for login in team.members:
                     users.add_team_member(act, made, lookup.user(world, login))
+
+
+def _plant_issue_types(act: Act, organization: User, seeds: tuple[SeedIssueType, ...]) -> None:
+    for first in act.database.all(IssueType, organization_id=organization.id):
+        issue_types.delete(act, first)
+    for seed in seeds:
+        with within(f"issue_types: {seed.name!r}"):
+            issue_types.create(act, organization, **seed.model_dump())
 
 
 def _plant_repository(world: World, seed: SeedRepository) -> PlantedRepository:

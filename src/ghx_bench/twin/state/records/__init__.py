@@ -14,6 +14,8 @@ from ghx_bench.twin.state.records.issues import (
     Event,
     Issue,
     IssueLabel,
+    IssueType,
+    LinkedBranch,
     Reaction,
     Tombstone,
 )
@@ -40,7 +42,9 @@ __all__ = [
     "Event",
     "Issue",
     "IssueLabel",
+    "IssueType",
     "Label",
+    "LinkedBranch",
     "Membership",
     "Milestone",
     "Protection",

@@ -10,6 +10,8 @@ from ghx_bench.twin.state.records.issues import (
     Event,
     Issue,
     IssueLabel,
+    IssueType,
+    LinkedBranch,
     Reaction,
     Tombstone,
 )
@@ -27,6 +29,7 @@ from ghx_bench.twin.state.records.workflows import RunAttempt, Workflow, Workflo
 
 RECORDS: tuple[type[Record], ...] = (
     User, Token, Membership, Team, TeamMember, Repository, Collaborator, TeamRepository, Redirect, Protection, Label,
-    Milestone, Issue, Dependency, Tombstone, Pull, IssueLabel, Assignee, ReviewRequest, Comment, Review, Thread,
+    Milestone, IssueType, Issue, Dependency, LinkedBranch, Tombstone, Pull, IssueLabel, Assignee, ReviewRequest,
+    Comment, Review, Thread,
     ReviewComment, Reaction, Event, Status, Workflow, WorkflowRun, RunAttempt, CheckRun,
 )  # fmt: skip
