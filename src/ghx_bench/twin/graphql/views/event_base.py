@@ -58,11 +58,11 @@ class EventView(Linked, RecordView[Event]):
 
     issue = pull_request = labelable = assignable = closable = lockable = subject_
 
-    def commit_at(self, sha: str | None) -> Any:
+    def _commit(self, sha: str | None) -> Any:
         """Return a commit of the repository it happened in."""
         return self.context.view_of(git_lookup.commit_at(self.context, self.home, sha))
 
-    def other_issue(self, name: str) -> Any:
+    def _other_issue(self, name: str) -> Any:
         """Return an issue or pull request that the event remembers, if the viewer may see it."""
         found = self.context.database.get(Issue, self.data.get(name))
         visible = found and self.context.visible(self.context.repository(found.repository_id))

@@ -86,7 +86,7 @@ class StateEventView(EventView):
 
     def duplicate_of(self) -> Any:
         """Return the issue that it was closed as a duplicate of."""
-        return self.other_issue("duplicate_of_id")
+        return self._other_issue("duplicate_of_id")
 
     def closer(self) -> Any:
         """Return the commit or pull request that closed it."""
@@ -97,7 +97,7 @@ class StateEventView(EventView):
                 if self.context.visible(self.context.repository(pull.repository_id))
                 else None
             )
-        return self.commit_at(self.data.get("commit_sha"))
+        return self._commit(self.data.get("commit_sha"))
 
 
 class LockedEventView(EventView):
@@ -202,11 +202,11 @@ class HeadEventView(EventView):
 
     def after_commit(self) -> Any:
         """Return the tip after it."""
-        return self.commit_at(self.data.get("after"))
+        return self._commit(self.data.get("after"))
 
     def before_commit(self) -> Any:
         """Return the tip before it."""
-        return self.commit_at(self.data.get("before"))
+        return self._commit(self.data.get("before"))
 
     def ref(self) -> Any:
         """Return the branch."""
@@ -242,7 +242,7 @@ class MergedEventView(EventView):
 
     def commit(self) -> Any:
         """Return what the merge made."""
-        return self.commit_at(self.data.get("commit_sha"))
+        return self._commit(self.data.get("commit_sha"))
 
     def merge_ref(self) -> Any:
         """Return the branch it was merged into."""

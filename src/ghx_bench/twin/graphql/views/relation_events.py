@@ -14,11 +14,11 @@ class SubIssueEventView(EventView):
 
     def sub_issue(self) -> Any:
         """Return the part."""
-        return self.other_issue("sub_issue_id")
+        return self._other_issue("sub_issue_id")
 
     def parent(self) -> Any:
         """Return the whole."""
-        return self.other_issue("parent_issue_id")
+        return self._other_issue("parent_issue_id")
 
 
 class DependencyEventView(EventView):
@@ -28,11 +28,11 @@ class DependencyEventView(EventView):
 
     def blocking_issue(self) -> Any:
         """Return what blocks it."""
-        return self.other_issue("blocking_issue_id")
+        return self._other_issue("blocking_issue_id")
 
     def blocked_issue(self) -> Any:
         """Return what it blocks."""
-        return self.other_issue("blocked_issue_id")
+        return self._other_issue("blocked_issue_id")
 
 
 class IssueTypeEventView(EventView):
@@ -60,11 +60,11 @@ class DuplicateEventView(EventView):
 
     def canonical(self) -> Any:
         """Return the issue that stays."""
-        return self.other_issue("canonical_id")
+        return self._other_issue("canonical_id")
 
     def duplicate(self) -> Any:
         """Return the issue that says the same."""
-        return self.other_issue("duplicate_id")
+        return self._other_issue("duplicate_id")
 
     def is_cross_repository(self) -> bool:
         """Return whether the two are in different repositories."""
@@ -83,7 +83,7 @@ class ConnectedEventView(EventView):
 
     def subject_(self) -> Any:
         """Return what it was connected to."""
-        return self.other_issue("subject_id")
+        return self._other_issue("subject_id")
 
     def is_cross_repository(self) -> bool:
         """Return whether the two are in different repositories."""
