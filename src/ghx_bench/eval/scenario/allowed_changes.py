@@ -97,7 +97,7 @@ KINDS: Mapping[str, Kind] = {
 }
 """What patterns can name, by the names that docs/scenarios.md gives them."""
 
-PRIVATE_TABLES = frozenset({"events", "redirects", "tokens", "tombstones"})
+PRIVATE_TABLES = frozenset({"apps", "events", "installations", "redirects", "tokens", "tombstones"})
 """Tables of the twin that no pattern needs: what GitHub notes itself where something else is changed."""
 
 PRIVATE_FIELDS = _words(

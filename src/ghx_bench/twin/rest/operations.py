@@ -12,6 +12,7 @@ from ghx_bench.twin.reply import Reply
 from ghx_bench.twin.rest.errors import DOCUMENTATION
 from ghx_bench.twin.rest.handlers import (
     actions,
+    apps,
     branches,
     checks,
     collaborators,
@@ -97,6 +98,17 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", "/orgs/{org}/teams", users.list_teams, "read:org", needs_token=True),
     Operation("GET", "/orgs/{org}/teams/{team_slug}", users.get_team, "read:org", needs_token=True),
     Operation("GET", "/orgs/{org}/teams/{team_slug}/members", users.list_team_members, "read:org", needs_token=True),
+    # GitHub Apps
+    Operation("GET", "/app", apps.get_app, needs_token=True),
+    Operation("GET", "/apps/{app_slug}", apps.get_app_by_slug),
+    Operation("GET", "/app/installations", apps.list_installations, needs_token=True),
+    Operation("GET", "/app/installations/{installation_id}", apps.get_installation, needs_token=True),
+    Operation("POST", "/app/installations/{installation_id}/access_tokens", apps.create_access_token),
+    Operation("GET", "/installation/repositories", apps.list_repositories, needs_token=True),
+    Operation("DELETE", "/installation/token", apps.revoke_token),
+    Operation("GET", "/orgs/{org}/installation", apps.get_organization_installation, needs_token=True),
+    Operation("GET", f"{R}/installation", apps.get_repository_installation, needs_token=True),
+    Operation("GET", "/users/{username}/installation", apps.get_user_installation, needs_token=True),
     # Repositories
     Operation("GET", "/repositories", repositories.list_public_repositories),
     Operation("GET", "/user/repos", repositories.list_own_repositories, "repo", needs_token=True),

@@ -27,6 +27,7 @@ Sha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 Number = Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
 Role = Literal["read", "triage", "write", "maintain", "admin"]
 Emoji = Literal["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"]
+Permission = Literal["read", "write", "admin"]
 MergeMethod = Literal["merge", "squash", "rebase"]
 
 

@@ -16,6 +16,9 @@ _REFERENCED: dict[str, type[Record]] = {
     "resolved_by_id": records.User,
     "owner_id": records.User,
     "organization_id": records.User,
+    "account_id": records.User,
+    "app_id": records.App,
+    "installation_id": records.Installation,
     "team_id": records.Team,
     "repository_id": records.Repository,
     "head_repository_id": records.Repository,
@@ -38,6 +41,8 @@ _REFERENCED: dict[str, type[Record]] = {
 _TEMPLATES: dict[type[Record], str] = {
     records.User: "{login}",
     records.Token: "token {id} of {user_id}",
+    records.App: "app {slug}",
+    records.Installation: "{app_id} on {account_id}",
     records.Team: "{organization_id}/{slug}",
     records.TeamMember: "{team_id} member {user_id}",
     records.Membership: "{organization_id} member {user_id}",

@@ -1,6 +1,7 @@
 """Issues."""
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, ClassVar
 
 from ghx_bench.twin.graphql import git_lookup
@@ -95,12 +96,13 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
         values = (self.subject.repository_id, f"%{self.subject.number}%")
         named = self.context.database.select(Pull, rest, values)
         made = self.context.database.all(LinkedBranch, issue_id=self.subject.id)
-        heads = ({"head_repository_id": one.repository_id, "head_ref": one.name} for one in made)
-        linked = (pull for head in heads for pull in self.context.database.all(Pull, **head))
+        heads = (
+            self.context.database.all(Pull, head_repository_id=one.repository_id, head_ref=one.name) for one in made
+        )
         # LIKE only narrows down: `%7%` also finds #17 and plain numbers; what closes is read from the text.
         closing = [
             pull
-            for _, pull in sorted({one.id: one for one in (*named, *linked)}.items())
+            for _, pull in sorted({one.id: one for one in (*named, *chain.from_iterable(heads))}.items())
             if any(
                 issue.id == self.subject.id
                 for issue in pulls.closing_issues(self.context.world, pull, self.context.viewer)

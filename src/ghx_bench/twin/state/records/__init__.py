@@ -4,7 +4,7 @@ The database derives its tables from these classes, the diff its objects and fie
 have GitHub's spelling (`2026-01-01T00:00:00Z`), references are ids of other records, tuples and dictionaries are JSON.
 """
 
-from ghx_bench.twin.state.records.accounts import Membership, Team, TeamMember, Token, User
+from ghx_bench.twin.state.records.accounts import App, Installation, Membership, Team, TeamMember, Token, User
 from ghx_bench.twin.state.records.base import Record
 from ghx_bench.twin.state.records.checks import CheckRun, Status
 from ghx_bench.twin.state.records.issues import (
@@ -34,12 +34,14 @@ from ghx_bench.twin.state.records.workflows import RunAttempt, Workflow, Workflo
 
 __all__ = [
     "RECORDS",
+    "App",
     "Assignee",
     "CheckRun",
     "Collaborator",
     "Comment",
     "Dependency",
     "Event",
+    "Installation",
     "Issue",
     "IssueLabel",
     "IssueType",
