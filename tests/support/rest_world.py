@@ -229,9 +229,24 @@ def _review(made: Seeded) -> None:
         ids["pending"] = reviews.create(act, pull, event=None, body="Still reading").id
     for name in ("mergeable", "behind", "merged"):
         _another_pull(made, name)
+    _relations(made)
     with world.acting(Viewer(user=made.people["ann"])) as act:
         rules = {"required_approvals": 1, "required_checks": ("ci",), "strict_checks": False}
         repositories.protect(act, home, pattern="main", **rules)
+
+
+def _relations(made: Seeded) -> None:
+    home, ids = _home(made), made.ids
+    with made.world.acting(Viewer(user=made.people["ann"])) as act:
+        parent = issues.create(act, home, title="The whole", issue_type="Bug")
+        children = [issues.create(act, home, title=f"Part {number}") for number in (1, 2)]
+        for child in children:
+            issues.add_child(act, parent, child)
+        issues.add_blocking(act, children[0], children[1])
+        ids |= {"parent_issue": parent.number, "issue_type": parent.issue_type_id or 0}
+        ids |= {"sub_issue": children[0].number, "last_sub_issue": children[1].number}
+        ids |= {"sub_issue_id": children[0].id, "last_sub_issue_id": children[1].id}
+        ids["issue_id"] = lookup.issue(made.world, home, ids["issue"]).id
 
 
 def _runs(made: Seeded) -> None:

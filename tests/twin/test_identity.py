@@ -17,7 +17,7 @@ WITHOUT_NODES = {
     records.Redirect, records.Tombstone, records.IssueLabel, records.Assignee, records.Dependency,
     records.RunAttempt, records.Step, records.Annotation,
 }  # fmt: skip
-OUTSIDE = {records.User, records.Token, records.Membership, records.Team, records.TeamMember}
+OUTSIDE = {records.User, records.Token, records.Membership, records.Team, records.TeamMember, records.IssueType}
 
 
 @pytest.fixture(scope="module")

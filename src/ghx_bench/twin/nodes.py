@@ -191,6 +191,7 @@ _KINDS = {
     "U": _Kind(records.User, _no_repository),
     "O": _Kind(records.User, _no_repository),
     "BOT": _Kind(records.User, _no_repository),
+    "A": _Kind(records.App, _no_repository),
     "T": _Kind(records.Team, _no_repository),
     "R": _Kind(records.Repository, _no_repository),
     "LA": _Kind(records.Label, _own_field),
@@ -213,5 +214,7 @@ _KINDS = {
     "CC": _Kind(records.CommitComment, _own_field),
     "RE": _Kind(records.Release, _own_field),
     "RA": _Kind(records.ReleaseAsset, _through(records.Release, "release_id")),
+    "IT": _Kind(records.IssueType, _no_repository),
+    "LB": _Kind(records.LinkedBranch, _own_field),
 }
 _PREFIXES = {kind.model: prefix for prefix, kind in _KINDS.items() if kind.model is not records.User}

@@ -251,7 +251,7 @@ def test_comments_have_authors_times_and_reasons(world: World, widgets: Reposito
 
 def test_closed_and_reopened_issues_say_why(world: World, widgets: Repository) -> None:
     old, again = (lookup.issue(world, widgets, number) for number in (2, 3))
-    assert (old.state, old.state_reason, old.closed_at) == ("closed", "not_planned", "2022-03-01T00:00:00Z")
+    assert (old.state, old.state_reason, old.closed_at) == ("closed", "duplicate", "2022-03-01T00:00:00Z")
     assert (login(world, old.closed_by_id), old.locked, old.lock_reason) == ("hubot", True, "resolved")
     assert (again.state, again.state_reason, again.closed_at) == ("open", "reopened", None)
 
