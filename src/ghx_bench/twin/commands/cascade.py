@@ -1,4 +1,4 @@
-"""Which records are deleted together with an issue, a comment, a workflow run or a repository."""
+"""Which records are deleted together with an issue, a comment, a workflow run, a project or a repository."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,11 +9,20 @@ from ghx_bench.twin.state.records import (
     Collaborator,
     Comment,
     Dependency,
+    DraftIssue,
     Event,
     Issue,
     IssueLabel,
     Label,
     Milestone,
+    Project,
+    ProjectCollaborator,
+    ProjectField,
+    ProjectItem,
+    ProjectItemValue,
+    ProjectRepository,
+    ProjectView,
+    ProjectWorkflow,
     Protection,
     Pull,
     Reaction,
@@ -48,6 +57,9 @@ def under_issue(database: Database, issue: Issue) -> Iterator[Record]:
     for model in (IssueLabel, Assignee, Dependency, Event):
         yield from database.all(model, issue_id=issue.id)
     yield from database.all(Dependency, blocking_id=issue.id)
+    for item in database.all(ProjectItem, issue_id=issue.id):
+        yield from database.all(ProjectItemValue, item_id=item.id)
+        yield item
     yield from _cross_references(database, "source_issue_id", issue.id)
     for pull in database.all(Pull, issue_id=issue.id):
         yield from _under_pull(database, pull)
@@ -68,6 +80,17 @@ def under_run(database: Database, run: WorkflowRun) -> Iterator[Record]:
         yield attempt
 
 
+def under_project(database: Database, project: Project) -> Iterator[Record]:
+    """Yield the records that belong to a project, not itself; issues on it stay."""
+    for item in database.all(ProjectItem, project_id=project.id):
+        yield from database.all(ProjectItemValue, item_id=item.id)
+        if draft := database.get(DraftIssue, item.draft_issue_id):
+            yield draft
+        yield item
+    for model in (ProjectField, ProjectView, ProjectWorkflow, ProjectRepository, ProjectCollaborator):
+        yield from database.all(model, project_id=project.id)
+
+
 def under_repository(database: Database, repository: Repository) -> Iterator[Record]:
     """Yield the records that belong to a repository, not itself."""
     for issue in database.all(Issue, repository_id=repository.id):
@@ -78,7 +101,7 @@ def under_repository(database: Database, repository: Repository) -> Iterator[Rec
         yield from database.all(RunAttempt, run_id=run.id)  # its jobs are check runs of the repository
         yield run
     owned = (Label, Milestone, Status, CheckRun, Workflow, Protection, Collaborator, TeamRepository, Redirect)
-    for model in owned:
+    for model in (*owned, ProjectRepository):
         yield from database.all(model, repository_id=repository.id)
     for tombstone in database.all(Tombstone, repository_id=repository.id):
         home = database.get(Issue, tombstone.moved_to_id)

@@ -1,6 +1,6 @@
 """Open and closed, locked and unlocked, pinned and unpinned."""
 
-from ghx_bench.twin.commands import kernel, timeline
+from ghx_bench.twin.commands import kernel, projects, timeline
 from ghx_bench.twin.commands.issues.creation import require_author_or
 from ghx_bench.twin.commands.texts import invalid
 from ghx_bench.twin.queries import lookup
@@ -35,6 +35,8 @@ def mark_closed(
     closer = {"commit_sha": commit_sha, "pull_id": pull_id}
     known = {key: value for key, value in closer.items() if value is not None}
     timeline.record_event(act, current, "closed", {"state_reason": wanted, **known})
+    pull = pull_of(act.world, current)
+    projects.finish_items(act, current, merged=pull is not None and pull.merged_at is not None)
     return kernel.touch(
         act,
         current,

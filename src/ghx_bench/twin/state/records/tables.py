@@ -13,6 +13,17 @@ from ghx_bench.twin.state.records.issues import (
     Reaction,
     Tombstone,
 )
+from ghx_bench.twin.state.records.projects import (
+    DraftIssue,
+    Project,
+    ProjectCollaborator,
+    ProjectField,
+    ProjectItem,
+    ProjectItemValue,
+    ProjectRepository,
+    ProjectView,
+    ProjectWorkflow,
+)
 from ghx_bench.twin.state.records.pulls import Pull, Review, ReviewComment, ReviewRequest, Thread
 from ghx_bench.twin.state.records.repositories import (
     Collaborator,
@@ -29,4 +40,6 @@ RECORDS: tuple[type[Record], ...] = (
     User, Token, Membership, Team, TeamMember, Repository, Collaborator, TeamRepository, Redirect, Protection, Label,
     Milestone, Issue, Dependency, Tombstone, Pull, IssueLabel, Assignee, ReviewRequest, Comment, Review, Thread,
     ReviewComment, Reaction, Event, Status, Workflow, WorkflowRun, RunAttempt, CheckRun,
+    Project, ProjectField, DraftIssue, ProjectItem, ProjectItemValue, ProjectView, ProjectWorkflow,
+    ProjectRepository, ProjectCollaborator,
 )  # fmt: skip
