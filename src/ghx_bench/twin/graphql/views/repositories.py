@@ -9,7 +9,8 @@ from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery, sort_repositories
 from ghx_bench.twin.graphql.subjects import Member, Pinned, RefThing, TopicOf
 from ghx_bench.twin.graphql.views.community import CommunityFields
-from ghx_bench.twin.queries import lookup, permissions
+from ghx_bench.twin.graphql.views.projects.owners import ProjectOwner
+from ghx_bench.twin.queries import lookup, permissions, projects
 from ghx_bench.twin.queries.issue_types import IssueType, issue_types_of
 from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import (
@@ -17,6 +18,7 @@ from ghx_bench.twin.state.records import (
     Issue,
     Label,
     Milestone,
+    Project,
     Protection,
     Pull,
     Repository,
@@ -25,11 +27,16 @@ from ghx_bench.twin.state.records import (
 from ghx_bench.twin.state.rows import Rows
 
 
-class RepositoryView(CommunityFields):
+class RepositoryView(ProjectOwner, CommunityFields):
     """A repository: what is in it."""
 
     typename: ClassVar[str] = "Repository"
     __slots__ = ()
+
+    @property
+    def visible_projects(self) -> Sequence[Project]:
+        """Return the projects that are linked to it, as far as the viewer may see them."""
+        return projects.linked_projects(self.context.world, self.context.viewer, self.subject)
 
     def owner(self) -> Any:
         """Return whose it is."""
