@@ -1,5 +1,6 @@
 """Projects over GraphQL: what gh and others ask for, and every mutation."""
 
+import json
 from typing import Any
 
 import pytest
@@ -161,7 +162,11 @@ def test_an_item_holds_facts_of_its_issue_and_values_of_its_own(town: Town, boar
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("Status", {"text": "Done"}, "The single select option Id does not belong to the field"),
+        (
+            "Status",
+            {"text": "Done"},
+            "Did not receive a single select option Id to update a field of type single_select",
+        ),
         ("Status", {"singleSelectOptionId": "nope"}, "The single select option Id does not belong to the field"),
         ("Points", {"text": "3"}, "Did not receive a number value to update a field of type number"),
         ("Points", {}, "Did not receive a number value to update a field of type number"),
@@ -373,8 +378,6 @@ def test_content_of_a_repository_that_the_viewer_cannot_see_is_redacted(town: To
 
 def test_a_token_without_the_scope_is_told_which_one_it_needs(town: Town, board: Project) -> None:
     def ask(query: str, scopes: frozenset[str]) -> dict[str, Any]:
-        import json
-
         body = json.dumps({"query": query}).encode()
         return json.loads(execute(town.world, town.viewer("octo", scopes), body, GITHUB_URLS).content)["errors"][0]
 
