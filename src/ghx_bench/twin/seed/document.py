@@ -7,6 +7,7 @@ from pydantic import Field, StrictBool, StrictInt
 from ghx_bench.twin.seed.checks import SeedCommitCheck, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedIssue, SeedPull
 from ghx_bench.twin.seed.format import Login, Moment, Number, RepositoryName, Role, SeedModel
+from ghx_bench.twin.seed.projects import SeedProject
 
 
 class SeedToken(SeedModel):
@@ -31,6 +32,7 @@ class SeedUser(SeedModel):
     blog: str | None = None
     site_admin: StrictBool = False
     tokens: tuple[SeedToken, ...] = ()
+    next_project_number: Number | None = Field(default=None, description="The number of the next project.")
     at: Moment | None = Field(default=None, description="When the account was made.")
 
 
@@ -55,6 +57,7 @@ class SeedOrganization(SeedModel):
     blog: str | None = None
     members: dict[Login, Literal["member", "admin"]] = Field(default={}, description="Roles by login.")
     teams: tuple[SeedTeam, ...] = ()
+    next_project_number: Number | None = Field(default=None, description="The number of the next project.")
     at: Moment | None = Field(default=None, description="When it was made.")
 
 
@@ -186,3 +189,4 @@ class WorldSeed(SeedModel):
     users: tuple[SeedUser, ...] = ()
     organizations: tuple[SeedOrganization, ...] = ()
     repositories: tuple[SeedRepository, ...] = ()
+    projects: tuple[SeedProject, ...] = ()

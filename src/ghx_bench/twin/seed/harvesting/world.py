@@ -26,6 +26,7 @@ from ghx_bench.twin.seed.document import (
     WorldSeed,
 )
 from ghx_bench.twin.seed.harvesting.conversations import harvest_issues, harvest_pulls
+from ghx_bench.twin.seed.harvesting.projects import harvest_projects
 from ghx_bench.twin.state.records import (
     CheckRun,
     Collaborator,
@@ -55,7 +56,8 @@ def harvest(world: World) -> WorldSeed:
         people = tuple(_user(world, account) for account in accounts if account.type != "Organization")
         groups = tuple(_organization(world, account) for account in accounts if account.type == "Organization")
         homes = tuple(_repository(world, repository) for repository in world.database.all(Repository))
-    return WorldSeed(users=people, organizations=groups, repositories=homes)
+        boards = tuple(harvest_projects(world))
+    return WorldSeed(users=people, organizations=groups, repositories=homes, projects=boards)
 
 
 def _user(world: World, user: User) -> SeedUser:
@@ -65,6 +67,7 @@ def _user(world: World, user: User) -> SeedUser:
         {
             **{name: getattr(user, name) for name in profile},
             "tokens": tuple(SeedToken(token=token.token, scopes=token.scopes) for token in tokens),
+            "next_project_number": _next_project_number(user),
             "at": user.created_at,
         }
     )
@@ -77,9 +80,14 @@ def _organization(world: World, organization: User) -> SeedOrganization:
             **{name: getattr(organization, name) for name in ("login", "name", "email", "bio", "location", "blog")},
             "members": {_login(world, member.user_id): member.role for member in members},
             "teams": tuple(_team(world, team) for team in world.database.all(Team, organization_id=organization.id)),
+            "next_project_number": _next_project_number(organization),
             "at": organization.created_at,
         }
     )
+
+
+def _next_project_number(account: User) -> int | None:
+    return account.next_project_number if account.next_project_number > 1 else None
 
 
 def _team(world: World, team: Team) -> SeedTeam:
