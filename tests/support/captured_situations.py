@@ -9,6 +9,7 @@ from ghx_bench.twin.commands import (
     issues,
     labels,
     merges,
+    projects,
     pulls,
     refs,
     repositories,
@@ -99,6 +100,13 @@ def _with_label(scene: Scene) -> object:
     return labels.create(scene.act, scene.repository, name="x", color="00ff00")
 
 
+def _with_project(scene: Scene) -> object:
+    acme = lookup.organization(scene.world, "acme")
+    board = projects.create(scene.act, acme, title="A title", repository=scene.repository)
+    projects.create_field(scene.act, board, name="Notes", data_type="text")
+    return projects.add_draft(scene.act, board, title="A draft")
+
+
 def _with_branch(scene: Scene) -> object:
     tip = scene.world.git(scene.repository).refs()["refs/heads/main"]
     return refs.create(scene.act, scene.repository, ref="refs/heads/x", sha=tip)
@@ -181,6 +189,7 @@ _FOREIGN = {
     "GIT_CONFIG_VALUE_0": "https://github.com/acme",  # longer than what the environment replaces, so it wins
 }
 _BAD_TOKEN = {"GH_TOKEN": "ghp_unknown"}
+_PROJECT = Situation(changes=(_with_project,))
 _RUN = Situation(changes=(_failed_run,))
 _JOB = Situation(changes=(_failed_run,), replaced=("--job 201", "--job NEWEST-JOB"))
 _NEW_PULL = Situation(changes=(_closed_pull,), branch="feature")
@@ -202,6 +211,8 @@ SITUATIONS = {
     "git-pr-create-fill-223": _NEW_PULL,
     "issue-close-already": Situation(changes=(_closed_issue,)),
     "issue-create-disabled": Situation(changes=(_without_issues,)),
+    "ghx-project-view-cli": _PROJECT,
+    "issue-edit-add-project": _PROJECT,
     "issue-reopen": Situation(changes=(_closed_issue,)),
     "issue-view-comments": Situation(code=0),  # the capture's server sent a node of another type, and gh 2.23 panicked
     "pr-checks-fail": Situation(changes=(_failing,)),
@@ -226,6 +237,13 @@ SITUATIONS = {
     "pr-status": Situation(branch="feature"),
     "pr-update-branch": Situation(changes=(_main_ahead,)),
     "pr-view-branch": Situation(branch="feature"),
+    "project-field-list": _PROJECT,
+    "project-item-add": Situation(changes=(_with_project,), code=0),  # the capture's server found no resource
+    "project-item-delete": _PROJECT,
+    "project-item-edit": _PROJECT,
+    "project-item-list": _PROJECT,
+    "project-list": _PROJECT,
+    "project-view": _PROJECT,
     "run-cancel": Situation(changes=(_queued_run,)),
     "run-delete": _RUN,
     "run-download": _RUN,

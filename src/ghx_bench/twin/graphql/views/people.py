@@ -8,7 +8,7 @@ from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery, repositories_of
 from ghx_bench.twin.graphql.scopes import require_scope
 from ghx_bench.twin.graphql.subjects import Member
 from ghx_bench.twin.graphql.views.base import Linked, RecordView
-from ghx_bench.twin.graphql.views.projects.owners import ProjectOwner
+from ghx_bench.twin.graphql.views.projects.owners import ClassicProjectOwner
 from ghx_bench.twin.queries import lookup, projects
 from ghx_bench.twin.state import records
 from ghx_bench.twin.state.records import Issue, Membership, Project, Pull, Repository, Team, TeamMember, User
@@ -35,7 +35,7 @@ class AccountView(Linked, RecordView[User]):
         return self.subject.blog
 
 
-class OwnerView(ProjectOwner, AccountView):
+class OwnerView(ClassicProjectOwner, AccountView):
     """An account that can own repositories and projects."""
 
     __slots__ = ()

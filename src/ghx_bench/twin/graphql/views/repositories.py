@@ -9,7 +9,7 @@ from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery, sort_repositories
 from ghx_bench.twin.graphql.subjects import Member, Pinned, RefThing, TopicOf
 from ghx_bench.twin.graphql.views.community import CommunityFields
-from ghx_bench.twin.graphql.views.projects.owners import ProjectOwner
+from ghx_bench.twin.graphql.views.projects.owners import ClassicProjectOwner
 from ghx_bench.twin.queries import lookup, permissions, projects
 from ghx_bench.twin.queries.issue_types import IssueType, issue_types_of
 from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
@@ -27,7 +27,7 @@ from ghx_bench.twin.state.records import (
 from ghx_bench.twin.state.rows import Rows
 
 
-class RepositoryView(ProjectOwner, CommunityFields):
+class RepositoryView(ClassicProjectOwner, CommunityFields):
     """A repository: what is in it."""
 
     typename: ClassVar[str] = "Repository"

@@ -52,3 +52,13 @@ class ProjectOwner:
         if order_by:
             found.sort(key=_KEYS[order_by["field"]], reverse=order_by["direction"] == "DESC")
         return found
+
+
+class ClassicProjectOwner(ProjectOwner):
+    """A mixin for what could have classic projects once; older `gh` asks for them beside the new ones."""
+
+    __slots__ = ()
+
+    def projects(self, **_filters: object) -> list[object]:
+        """Return the classic projects: a world has none."""
+        return []
