@@ -9,6 +9,7 @@ from ghx_bench.twin.commands import (
     issues,
     labels,
     merges,
+    projects,
     pulls,
     refs,
     releases,
@@ -106,6 +107,13 @@ def _with_label(scene: Scene) -> object:
     return labels.create(scene.act, scene.repository, name="x", color="00ff00")
 
 
+def _with_project(scene: Scene) -> object:
+    acme = lookup.organization(scene.world, "acme")
+    board = projects.create(scene.act, acme, title="A title", repository=scene.repository)
+    projects.create_field(scene.act, board, name="Notes", data_type="text")
+    return projects.add_draft(scene.act, board, title="A draft")
+
+
 def _with_branch(scene: Scene) -> object:
     tip = scene.world.git(scene.repository).refs()["refs/heads/main"]
     return refs.create(scene.act, scene.repository, ref="refs/heads/x", sha=tip)
@@ -192,6 +200,7 @@ _FOREIGN = {
     "GIT_CONFIG_VALUE_0": "https://github.com/acme",  # longer than what the environment replaces, so it wins
 }
 _BAD_TOKEN = {"GH_TOKEN": "ghp_unknown"}
+_PROJECT = Situation(changes=(_with_project,))
 _RUN = Situation(changes=(_failed_run,))
 _JOB = Situation(changes=(_failed_run,), replaced=("--job 201", "--job NEWEST-JOB"))
 _RELEASED = Situation(changes=(_released,))
@@ -215,6 +224,8 @@ SITUATIONS = {
     "git-pr-create-fill-223": _NEW_PULL,
     "issue-close-already": Situation(changes=(_closed_issue,)),
     "issue-create-disabled": Situation(changes=(_without_issues,)),
+    "ghx-project-view-cli": _PROJECT,
+    "issue-edit-add-project": _PROJECT,
     "issue-reopen": Situation(changes=(_closed_issue,)),
     "issue-view-comments": Situation(code=0),  # the capture's server sent a node of another type, and gh 2.23 panicked
     "pr-checks-fail": Situation(changes=(_failing,)),
@@ -241,6 +252,13 @@ SITUATIONS = {
     "pr-view-branch": Situation(branch="feature"),
     **{f"release-{name}": _RELEASED for name in ("delete", "edit", "list", "upload")},
     **{f"release-view-{name}": _RELEASED for name in ("json", "latest", "tag")},
+    "project-field-list": _PROJECT,
+    "project-item-add": Situation(changes=(_with_project,), code=0),  # the capture's server found no resource
+    "project-item-delete": _PROJECT,
+    "project-item-edit": _PROJECT,
+    "project-item-list": _PROJECT,
+    "project-list": _PROJECT,
+    "project-view": _PROJECT,
     "run-cancel": Situation(changes=(_queued_run,)),
     "run-delete": _RUN,
     "run-download": _RUN,

@@ -16,6 +16,7 @@ from ghx_bench.twin.commands import (
     merges,
     milestones,
     objects,
+    projects,
     pulls,
     reactions,
     refs,
@@ -30,6 +31,7 @@ from ghx_bench.twin.git.repository import TreeChange
 from ghx_bench.twin.graphql.execution import execute
 from ghx_bench.twin.nodes import git_node_id, node_id
 from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.projects import iterations_of
 from ghx_bench.twin.reply import Reply
 from ghx_bench.twin.state.records import (
     RECORDS,
@@ -244,6 +246,7 @@ def live_through(town: Town) -> None:
         ):
             steps()
     _relate(town)
+    _plan(town)
     _review_all(town)
     _merge_one(town)
 
@@ -268,6 +271,26 @@ def _relate(town: Town) -> None:
         ):
             steps()
         pulls.create(act, town.repository, title="For it", head="2-another-wish", base="main", draft=True)
+
+
+def _plan(town: Town) -> None:
+    """Put an issue, the pull request and a draft on a project with a field of every type."""
+    with town.acting("octo") as act:
+        board = projects.create(act, town.people["acme"], title="Roadmap", repository=town.repository)
+        values = {"text": "soon", "number": 3, "date": "2026-02-01", "single_select": "", "iteration": ""}
+        made = [
+            projects.create_field(act, board, name=f"My {kind}", data_type=kind, options=[{"name": "Small"}])
+            for kind in values
+        ]
+        values["single_select"] = made[3].options[0]["id"]
+        values["iteration"] = iterations_of(made[4])[0].id
+        items = [projects.add_item(act, board, town.issue(number)) for number in (2, 7)]
+        items.append(projects.add_draft(act, board, title="Draft", body="*Text*", assignees=[town.people["rev"]]))
+        for field, value in zip(made, values.values(), strict=True):
+            projects.set_value(act, items[0], field, value)
+        ways = {"visible_fields": (made[0].id,), "group_by": (made[3].id,), "vertical_group_by": (made[3].id,)}
+        projects.create_view(act, board, name="Board", layout="board", sort_by=(f"{made[1].id} desc",), **ways)
+        projects.archive_item(act, projects.add_item(act, board, town.issue(3)))
 
 
 def _review_all(town: Town) -> None:
@@ -343,5 +366,5 @@ def typed_nodes(town: Town) -> list[tuple[str, str]]:
 SHOWN = {
     "User", "Team", "Repository", "Label", "Milestone", "Issue", "Pull", "Comment", "Review", "Thread",
     "ReviewComment", "ReviewRequest", "Reaction", "Event", "Status", "CheckRun", "Protection",
-    "Workflow", "WorkflowRun",
+    "Workflow", "WorkflowRun", "Project", "ProjectField", "ProjectItem", "ProjectView", "ProjectWorkflow", "DraftIssue",
 }  # fmt: skip

@@ -15,7 +15,7 @@ from ghx_bench.twin.state.names import display_value, object_name
 from ghx_bench.twin.state.records import RECORDS, Issue, Pull, Record, Repository, User
 from ghx_bench.twin.world import Snapshot, World
 
-BOOKKEEPING = frozenset({"updated_at", "pushed_at", "next_number", "next_milestone_number"})
+BOOKKEEPING = frozenset({"updated_at", "pushed_at", "next_number", "next_milestone_number", "next_project_number"})
 """Fields that GitHub moves when anything else moves."""
 
 _SECRET = frozenset({"token"})  # a diff is shown to people

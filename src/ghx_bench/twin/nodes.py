@@ -113,7 +113,8 @@ def node_id(database: Database, record: Record) -> str:
     if isinstance(record, records.User):
         prefix = {"Organization": "O", "Bot": "BOT"}.get(record.type, "U")
         return str(NodeId(prefix, None, record.id))
-    prefix = _PREFIXES[type(record)]
+    prefix = _FIELD_PREFIXES.get(record.data_type, "PVTF") if isinstance(record, records.ProjectField) else None
+    prefix = prefix or _PREFIXES[type(record)]
     return str(NodeId(prefix, _KINDS[prefix].find_repository(database, record), record.id))
 
 
@@ -158,6 +159,14 @@ def _through(model: type[Record], field: str) -> _Finder:
         return getattr(database.get(model, getattr(record, field, None)), "repository_id", None)
 
     return find
+
+
+def _owner(_database: Database, record: Record) -> int | None:
+    return getattr(record, "owner_id", None)
+
+
+def _project(_database: Database, record: Record) -> int | None:
+    return getattr(record, "project_id", None)
 
 
 _through_issue = _through(records.Issue, "issue_id")
@@ -216,5 +225,15 @@ _KINDS = {
     "RA": _Kind(records.ReleaseAsset, _through(records.Release, "release_id")),
     "IT": _Kind(records.IssueType, _no_repository),
     "LB": _Kind(records.LinkedBranch, _own_field),
+    # In the place of the repository stand the owner of a project, and the project of what is on it.
+    "PVT": _Kind(records.Project, _owner),
+    "PVTF": _Kind(records.ProjectField, _project),
+    "PVTSSF": _Kind(records.ProjectField, _project),
+    "PVTIF": _Kind(records.ProjectField, _project),
+    "PVTI": _Kind(records.ProjectItem, _project),
+    "PVTV": _Kind(records.ProjectView, _project),
+    "PWF": _Kind(records.ProjectWorkflow, _project),
+    "DI": _Kind(records.DraftIssue, _no_repository),
 }
+_FIELD_PREFIXES = {"single_select": "PVTSSF", "iteration": "PVTIF"}
 _PREFIXES = {kind.model: prefix for prefix, kind in _KINDS.items() if kind.model is not records.User}

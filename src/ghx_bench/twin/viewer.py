@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from ghx_bench.twin.state.records import Repository, User
 
-EVERY_SCOPE = frozenset({"repo", "read:org", "workflow", "gist", "delete_repo", "admin:org", "user"})
-"""What a token carries unless told otherwise: all but projects, which the twin does not have."""
+EVERY_SCOPE = frozenset({"repo", "read:org", "workflow", "gist", "delete_repo", "admin:org", "user", "project"})
+"""What a token carries unless told otherwise."""
 
 _NO_ACCOUNT = 0  # no account has this id
 

@@ -37,10 +37,16 @@ ARGUMENTS = {
     "Status.context": '(name: "ci/lint")',
     "User.organization": '(login: "acme")',
     "User.repository": '(name: "secret")',
+    "ProjectV2.field": '(name: "Status")',
+    "ProjectV2.view": "(number: 1)",
+    "ProjectV2.workflow": "(number: 1)",
     "ProjectV2Item.fieldValueByName": '(name: "Status")',
 }
 # Repositories and people that do not have what their neighbours have are asked about it too, and may say so.
-MAY_REFUSE = {"User.repository", "Organization.team", "Organization.repository", "Repository.issue", "Commit.file"}
+MAY_REFUSE = {
+    "User.repository", "Organization.team", "Organization.repository", "Repository.issue", "Commit.file",
+    *(f"{kind}.projectV2" for kind in ("User", "Organization", "Repository", "Issue", "PullRequest")),
+}  # fmt: skip
 
 
 def selection(kind: GraphQLNamedType, depth: int, seen: tuple[str, ...] = ()) -> str:

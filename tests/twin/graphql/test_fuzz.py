@@ -46,6 +46,7 @@ VALUES = {
     "head": st.sampled_from(["main", "feature", "no"]),
     "contents": st.sampled_from(["", "aGk="]),
     "Base64String": st.just("aGk="),
+    "Date": st.sampled_from(["2026-01-01", "2024-02-29"]),
     "DateTime": st.sampled_from(["2026-01-01T00:00:00Z", "2030-01-01", "2026-01-01T00:00:00+02:00"]),
     "GitTimestamp": st.just("2026-01-01T00:00:00Z"),
     "String": TEXT,
@@ -108,7 +109,7 @@ def _scalars() -> dict[str, Any]:
     return {name: strategy.map(nodes.String) for name, strategy in VALUES.items() if name in CUSTOM}
 
 
-CUSTOM = {"Base64String", "DateTime", "GitTimestamp", "URI", "GitObjectID"}
+CUSTOM = {"Base64String", "Date", "DateTime", "GitTimestamp", "URI", "GitObjectID"}
 
 
 def _any_query() -> st.SearchStrategy[str]:

@@ -1,4 +1,4 @@
-"""Which records are deleted together with an issue, a comment, a workflow run, a release or a repository."""
+"""Which records are deleted together with an issue, a comment, a run, a release, a project or a repository."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,12 +12,21 @@ from ghx_bench.twin.state.records import (
     Comment,
     CommitComment,
     Dependency,
+    DraftIssue,
     Event,
     Issue,
     IssueLabel,
     Label,
     LinkedBranch,
     Milestone,
+    Project,
+    ProjectCollaborator,
+    ProjectField,
+    ProjectItem,
+    ProjectItemValue,
+    ProjectRepository,
+    ProjectView,
+    ProjectWorkflow,
     Protection,
     Pull,
     Reaction,
@@ -55,6 +64,9 @@ def under_issue(database: Database, issue: Issue) -> Iterator[Record]:
     for model in (IssueLabel, Assignee, Dependency, LinkedBranch, Event):
         yield from database.all(model, issue_id=issue.id)
     yield from database.all(Dependency, blocking_id=issue.id)
+    for item in database.all(ProjectItem, issue_id=issue.id):
+        yield from database.all(ProjectItemValue, item_id=item.id)
+        yield item
     yield from _cross_references(database, "source_issue_id", issue.id)
     for pull in database.all(Pull, issue_id=issue.id):
         yield from _under_pull(database, pull)
@@ -83,6 +95,17 @@ def under_release(database: Database, release: Release) -> Iterator[Record]:
     yield from database.all(ReleaseAsset, release_id=release.id)
 
 
+def under_project(database: Database, project: Project) -> Iterator[Record]:
+    """Yield the records that belong to a project, not itself; issues on it stay."""
+    for item in database.all(ProjectItem, project_id=project.id):
+        yield from database.all(ProjectItemValue, item_id=item.id)
+        if draft := database.get(DraftIssue, item.draft_issue_id):
+            yield draft
+        yield item
+    for model in (ProjectField, ProjectView, ProjectWorkflow, ProjectRepository, ProjectCollaborator):
+        yield from database.all(model, project_id=project.id)
+
+
 def under_repository(database: Database, repository: Repository) -> Iterator[Record]:
     """Yield the records that belong to a repository, not itself."""
     for issue in database.all(Issue, repository_id=repository.id):
@@ -100,7 +123,7 @@ def under_repository(database: Database, repository: Repository) -> Iterator[Rec
         yield check_run
     owned = (
         CommitComment, Label, LinkedBranch, Milestone, Status, Workflow, Protection, Collaborator, TeamRepository,
-        Redirect,
+        Redirect, ProjectRepository,
     )  # fmt: skip
     for model in owned:
         yield from database.all(model, repository_id=repository.id)

@@ -27,6 +27,8 @@ review_requested, review_request_removed     reviewer_id or team_id
 review_dismissed             review_id, state (before, in lower case), message
 head_ref_deleted, head_ref_restored, base_ref_deleted, ready_for_review, convert_to_draft, auto_merge_enabled,
 auto_squash_enabled, auto_rebase_enabled, auto_merge_disabled                  nothing
+added_to_project_v2, removed_from_project_v2     project_id
+project_v2_item_status_changed     project_id, status, previous_status (names of options)
 reopened, unlocked, pinned, unpinned, mentioned, subscribed, comment_deleted     nothing
 ```
 """

@@ -4,15 +4,23 @@ from typing import Any, TypeVar
 
 from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.context import Context
+from ghx_bench.twin.graphql.scopes import require_scope
 from ghx_bench.twin.graphql.subjects import CommitThing, ComparisonThing, GitThing, RefThing, RollupOf, StatusOf
 from ghx_bench.twin.graphql.timeline import EVENT_TYPES
 from ghx_bench.twin.nodes import GitNode, find_record, parse_git_node_id, repository_id
-from ghx_bench.twin.queries import checks, lookup
+from ghx_bench.twin.queries import checks, lookup, projects
+from ghx_bench.twin.queries.projects import READ_SCOPE
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import (
     Comment,
+    DraftIssue,
     Event,
     Issue,
+    Project,
+    ProjectField,
+    ProjectItem,
+    ProjectView,
+    ProjectWorkflow,
     Pull,
     Reaction,
     Record,
@@ -24,6 +32,14 @@ from ghx_bench.twin.state.records import (
 )
 
 _T = TypeVar("_T")
+_TYPES = {
+    "Pull": "PullRequest",
+    "Thread": "PullRequestReviewThread",
+    "Project": "ProjectV2",
+    "ProjectField": "ProjectV2Field",
+    "ProjectItem": "ProjectV2Item",
+}
+_ON_PROJECTS = (Project, ProjectField, ProjectItem, ProjectView, ProjectWorkflow, DraftIssue)
 _REACTED: dict[str, type[Record]] = {model.table: model for model in (Issue, Comment, Review, ReviewComment)}
 
 
@@ -51,7 +67,7 @@ def find_conversation(context: Context, identity: str) -> Issue:
 
 
 def _article(model: type[Any]) -> str:
-    name = {"Pull": "PullRequest", "Thread": "PullRequestReviewThread"}.get(model.__name__, model.__name__)
+    name = _TYPES.get(model.__name__, model.__name__)
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
 
@@ -78,6 +94,8 @@ def _git_subject(context: Context, node: GitNode) -> GitThing | RefThing | Compa
 
 
 def _is_visible(context: Context, record: Record) -> bool:
+    if isinstance(record, _ON_PROJECTS):
+        return _is_on_visible_project(context, record)
     if isinstance(record, Issue) and record.is_pull:
         return False  # the shared record of a pull request has no id of its own, though one can be made up
     if isinstance(record, Reaction):
@@ -97,6 +115,16 @@ def _is_hidden_draft(context: Context, record: Record) -> bool:
     if not isinstance(release, Release) or not release.draft:
         return False
     return not context.may(context.home(release.repository_id), "write")
+
+
+def _is_on_visible_project(context: Context, record: Record) -> bool:
+    """Return whether a record is a project that the viewer may see, or on one; refuse a token without the scope."""
+    require_scope(context.viewer, "id", READ_SCOPE)
+    if isinstance(record, DraftIssue):
+        item = context.database.one(ProjectItem, draft_issue_id=record.id)
+        return item is not None and _is_on_visible_project(context, item)
+    home = record if isinstance(record, Project) else context.database.get(Project, getattr(record, "project_id", None))
+    return home is not None and projects.may(context.world, context.viewer, home, "reader")
 
 
 def _is_unsubmitted(context: Context, record: Record) -> bool:

@@ -31,6 +31,7 @@ from ghx_bench.twin.graphql.views.issues import (
     LinkedBranchView,
     SubIssuesSummaryView,
 )
+from ghx_bench.twin.graphql.views.projects import fields, items, project
 from ghx_bench.twin.graphql.views.reactions import (
     ReactedEdge,
     ReactionConnection,
@@ -41,13 +42,12 @@ from ghx_bench.twin.graphql.views.reactions import (
 from ghx_bench.twin.graphql.views.repositories import RepositoryView
 from ghx_bench.twin.graphql.views.root import QueryView, RateLimitView, SearchConnection
 from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.projects import Iteration
 from ghx_bench.twin.state import records
 
-# In the schema because clients select them (`gh` asks for project items); no world has one, so they need no view.
+# In the schema because clients select them (`gh` asks for cards of projects); no world has one, so they need no view.
 EMPTY_TYPES = frozenset({
-    "Mannequin",
-    "Project", "ProjectCard", "ProjectColumn", "ProjectV2",
-    "ProjectV2Item", "ProjectV2ItemFieldSingleSelectValue",
+    "Mannequin", "Project", "ProjectCard", "ProjectColumn",
 })  # fmt: skip
 
 
@@ -106,6 +106,11 @@ VIEWS: Mapping[str, type[Any]] = {
         community.PullRequestTemplateView, community.ContactLinkView, community.FundingLinkView,
         workflows.WorkflowRunView, workflows.WorkflowView, releases.ReleaseView, releases.ReleaseAssetView,
         commit_comments.CommitCommentView, git.BlameView, git.BlameRangeView,
+        project.ProjectV2View, project.ProjectV2ViewView,
+        project.ProjectV2SortByFieldView, project.ProjectV2WorkflowView, fields.ProjectV2FieldView,
+        fields.ProjectV2SingleSelectFieldView, fields.ProjectV2IterationFieldView, fields.IterationConfigurationView,
+        fields.IterationView, fields.OptionView, items.ProjectV2ItemView, items.DraftIssueView,
+        *items.VALUE_VIEWS.values(),
     )},
     **EVENT_VIEWS,
     "CheckRunStateCount": checks.StateCount,
@@ -145,6 +150,12 @@ VIEW_MAKERS: Mapping[type, ViewMaker] = {
     records.CommitComment: commit_comments.CommitCommentView,
     records.Release: releases.ReleaseView,
     records.ReleaseAsset: releases.ReleaseAssetView,
+    records.Project: project.ProjectV2View,
+    records.ProjectField: fields.field_view,
+    records.ProjectItem: items.ProjectV2ItemView,
+    records.DraftIssue: items.DraftIssueView,
+    records.ProjectView: project.ProjectV2ViewView,
+    records.ProjectWorkflow: project.ProjectV2WorkflowView,
     subjects.CommitThing: git.CommitView,
     subjects.TreeThing: git.TreeView,
     subjects.BlobThing: git.BlobView,
@@ -165,6 +176,10 @@ VIEW_MAKERS: Mapping[type, ViewMaker] = {
     subjects.Pinned: repository_parts.PinnedIssueView,
     subjects.TopicOf: repository_parts.RepositoryTopicView,
     subjects.IssueOf: lambda context, subject: IssueView(context, subject.issue),
+    Iteration: fields.IterationView,
+    subjects.FieldValueOf: items.value_view,
+    subjects.OptionOf: fields.OptionView,
+    subjects.SortBy: project.ProjectV2SortByFieldView,
     subjects.Member: lambda context, member: people.account_view(context, member.user),
     subjects.LanguageOf: community.LanguageView,
     subjects.LicenseOf: community.LicenseView,

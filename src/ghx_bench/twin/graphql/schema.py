@@ -32,6 +32,7 @@ from ghx_bench.twin.graphql.changes.change import Change, Mutation, Payload
 from ghx_bench.twin.graphql.changes.comments import COMMENT_CHANGES
 from ghx_bench.twin.graphql.changes.issue_relations import RELATION_CHANGES
 from ghx_bench.twin.graphql.changes.issues import ISSUE_CHANGES
+from ghx_bench.twin.graphql.changes.projects import PROJECT_CHANGES
 from ghx_bench.twin.graphql.changes.pulls import PULL_CHANGES
 from ghx_bench.twin.graphql.changes.repositories import REPOSITORY_CHANGES
 from ghx_bench.twin.graphql.changes.reviews import REVIEW_CHANGES
@@ -59,6 +60,7 @@ CHANGES: dict[str, Mutation] = {
         *PULL_CHANGES,
         *REVIEW_CHANGES,
         *REPOSITORY_CHANGES,
+        *PROJECT_CHANGES,
     )
 }
 """The functions that do the mutations, by name."""
@@ -203,7 +205,9 @@ def _bind_changes(schema: GraphQLSchema) -> None:
         payload: object = field.type
         assert isinstance(payload, GraphQLObjectType)  # noqa: S101 - the same
         for part, shown in payload.fields.items():
-            shown.resolve = _payload_resolver(snake(part))
+            resolver = _payload_resolver(snake(part))
+            paged = cast("GraphQLNamedType", get_named_type(shown.type)).name.endswith("Connection")
+            shown.resolve = _connection_resolver(part, resolver, Connection) if paged else resolver
 
 
 def _mutation_resolver(change: Mutation) -> Callable[..., Payload]:
@@ -282,6 +286,14 @@ def _to_utc(moment: datetime) -> str:
     return found.isoformat(timespec="seconds") + "Z"
 
 
+def _is_day(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)  # some clients send a whole time for a day
+    except ValueError:
+        return False
+    return True
+
+
 def _is_base64(text: str) -> bool:
     try:
         base64.b64decode(text.encode("ascii"), validate=True)
@@ -292,6 +304,7 @@ def _is_base64(text: str) -> bool:
 
 _CHECKS: dict[str, Callable[[Any], str]] = {
     "Base64String": _text("Base64String", _is_base64),
+    "Date": _text("Date", _is_day),
     "DateTime": _moment("DateTime"),
     "GitObjectID": _text("GitObjectID", lambda text: _SHA.fullmatch(text) is not None),
     "GitTimestamp": _moment("GitTimestamp"),

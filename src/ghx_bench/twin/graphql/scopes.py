@@ -2,8 +2,7 @@
 
 `gh` relies on it: with the token that `gh auth login` gives, which has no scope for projects, `gh issue view 7` of a
 pull request asks for the projects of an issue 7, gets the error that its token may not see projects, and shows the
-rest. An error about a missing issue would stop it. Where the issue exists, the twin, which has no projects, returns an
-empty list whatever the scopes.
+rest. An error about a missing issue would stop it.
 """
 
 from graphql import FieldNode, GraphQLError

@@ -1,11 +1,21 @@
 """Things GraphQL shows that are no records: git objects, refs, and pairs of things."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from ghx_bench.twin.git.repository import FileDiff, Signature, TreeEntry
 from ghx_bench.twin.queries.checks import Rollup
 from ghx_bench.twin.queries.workflow_runs import Origin
-from ghx_bench.twin.state.records import CheckRun, Issue, Pull, Record, Repository, User
+from ghx_bench.twin.state.records import (
+    CheckRun,
+    Issue,
+    ProjectField,
+    ProjectItem,
+    Pull,
+    Record,
+    Repository,
+    User,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,3 +210,30 @@ class ConductOf:
     repository: Repository
     path: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValueOf:
+    """What an item of a project holds in a field."""
+
+    item: ProjectItem
+    field: ProjectField
+    value: Any  # what `queries.item_values.value_in` returns for a field of this type
+
+
+@dataclass(frozen=True, slots=True)
+class OptionOf:
+    """An option of a single-select field."""
+
+    id: str
+    name: str
+    color: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class SortBy:
+    """A field that a view of a project sorts by, and which way."""
+
+    field: ProjectField
+    direction: str

@@ -99,6 +99,14 @@ def default_actor(world: World, repository: Repository) -> User:
     return found if admin is None else user_by_id(world, admin.user_id)
 
 
+def default_account_actor(world: World, account: User) -> User:
+    """Return the user whom changes of an account's projects are attributed to where none is named."""
+    if account.type != "Organization":
+        return account
+    admin = world.database.one(Membership, organization_id=account.id, role="admin")
+    return account if admin is None else user_by_id(world, admin.user_id)
+
+
 def user_by_id(world: World, identity: int) -> User:
     """Return the account with a database id."""
     found = world.database.get(User, identity)

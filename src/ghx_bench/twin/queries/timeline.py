@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ghx_bench.twin.git.objects import Commit
-from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries import lookup, projects
 from ghx_bench.twin.queries.comparison import commits, git_of
 from ghx_bench.twin.queries.permissions import is_visible
 from ghx_bench.twin.queries.reviews import visible_reviews
-from ghx_bench.twin.state.records import Comment, Event, Issue, Pull, Repository, Review
+from ghx_bench.twin.state.records import Comment, Event, Issue, Project, Pull, Repository, Review
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
@@ -61,7 +61,11 @@ def _date_commits(world: World, issue: Issue, pull: Pull) -> list[Moment]:
 
 
 def _is_known_to(world: World, viewer: Viewer | None, event: Event) -> bool:
-    """Return whether the viewer may know of an event: a cross-reference shows where it came from."""
+    """Return whether the viewer may know of an event: it shows where a reference came from, and which project."""
+    board = event.data.get("project_id")
+    if isinstance(board, int):
+        project = world.database.get(Project, board)
+        return project is not None and projects.may(world, viewer, project, "reader")
     source = event.data.get("source_issue_id")
     if not isinstance(source, int):
         return True

@@ -7,6 +7,7 @@ from pydantic import Field, StrictBool, StrictInt
 from ghx_bench.twin.seed.checks import SeedCommitCheck, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedIssue, SeedPull
 from ghx_bench.twin.seed.format import Files, Login, Moment, Number, Permission, RepositoryName, Role, SeedModel
+from ghx_bench.twin.seed.projects import SeedProject
 from ghx_bench.twin.seed.releases import SeedRelease
 
 
@@ -32,6 +33,7 @@ class SeedUser(SeedModel):
     blog: str | None = None
     site_admin: StrictBool = False
     tokens: tuple[SeedToken, ...] = ()
+    next_project_number: Number | None = Field(default=None, description="The number of the next project.")
     at: Moment | None = Field(default=None, description="When the account was made.")
 
 
@@ -68,6 +70,7 @@ class SeedOrganization(SeedModel):
     issue_types: tuple[SeedIssueType, ...] | None = Field(
         default=None, description="Types of issues; GitHub's three (Task, Bug, Feature) if left out."
     )
+    next_project_number: Number | None = Field(default=None, description="The number of the next project.")
     at: Moment | None = Field(default=None, description="When it was made.")
 
 
@@ -231,3 +234,4 @@ class WorldSeed(SeedModel):
     organizations: tuple[SeedOrganization, ...] = ()
     apps: tuple[SeedApp, ...] = Field(default=(), description="GitHub Apps and where they are installed.")
     repositories: tuple[SeedRepository, ...] = ()
+    projects: tuple[SeedProject, ...] = ()

@@ -40,6 +40,10 @@ _REFERENCED: dict[str, type[Record]] = {
     "check_run_id": records.CheckRun,
     "release_id": records.Release,
     "uploader_id": records.User,
+    "project_id": records.Project,
+    "item_id": records.ProjectItem,
+    "draft_issue_id": records.DraftIssue,
+    "field_id": records.ProjectField,
 }
 # A field in braces stands for its value, or for the name of the record that it refers to.
 _TEMPLATES: dict[type[Record], str] = {
@@ -79,18 +83,27 @@ _TEMPLATES: dict[type[Record], str] = {
     records.Release: "{repository_id} release {tag_name}",
     records.CommitComment: "{repository_id} commit comment {id}",
     records.ReleaseAsset: "{release_id} asset {name}",
+    records.Project: "{owner_id} project {number}",
+    records.ProjectField: "{project_id} field {name}",
+    records.DraftIssue: "draft issue {title}",
+    records.ProjectView: "{project_id} view {number}",
+    records.ProjectWorkflow: "{project_id} workflow {name}",
+    records.ProjectRepository: "{project_id} repository {repository_id}",
+    records.ProjectCollaborator: "{project_id} collaborator {user_id}",
 }
 
 
 def display_value(database: Database, record: Record, field: str) -> Any:
     """Return the value of a field, or the name of the record that it refers to."""
     value = getattr(record, field)
+    if isinstance(record, records.ProjectItemValue) and field == "value":
+        return _choice_name(database, record)
     model = type(record) if field == "parent_id" else _REFERENCED.get(field)
     target = None if model is None or value is None else database.get(model, value)
     return value if target is None else object_name(database, target)
 
 
-def object_name(database: Database, record: Record) -> str:
+def object_name(database: Database, record: Record) -> str:  # noqa: PLR0911 - a table of shapes
     """Return a name by which a reader finds a record: `octocat`, `acme/widgets#7`, `acme/widgets#7 review 3`."""
     values = _Values(database, record)
     match record:
@@ -104,12 +117,24 @@ def object_name(database: Database, record: Record) -> str:
         case records.IssueLabel():  # the label's full name would repeat the repository
             label = database.get(records.Label, record.label_id)
             return f"{values['issue_id']} label {label.name if label else record.label_id}"
+        case records.ProjectItem():
+            return f"{values['project_id']} item {values['issue_id'] or values['draft_issue_id']}"
+        case records.ProjectItemValue():  # the field's full name would repeat the project
+            column = database.get(records.ProjectField, record.field_id)
+            return f"{values['item_id']} {column.name if column else record.field_id}"
         case records.Thread():
             line = record.line or record.original_line
             return f"{values['pull_id']} thread {record.path}" + (f":{line}" if line else "")
         case _:
             template = _TEMPLATES.get(type(record))
             return f"{record.table} {record.id}" if template is None else template.format_map(values)
+
+
+def _choice_name(database: Database, record: records.ProjectItemValue) -> str:
+    """Return the value of an item in a field; for an option or iteration, what people call it."""
+    column = database.get(records.ProjectField, record.field_id)
+    options = column.options if column else ()
+    return next((option["name"] for option in options if option["id"] == record.value), record.value)
 
 
 class _Values(dict[str, Any]):

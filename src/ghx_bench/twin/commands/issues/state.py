@@ -1,6 +1,6 @@
 """Open and closed, locked and unlocked, pinned and unpinned."""
 
-from ghx_bench.twin.commands import kernel, timeline
+from ghx_bench.twin.commands import kernel, projects, timeline
 from ghx_bench.twin.commands.issues.creation import require_author_or
 from ghx_bench.twin.commands.texts import invalid
 from ghx_bench.twin.queries import lookup
@@ -72,6 +72,8 @@ def mark_closed(
     if current.duplicate_of_id is not None and wanted == "duplicate":
         known["duplicate_of_id"] = current.duplicate_of_id
     timeline.record_event(act, current, "closed", {"state_reason": wanted, **known})
+    pull = pull_of(act.world, current)
+    projects.finish_items(act, current, merged=pull is not None and pull.merged_at is not None)
     return kernel.touch(
         act,
         current,

@@ -4,13 +4,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from ghx_bench.twin.graphql.context import Context
+from ghx_bench.twin.graphql.scopes import require_scope
 from ghx_bench.twin.graphql.views.comments import Written
 from ghx_bench.twin.graphql.views.labels import LABEL_ORDERS
-from ghx_bench.twin.state.records import Assignee, Comment, Issue, IssueLabel, Label, Milestone, Repository, User
+from ghx_bench.twin.graphql.views.projects.owners import ProjectOwner
+from ghx_bench.twin.queries import projects
+from ghx_bench.twin.queries.projects import READ_SCOPE
+from ghx_bench.twin.state.records import (
+    Assignee,
+    Comment,
+    Issue,
+    IssueLabel,
+    Label,
+    Milestone,
+    Project,
+    ProjectItem,
+    Repository,
+    User,
+)
 from ghx_bench.twin.state.rows import Rows
 
 
-class Conversation(Written):
+class Conversation(ProjectOwner, Written):
     """A mixin over the record that issues and pull requests share; a subclass gives it as `issue`."""
 
     __slots__ = ()
@@ -93,9 +108,20 @@ class Conversation(Written):
         """Return its cards on classic projects: a world has none."""
         return []
 
-    def project_items(self, include_archived: bool | None = None) -> list[object]:  # noqa: ARG002 - of none
-        """Return its items on projects: a world has none yet."""
-        return []
+    @property
+    def visible_projects(self) -> list[Project]:
+        """Return the projects it is on, as far as the viewer may see them."""
+        items = self.context.database.all(ProjectItem, issue_id=self.issue.id)
+        found = (projects.project_of(self.context.world, item) for item in items)
+        return [one for one in found if projects.may(self.context.world, self.context.viewer, one, "reader")]
+
+    def project_items(self, include_archived: bool | None = None) -> list[ProjectItem]:
+        """Return its items on projects, also those that are archived unless they are not wanted."""
+        require_scope(self.context.viewer, "projectItems", READ_SCOPE)
+        seen = {project.id for project in self.visible_projects}
+        items = self.context.database.all(ProjectItem, issue_id=self.issue.id)
+        kept = [one for one in items if include_archived is not False or one.archived_at is None]
+        return [one for one in kept if one.project_id in seen]
 
     def viewer_can_close(self) -> bool:
         """Return whether the viewer may close it."""

@@ -9,9 +9,20 @@ from ghx_bench.twin.graphql.scopes import require_scope
 from ghx_bench.twin.graphql.subjects import Member
 from ghx_bench.twin.graphql.views.base import Linked, RecordView
 from ghx_bench.twin.graphql.views.issues import order_types
-from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.graphql.views.projects.owners import ClassicProjectOwner
+from ghx_bench.twin.queries import lookup, projects
 from ghx_bench.twin.state import records
-from ghx_bench.twin.state.records import Issue, IssueType, Membership, Pull, Repository, Team, TeamMember, User
+from ghx_bench.twin.state.records import (
+    Issue,
+    IssueType,
+    Membership,
+    Project,
+    Pull,
+    Repository,
+    Team,
+    TeamMember,
+    User,
+)
 
 
 class AccountView(Linked, RecordView[User]):
@@ -35,10 +46,15 @@ class AccountView(Linked, RecordView[User]):
         return self.subject.blog
 
 
-class OwnerView(AccountView):
-    """An account that can own repositories."""
+class OwnerView(ClassicProjectOwner, AccountView):
+    """An account that can own repositories and projects."""
 
     __slots__ = ()
+
+    @property
+    def visible_projects(self) -> Sequence[Project]:
+        """Return the projects of this account that the viewer may see."""
+        return projects.visible_projects(self.context.world, self.context.viewer, self.subject)
 
     def repositories(self, **filters: Any) -> Sequence[Repository]:
         """Return the repositories of this account that the viewer may see."""

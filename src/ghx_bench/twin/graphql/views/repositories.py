@@ -11,7 +11,8 @@ from ghx_bench.twin.graphql.subjects import Member, Pinned, RefThing, TopicOf
 from ghx_bench.twin.graphql.views.community import CommunityFields
 from ghx_bench.twin.graphql.views.issues import order_types
 from ghx_bench.twin.graphql.views.labels import LABEL_ORDERS
-from ghx_bench.twin.queries import lookup, permissions
+from ghx_bench.twin.graphql.views.projects.owners import ClassicProjectOwner
+from ghx_bench.twin.queries import lookup, permissions, projects
 from ghx_bench.twin.queries.issue_types import issue_types_of
 from ghx_bench.twin.queries.releases import latest_release
 from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
@@ -22,6 +23,7 @@ from ghx_bench.twin.state.records import (
     IssueType,
     Label,
     Milestone,
+    Project,
     Protection,
     Pull,
     Release,
@@ -31,11 +33,16 @@ from ghx_bench.twin.state.records import (
 from ghx_bench.twin.state.rows import Rows
 
 
-class RepositoryView(CommunityFields):
+class RepositoryView(ClassicProjectOwner, CommunityFields):
     """A repository: what is in it."""
 
     typename: ClassVar[str] = "Repository"
     __slots__ = ()
+
+    @property
+    def visible_projects(self) -> Sequence[Project]:
+        """Return the projects that are linked to it, as far as the viewer may see them."""
+        return projects.linked_projects(self.context.world, self.context.viewer, self.subject)
 
     def owner(self) -> Any:
         """Return whose it is."""

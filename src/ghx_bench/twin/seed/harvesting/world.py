@@ -39,6 +39,7 @@ from ghx_bench.twin.seed.document import (
 )
 from ghx_bench.twin.seed.format import SeedFile
 from ghx_bench.twin.seed.harvesting.conversations import harvest_issues, harvest_pulls
+from ghx_bench.twin.seed.harvesting.projects import harvest_projects
 from ghx_bench.twin.seed.harvesting.releases import harvest_releases
 from ghx_bench.twin.seed.workflow_scripts import SeedAnnotation
 from ghx_bench.twin.state.records import (
@@ -78,7 +79,8 @@ def harvest(world: World) -> WorldSeed:
         groups = tuple(_organization(world, account) for account in accounts if account.type == "Organization")
         homes = tuple(_repository(world, repository) for repository in world.database.all(Repository))
         apps = tuple(_app(world, app) for app in world.database.all(App))
-    return WorldSeed(users=people, organizations=groups, apps=apps, repositories=homes)
+        boards = tuple(harvest_projects(world))
+    return WorldSeed(users=people, organizations=groups, apps=apps, repositories=homes, projects=boards)
 
 
 def _user(world: World, user: User) -> SeedUser:
@@ -88,6 +90,7 @@ def _user(world: World, user: User) -> SeedUser:
         {
             **{name: getattr(user, name) for name in profile},
             "tokens": tuple(SeedToken(token=token.token, scopes=token.scopes) for token in tokens),
+            "next_project_number": _next_project_number(user),
             "at": user.created_at,
         }
     )
@@ -134,9 +137,14 @@ def _organization(world: World, organization: User) -> SeedOrganization:
                 SeedIssueType(**{name: getattr(one, name) for name in SeedIssueType.model_fields})
                 for one in world.database.all(IssueType, organization_id=organization.id)
             ),
+            "next_project_number": _next_project_number(organization),
             "at": organization.created_at,
         }
     )
+
+
+def _next_project_number(account: User) -> int | None:
+    return account.next_project_number if account.next_project_number > 1 else None
 
 
 def _team(world: World, team: Team) -> SeedTeam:

@@ -20,6 +20,7 @@ from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.planting.checks import plant_checks, plant_scripts, plant_workflows
 from ghx_bench.twin.seed.planting.conversations import date_conversations, plant_conversations, relate_issues
 from ghx_bench.twin.seed.planting.history import find_commit, plant_history
+from ghx_bench.twin.seed.planting.projects import plant_project
 from ghx_bench.twin.seed.planting.releases import plant_releases
 from ghx_bench.twin.seed.planting.repository import PlantedRepository
 from ghx_bench.twin.state.records import App, IssueType, Label, Repository, Tombstone, User
@@ -27,7 +28,7 @@ from ghx_bench.twin.world import Act, World
 
 
 def plant(world: World, seed: WorldSeed) -> None:
-    """Fill a world; users first, then repositories with their history, then what people said.
+    """Fill a world; users first, then repositories with their history, what people said, and projects.
 
     Raises `SeedError` for what GitHub would refuse; what was planted before that stays, so use a new world.
     """
@@ -55,19 +56,25 @@ def plant(world: World, seed: WorldSeed) -> None:
         for repo in planted:
             with within(f"repositories: {repo.seed.name}"):
                 step(repo)
+    for project in seed.projects:
+        with within(f"projects: {project.owner} {project.title!r}"):
+            plant_project(world, project)
+    for account in (*seed.users, *seed.organizations):
+        with within(f"{account.login}: next_project_number"):
+            _set_next_project_number(world, account)
 
 
 def _plant_user(world: World, user: SeedUser) -> None:
     with world.acting(None, at=user.at) as act:
-        record = users.create_user(act, **user.model_dump(exclude={"tokens", "at"}))
+        record = users.create_user(act, **user.model_dump(exclude={"tokens", "next_project_number", "at"}))
         for token in user.tokens:
             users.create_token(act, record, token=token.token, scopes=token.scopes)
 
 
 def _plant_organization(world: World, seed: SeedOrganization) -> None:
     with world.acting(None, at=seed.at) as act:
-        left = {"email", "members", "teams", "issue_types", "at"}
-        record = users.create_organization(act, **seed.model_dump(exclude=left))
+        profile = seed.model_dump(include={"login", "name", "bio", "location", "blog"})
+        record = users.create_organization(act, **profile)
         if seed.issue_types is not None:
             _plant_issue_types(act, record, seed.issue_types)
         if seed.email is not None:
@@ -115,6 +122,17 @@ def _plant_issue_types(act: Act, organization: User, seeds: tuple[SeedIssueType,
     for seed in seeds:
         with within(f"issue_types: {seed.name!r}"):
             issue_types.create(act, organization, **seed.model_dump())
+
+
+def _set_next_project_number(world: World, seed: SeedUser | SeedOrganization) -> None:
+    if seed.next_project_number is None:
+        return
+    with world.acting(None) as act:
+        account = lookup.account(world, seed.login)
+        if seed.next_project_number < account.next_project_number:
+            taken = f"{seed.next_project_number} is taken; the first free one is {account.next_project_number}"
+            raise InvalidRefusal(taken)
+        act.database.update(account, next_project_number=seed.next_project_number)
 
 
 def _plant_repository(world: World, seed: SeedRepository) -> PlantedRepository:

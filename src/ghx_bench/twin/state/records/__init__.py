@@ -19,6 +19,17 @@ from ghx_bench.twin.state.records.issues import (
     Reaction,
     Tombstone,
 )
+from ghx_bench.twin.state.records.projects import (
+    DraftIssue,
+    Project,
+    ProjectCollaborator,
+    ProjectField,
+    ProjectItem,
+    ProjectItemValue,
+    ProjectRepository,
+    ProjectView,
+    ProjectWorkflow,
+)
 from ghx_bench.twin.state.records.pulls import Pull, Review, ReviewComment, ReviewRequest, Thread
 from ghx_bench.twin.state.records.releases import Release, ReleaseAsset
 from ghx_bench.twin.state.records.repositories import (
@@ -45,6 +56,7 @@ __all__ = [
     "Comment",
     "CommitComment",
     "Dependency",
+    "DraftIssue",
     "Event",
     "Installation",
     "Issue",
@@ -54,6 +66,14 @@ __all__ = [
     "LinkedBranch",
     "Membership",
     "Milestone",
+    "Project",
+    "ProjectCollaborator",
+    "ProjectField",
+    "ProjectItem",
+    "ProjectItemValue",
+    "ProjectRepository",
+    "ProjectView",
+    "ProjectWorkflow",
     "Protection",
     "Pull",
     "Reaction",

@@ -24,6 +24,7 @@ class User(Record):
     location: str | None = None
     blog: str | None = None
     site_admin: bool = False
+    next_project_number: int = 1
     created_at: str
     updated_at: str
 

@@ -15,6 +15,17 @@ from ghx_bench.twin.state.records.issues import (
     Reaction,
     Tombstone,
 )
+from ghx_bench.twin.state.records.projects import (
+    DraftIssue,
+    Project,
+    ProjectCollaborator,
+    ProjectField,
+    ProjectItem,
+    ProjectItemValue,
+    ProjectRepository,
+    ProjectView,
+    ProjectWorkflow,
+)
 from ghx_bench.twin.state.records.pulls import Pull, Review, ReviewComment, ReviewRequest, Thread
 from ghx_bench.twin.state.records.releases import Release, ReleaseAsset
 from ghx_bench.twin.state.records.repositories import (
@@ -37,4 +48,6 @@ RECORDS: tuple[type[Record], ...] = (
     ReviewComment, Reaction, Event, Status, Workflow, WorkflowRun, RunAttempt, CheckRun,
     Step, Annotation, Artifact,
     Release, ReleaseAsset, CommitComment,
+    Project, ProjectField, DraftIssue, ProjectItem, ProjectItemValue, ProjectView, ProjectWorkflow,
+    ProjectRepository, ProjectCollaborator,
 )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Projects as GraphQL shows them."""
