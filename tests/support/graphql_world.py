@@ -20,6 +20,7 @@ from ghx_bench.twin.commands import (
     refs,
     repositories,
     reviews,
+    rulesets,
     threads,
     users,
     workflow_runs,
@@ -229,6 +230,10 @@ def live_through(town: Town) -> None:
         act.database.update(town.issue(4), parent_id=issue.id)
     _review_all(town)
     _merge_one(town)
+    with town.acting(None) as act:
+        names = {"ref_name": {"include": ["~ALL"]}, "repository_name": {"include": ["~ALL"]}}
+        for owner in (town.repository, town.people["acme"]):
+            rulesets.create(act, owner, name="R", conditions=names, rules=[{"type": "update"}], enforcement="disabled")
 
 
 def _review_all(town: Town) -> None:

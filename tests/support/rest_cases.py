@@ -1,6 +1,7 @@
 """For every operation a request that is granted and one that is refused; `R` stands for /repos/acme/widgets."""
 
 from rest_calls import Call, call, refused_media
+from rest_ruleset_cases import RULESET_CASES
 from rest_run_cases import RUN_CASES
 
 _ONE_PIXEL = "aGVsbG8="
@@ -428,6 +429,7 @@ CASES: dict[str, tuple[Call, Call]] = {
         call(f"{_NOTE}/reactions/{{note_reaction}}", user="bob"),
         call(f"{_NOTE}/reactions/x", user="bob"),
     ),
+    **RULESET_CASES,
     "GET /search/issues": (call("/search/issues?q=repo:acme/widgets+is:issue"), call("/search/issues")),
     "GET /search/repositories": (call("/search/repositories?q=widgets"), call("/search/repositories?q=")),
     "GET /search/code": (call("/search/code?q=value_5"), call("/search/code?q=repo:acme/widgets")),

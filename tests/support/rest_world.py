@@ -18,6 +18,7 @@ from ghx_bench.twin.commands import (
     refs,
     repositories,
     reviews,
+    rulesets,
     threads,
     users,
     workflow_runs,
@@ -217,6 +218,30 @@ def _review(made: Seeded) -> None:
     with world.acting(Viewer(user=made.people["ann"])) as act:
         rules = {"required_approvals": 1, "required_checks": ("ci",), "strict_checks": False}
         repositories.protect(act, home, pattern="main", **rules)
+    _rulesets(made)
+
+
+def _rulesets(made: Seeded) -> None:
+    with made.world.acting(None) as act:
+        releases = {"ref_name": {"include": ["refs/heads/release/**"], "exclude": []}}
+        own = rulesets.create(
+            act,
+            _home(made),
+            name="Releases",
+            conditions=releases,
+            rules=[{"type": "deletion"}, {"type": "pull_request"}],
+            bypass_actors=[{"actor_type": "OrganizationAdmin"}],
+        )
+        everywhere = {"ref_name": {"include": ["~ALL"]}, "repository_name": {"include": ["widgets"]}}
+        above = rulesets.create(
+            act,
+            made.people["acme"],
+            name="All",
+            enforcement="evaluate",
+            conditions=everywhere,
+            rules=[{"type": "update"}],
+        )
+        made.ids |= {"ruleset": own.id, "org_ruleset": above.id}
 
 
 def _runs(made: Seeded) -> None:

@@ -206,5 +206,6 @@ _KINDS = {
     "W": _Kind(records.Workflow, _own_field),
     "WFR": _Kind(records.WorkflowRun, _own_field),
     "BPR": _Kind(records.Protection, _own_field),
+    "RRS": _Kind(records.Ruleset, _own_field),
 }
 _PREFIXES = {kind.model: prefix for prefix, kind in _KINDS.items() if kind.model is not records.User}

@@ -23,6 +23,7 @@ from ghx_bench.twin.state.records import (
     Review,
     ReviewComment,
     ReviewRequest,
+    Ruleset,
     RunAttempt,
     Status,
     TeamRepository,
@@ -77,7 +78,7 @@ def under_repository(database: Database, repository: Repository) -> Iterator[Rec
     for run in database.all(WorkflowRun, repository_id=repository.id):
         yield from database.all(RunAttempt, run_id=run.id)  # its jobs are check runs of the repository
         yield run
-    owned = (Label, Milestone, Status, CheckRun, Workflow, Protection, Collaborator, TeamRepository, Redirect)
+    owned = (Label, Milestone, Status, CheckRun, Workflow, Protection, Collaborator, TeamRepository, Redirect, Ruleset)
     for model in owned:
         yield from database.all(model, repository_id=repository.id)
     for tombstone in database.all(Tombstone, repository_id=repository.id):

@@ -18,6 +18,7 @@ from ghx_bench.twin.graphql.views import (
     refs,
     repository_parts,
     reviews,
+    rulesets,
     workflows,
 )
 from ghx_bench.twin.graphql.views.comments import IssueCommentView
@@ -96,7 +97,9 @@ VIEWS: Mapping[str, type[Any]] = {
         community.LanguageView, community.LicenseView, community.CodeOfConductView, community.IssueTemplateView,
         community.PullRequestTemplateView, community.ContactLinkView, community.FundingLinkView,
         workflows.WorkflowRunView, workflows.WorkflowView,
+        rulesets.RulesetView, rulesets.RuleView, rulesets.RuleConditionsView, rulesets.NameConditionView,
     )},
+    "RepositoryNameConditionTarget": rulesets.NameConditionView,
     **EVENT_VIEWS,
     "CheckRunStateCount": checks.StateCount,
     "StatusContextStateCount": checks.StateCount,
@@ -128,6 +131,8 @@ VIEW_MAKERS: Mapping[type, ViewMaker] = {
     records.CheckRun: checks.CheckRunView,
     records.Workflow: workflows.WorkflowView,
     records.WorkflowRun: workflows.WorkflowRunView,
+    records.Ruleset: rulesets.RulesetView,
+    rulesets.RuleOf: rulesets.RuleView,
     subjects.CommitThing: git.CommitView,
     subjects.TreeThing: git.TreeView,
     subjects.BlobThing: git.BlobView,

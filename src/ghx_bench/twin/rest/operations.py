@@ -28,6 +28,7 @@ from ghx_bench.twin.rest.handlers import (
     pulls,
     repositories,
     reviews,
+    rulesets,
     search,
     users,
 )
@@ -40,6 +41,7 @@ R = "/repos/{owner}/{repo}"
 _ISSUE, _PULL = f"{R}/issues/{{issue_number}}", f"{R}/pulls/{{pull_number}}"
 _COMMENT, _REVIEW_COMMENT = f"{R}/issues/comments/{{comment_id}}", f"{R}/pulls/comments/{{comment_id}}"
 _RUN, _WORKFLOW = f"{R}/actions/runs/{{run_id}}", f"{R}/actions/workflows/{{workflow_id}}"
+_ORG_RULESETS = "/orgs/{org}/rulesets"
 _REVIEW, _PROTECTION = f"{_PULL}/reviews/{{review_id}}", f"{R}/branches/{{branch}}/protection"
 
 
@@ -150,6 +152,17 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", f"{R}/commits/{{commit_sha}}/branches-where-head", commits.list_branches_at),
     Operation("GET", f"{R}/commits/{{commit_sha}}/pulls", commits.list_pulls_with),
     Operation("GET", f"{R}/compare/{{basehead}}", commits.compare),
+    # Rulesets
+    Operation("GET", f"{R}/rulesets", rulesets.list_rulesets),
+    Operation("POST", f"{R}/rulesets", rulesets.create_ruleset),
+    Operation("GET", f"{R}/rulesets/{{ruleset_id}}", rulesets.get_ruleset),
+    Operation("PUT", f"{R}/rulesets/{{ruleset_id}}", rulesets.update_ruleset),
+    Operation("DELETE", f"{R}/rulesets/{{ruleset_id}}", rulesets.delete_ruleset),
+    Operation("GET", f"{R}/rules/branches/{{branch}}", rulesets.list_branch_rules),
+    Operation("GET", _ORG_RULESETS, rulesets.list_organization_rulesets, "admin:org", needs_token=True),
+    Operation(
+        "GET", f"{_ORG_RULESETS}/{{ruleset_id}}", rulesets.get_organization_ruleset, "admin:org", needs_token=True
+    ),
     # The git database
     Operation("GET", f"{R}/git/ref/{{ref}}", git_objects.get_ref),
     Operation("GET", f"{R}/git/refs", git_objects.list_refs),

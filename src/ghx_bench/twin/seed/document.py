@@ -7,6 +7,7 @@ from pydantic import Field, StrictBool, StrictInt
 from ghx_bench.twin.seed.checks import SeedCommitCheck, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedIssue, SeedPull
 from ghx_bench.twin.seed.format import Login, Moment, Number, RepositoryName, Role, SeedModel
+from ghx_bench.twin.seed.rulesets import SeedRuleset
 
 
 class SeedToken(SeedModel):
@@ -55,6 +56,7 @@ class SeedOrganization(SeedModel):
     blog: str | None = None
     members: dict[Login, Literal["member", "admin"]] = Field(default={}, description="Roles by login.")
     teams: tuple[SeedTeam, ...] = ()
+    rulesets: tuple[SeedRuleset, ...] = Field(default=(), description="Rules for refs of its repositories.")
     at: Moment | None = Field(default=None, description="When it was made.")
 
 
@@ -159,6 +161,7 @@ class SeedRepository(SeedModel):
     checks: tuple[SeedCommitCheck, ...] = Field(default=(), description="What tools reported on commits.")
     workflows: tuple[SeedWorkflow, ...] = Field(default=(), description="Workflows of GitHub Actions and their runs.")
     protection: tuple[SeedProtection, ...] = ()
+    rulesets: tuple[SeedRuleset, ...] = Field(default=(), description="Rules for refs, newer than protection.")
     issues: tuple[SeedIssue, ...] = ()
     pulls: tuple[SeedPull, ...] = ()
     at: Moment | None = Field(default=None, description="When it was made.")

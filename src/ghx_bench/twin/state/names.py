@@ -82,6 +82,8 @@ def object_name(database: Database, record: Record) -> str:
             subject = database.get(model, record.subject_id) if model else None
             name = object_name(database, subject) if subject else f"{record.subject_kind} {record.subject_id}"
             return f"{name} reaction {record.content} of {values['user_id']}"
+        case records.Ruleset():
+            return f"{values['repository_id'] or values['organization_id']} ruleset {record.name}"
         case records.IssueLabel():  # the label's full name would repeat the repository
             label = database.get(records.Label, record.label_id)
             return f"{values['issue_id']} label {label.name if label else record.label_id}"

@@ -9,8 +9,10 @@ from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery, sort_repositories
 from ghx_bench.twin.graphql.subjects import Member, Pinned, RefThing, TopicOf
 from ghx_bench.twin.graphql.views.community import CommunityFields
+from ghx_bench.twin.graphql.views.rulesets import keep_targets
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.issue_types import IssueType, issue_types_of
+from ghx_bench.twin.queries.rulesets import rulesets_of
 from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import (
     Collaborator,
@@ -20,6 +22,7 @@ from ghx_bench.twin.state.records import (
     Protection,
     Pull,
     Repository,
+    Ruleset,
     User,
 )
 from ghx_bench.twin.state.rows import Rows
@@ -175,6 +178,19 @@ class RepositoryView(CommunityFields):
     def branch_protection_rules(self) -> list[Protection]:
         """Return the rules of its branches."""
         return self.context.database.all(Protection, repository_id=self.subject.id)
+
+    def ruleset(self, database_id: int, include_parents: bool = True) -> Any:
+        """Return one of its rulesets."""
+        found = self.rulesets(include_parents=include_parents)
+        return self.context.view_of(next((one for one in found if one.id == database_id), None))
+
+    def rulesets(
+        self,
+        include_parents: bool = True,
+        targets: list[str] | None = None,
+    ) -> list[Ruleset]:
+        """Return its rulesets, and those of its organization that are for it."""
+        return keep_targets(rulesets_of(self.context.world, self.subject, with_parents=include_parents), targets)
 
     def assignable_users(self, query: str | None = None) -> list[User]:
         """Return who can be given work."""

@@ -26,6 +26,7 @@ from ghx_bench.twin.seed.document import (
     WorldSeed,
 )
 from ghx_bench.twin.seed.harvesting.conversations import harvest_issues, harvest_pulls
+from ghx_bench.twin.seed.harvesting.rulesets import harvest_rulesets
 from ghx_bench.twin.state.records import (
     CheckRun,
     Collaborator,
@@ -77,6 +78,7 @@ def _organization(world: World, organization: User) -> SeedOrganization:
             **{name: getattr(organization, name) for name in ("login", "name", "email", "bio", "location", "blog")},
             "members": {_login(world, member.user_id): member.role for member in members},
             "teams": tuple(_team(world, team) for team in world.database.all(Team, organization_id=organization.id)),
+            "rulesets": harvest_rulesets(world, organization_id=organization.id),
             "at": organization.created_at,
         }
     )
@@ -143,6 +145,7 @@ def _belongings(world: World, repository: Repository) -> dict[str, Any]:
             SeedProtection(**{name: getattr(rule, name) for name in SeedProtection.model_fields})
             for rule in database.all(Protection, repository_id=home)
         ),
+        "rulesets": harvest_rulesets(world, repository_id=home),
         "gone_numbers": tuple(each.number for each in database.all(Tombstone, order="number", repository_id=home)),
     }
 

@@ -12,6 +12,7 @@ from ghx_bench.twin.seed.planting.checks import plant_checks, plant_workflows
 from ghx_bench.twin.seed.planting.conversations import date_conversations, plant_conversations, relate_issues
 from ghx_bench.twin.seed.planting.history import plant_history
 from ghx_bench.twin.seed.planting.repository import PlantedRepository
+from ghx_bench.twin.seed.planting.rulesets import plant_rulesets
 from ghx_bench.twin.state.records import Label, Repository, Tombstone, User
 from ghx_bench.twin.world import Act, World
 
@@ -37,6 +38,9 @@ def plant(world: World, seed: WorldSeed) -> None:
         for repo in planted:
             with within(f"repositories: {repo.seed.name}"):
                 step(repo)
+    for organization in seed.organizations:
+        with within(f"organizations: {organization.login}"):
+            plant_rulesets(world, lookup.organization(world, organization.login), organization.rulesets)
 
 
 def _plant_user(world: World, user: SeedUser) -> None:
@@ -48,7 +52,9 @@ def _plant_user(world: World, user: SeedUser) -> None:
 
 def _plant_organization(world: World, seed: SeedOrganization) -> None:
     with world.acting(None, at=seed.at) as act:
-        record = users.create_organization(act, **seed.model_dump(exclude={"email", "members", "teams", "at"}))
+        record = users.create_organization(
+            act, **seed.model_dump(exclude={"email", "members", "teams", "rulesets", "at"})
+        )
         if seed.email is not None:
             users.update_user(act, record, email=seed.email)
         for login, role in seed.members.items():
@@ -135,6 +141,7 @@ def _apply_settings(repo: PlantedRepository) -> None:
         for rule in seed.protection:
             with within(f"protection: {rule.pattern}"):
                 repositories.protect(act, repo.record, **rule.model_dump())
+        plant_rulesets(repo.world, repo.record, seed.rulesets)
         current = repo.current(act)
         # A fork takes from its parent what the seed leaves out; elsewhere, and in an export, the default is meant.
         stated = seed.model_fields_set if seed.fork_of is not None and not seed.exported else _SETTINGS

@@ -27,6 +27,7 @@ from ghx_bench.twin.state.records.repositories import (
     Repository,
     TeamRepository,
 )
+from ghx_bench.twin.state.records.rulesets import Ruleset
 from ghx_bench.twin.state.records.tables import RECORDS
 from ghx_bench.twin.state.records.workflows import RunAttempt, Workflow, WorkflowRun
 
@@ -52,6 +53,7 @@ __all__ = [
     "Review",
     "ReviewComment",
     "ReviewRequest",
+    "Ruleset",
     "RunAttempt",
     "Status",
     "Team",

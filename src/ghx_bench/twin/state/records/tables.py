@@ -23,10 +23,12 @@ from ghx_bench.twin.state.records.repositories import (
     Repository,
     TeamRepository,
 )
+from ghx_bench.twin.state.records.rulesets import Ruleset
 from ghx_bench.twin.state.records.workflows import RunAttempt, Workflow, WorkflowRun
 
 RECORDS: tuple[type[Record], ...] = (
     User, Token, Membership, Team, TeamMember, Repository, Collaborator, TeamRepository, Redirect, Protection, Label,
     Milestone, Issue, Dependency, Tombstone, Pull, IssueLabel, Assignee, ReviewRequest, Comment, Review, Thread,
     ReviewComment, Reaction, Event, Status, Workflow, WorkflowRun, RunAttempt, CheckRun,
+    Ruleset,
 )  # fmt: skip
