@@ -207,5 +207,8 @@ _KINDS = {
     "WFR": _Kind(records.WorkflowRun, _own_field),
     "BPR": _Kind(records.Protection, _own_field),
     "RRS": _Kind(records.Ruleset, _own_field),
+    "EN": _Kind(records.Environment, _own_field),
+    "DE": _Kind(records.Deployment, _own_field),
+    "DES": _Kind(records.DeploymentStatus, _own_field),
 }
 _PREFIXES = {kind.model: prefix for prefix, kind in _KINDS.items() if kind.model is not records.User}

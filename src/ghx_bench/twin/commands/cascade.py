@@ -4,11 +4,16 @@ from collections.abc import Iterable, Iterator
 
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import (
+    ActionsCache,
     Assignee,
     CheckRun,
     Collaborator,
     Comment,
     Dependency,
+    Deployment,
+    DeploymentReview,
+    DeploymentStatus,
+    Environment,
     Event,
     Issue,
     IssueLabel,
@@ -25,10 +30,12 @@ from ghx_bench.twin.state.records import (
     ReviewRequest,
     Ruleset,
     RunAttempt,
+    Secret,
     Status,
     TeamRepository,
     Thread,
     Tombstone,
+    Variable,
     Workflow,
     WorkflowRun,
 )
@@ -67,6 +74,13 @@ def under_run(database: Database, run: WorkflowRun) -> Iterator[Record]:
     for attempt in database.all(RunAttempt, run_id=run.id):
         yield from database.all(CheckRun, attempt_id=attempt.id)
         yield attempt
+    yield from database.all(DeploymentReview, run_id=run.id)
+
+
+def under_environment(database: Database, environment: Environment) -> Iterator[Record]:
+    """Yield the variables, secrets and reviews of an environment, not itself."""
+    for model in (Variable, Secret, DeploymentReview):
+        yield from database.all(model, environment_id=environment.id)
 
 
 def under_repository(database: Database, repository: Repository) -> Iterator[Record]:
@@ -79,6 +93,7 @@ def under_repository(database: Database, repository: Repository) -> Iterator[Rec
         yield from database.all(RunAttempt, run_id=run.id)  # its jobs are check runs of the repository
         yield run
     owned = (Label, Milestone, Status, CheckRun, Workflow, Protection, Collaborator, TeamRepository, Redirect, Ruleset)
+    owned += (Environment, Deployment, DeploymentStatus, DeploymentReview, Variable, Secret, ActionsCache)
     for model in owned:
         yield from database.all(model, repository_id=repository.id)
     for tombstone in database.all(Tombstone, repository_id=repository.id):

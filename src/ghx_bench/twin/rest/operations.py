@@ -3,7 +3,7 @@
 Dispatch, documentation and tests read the one table `OPERATIONS`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -13,11 +13,13 @@ from ghx_bench.twin.rest.errors import DOCUMENTATION
 from ghx_bench.twin.rest.handlers import (
     actions,
     branches,
+    caches,
     checks,
     collaborators,
     comments,
     commits,
     contents,
+    deployments,
     events,
     git_objects,
     issue_labels,
@@ -31,6 +33,7 @@ from ghx_bench.twin.rest.handlers import (
     rulesets,
     search,
     users,
+    variables,
 )
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.rest.routing import Router
@@ -41,6 +44,8 @@ R = "/repos/{owner}/{repo}"
 _ISSUE, _PULL = f"{R}/issues/{{issue_number}}", f"{R}/pulls/{{pull_number}}"
 _COMMENT, _REVIEW_COMMENT = f"{R}/issues/comments/{{comment_id}}", f"{R}/pulls/comments/{{comment_id}}"
 _RUN, _WORKFLOW = f"{R}/actions/runs/{{run_id}}", f"{R}/actions/workflows/{{workflow_id}}"
+_CACHES, _DEPLOYMENT = f"{R}/actions/caches", f"{R}/deployments/{{deployment_id}}"
+_ENVIRONMENT = f"{R}/environments/{{environment_name}}"
 _ORG_RULESETS = "/orgs/{org}/rulesets"
 _REVIEW, _PROTECTION = f"{_PULL}/reviews/{{review_id}}", f"{R}/branches/{{branch}}/protection"
 
@@ -76,6 +81,21 @@ class Operation:
         if self.own_scope is not None:
             return self.own_scope
         return "repo" if self.template.startswith("/repos/") else ""
+
+
+def _variables_and_secrets(home: str, scope: str, folder: str = "") -> Iterator[Operation]:
+    """Yield the operations on the variables and secrets of a repository, an environment or an organization."""
+    named, secrets = f"{home}{folder}/variables/{{name}}", f"{home}{folder}/secrets"
+    yield Operation("GET", f"{home}{folder}/variables", variables.list_variables, scope, needs_token=True)
+    yield Operation("POST", f"{home}{folder}/variables", variables.create_variable, scope)
+    yield Operation("GET", named, variables.get_variable, scope, needs_token=True)
+    yield Operation("PATCH", named, variables.update_variable, scope)
+    yield Operation("DELETE", named, variables.delete_variable, scope)
+    yield Operation("GET", secrets, variables.list_secrets, scope, needs_token=True)
+    yield Operation("GET", f"{secrets}/public-key", variables.get_public_key, scope, needs_token=True)
+    yield Operation("GET", f"{secrets}/{{secret_name}}", variables.get_secret, scope, needs_token=True)
+    yield Operation("PUT", f"{secrets}/{{secret_name}}", variables.put_secret, scope)
+    yield Operation("DELETE", f"{secrets}/{{secret_name}}", variables.delete_secret, scope)
 
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -206,6 +226,26 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("POST", f"{_RUN}/cancel", actions.cancel),
     Operation("GET", f"{R}/actions/jobs/{{job_id}}", actions.get_job),
     Operation("POST", f"{R}/actions/jobs/{{job_id}}/rerun", actions.rerun_job),
+    # Variables, secrets and caches of GitHub Actions
+    *_variables_and_secrets(R, "repo", "/actions"),
+    *_variables_and_secrets(_ENVIRONMENT, "repo"),
+    *_variables_and_secrets("/orgs/{org}", "admin:org", "/actions"),
+    Operation("GET", _CACHES, caches.list_caches),
+    Operation("DELETE", _CACHES, caches.delete_caches_by_key),
+    Operation("DELETE", f"{_CACHES}/{{cache_id}}", caches.delete_cache),
+    Operation("GET", f"{R}/actions/cache/usage", caches.get_usage),
+    # Environments and deployments
+    Operation("GET", f"{R}/environments", deployments.list_environments),
+    Operation("GET", _ENVIRONMENT, deployments.get_environment),
+    Operation("PUT", _ENVIRONMENT, deployments.put_environment),
+    Operation("DELETE", _ENVIRONMENT, deployments.delete_environment),
+    Operation("GET", f"{R}/deployments", deployments.list_deployments),
+    Operation("POST", f"{R}/deployments", deployments.create_deployment, "repo, repo_deployment"),
+    Operation("GET", _DEPLOYMENT, deployments.get_deployment),
+    Operation("DELETE", _DEPLOYMENT, deployments.delete_deployment, "repo, repo_deployment"),
+    Operation("GET", f"{_DEPLOYMENT}/statuses", deployments.list_statuses),
+    Operation("POST", f"{_DEPLOYMENT}/statuses", deployments.create_status, "repo, repo_deployment"),
+    Operation("GET", f"{_DEPLOYMENT}/statuses/{{status_id}}", deployments.get_status),
     # Labels and milestones
     Operation("GET", f"{R}/labels", labels.list_labels),
     Operation("POST", f"{R}/labels", labels.create_label),

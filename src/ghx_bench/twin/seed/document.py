@@ -6,6 +6,16 @@ from pydantic import Field, StrictBool, StrictInt
 
 from ghx_bench.twin.seed.checks import SeedCommitCheck, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedIssue, SeedPull
+from ghx_bench.twin.seed.deployments import (
+    SeedCache,
+    SeedDeployment,
+    SeedDeploymentReview,
+    SeedEnvironment,
+    SeedOrganizationSecret,
+    SeedOrganizationVariable,
+    SeedSecret,
+    SeedVariable,
+)
 from ghx_bench.twin.seed.format import Login, Moment, Number, RepositoryName, Role, SeedModel
 from ghx_bench.twin.seed.rulesets import SeedRuleset
 
@@ -57,6 +67,8 @@ class SeedOrganization(SeedModel):
     members: dict[Login, Literal["member", "admin"]] = Field(default={}, description="Roles by login.")
     teams: tuple[SeedTeam, ...] = ()
     rulesets: tuple[SeedRuleset, ...] = Field(default=(), description="Rules for refs of its repositories.")
+    variables: tuple[SeedOrganizationVariable, ...] = Field(default=(), description="Variables of GitHub Actions.")
+    secrets: tuple[SeedOrganizationSecret, ...] = Field(default=(), description="Secrets of GitHub Actions, by name.")
     at: Moment | None = Field(default=None, description="When it was made.")
 
 
@@ -162,6 +174,14 @@ class SeedRepository(SeedModel):
     workflows: tuple[SeedWorkflow, ...] = Field(default=(), description="Workflows of GitHub Actions and their runs.")
     protection: tuple[SeedProtection, ...] = ()
     rulesets: tuple[SeedRuleset, ...] = Field(default=(), description="Rules for refs, newer than protection.")
+    variables: tuple[SeedVariable, ...] = Field(default=(), description="Variables of GitHub Actions.")
+    secrets: tuple[SeedSecret, ...] = Field(default=(), description="Secrets of GitHub Actions, by name.")
+    caches: tuple[SeedCache, ...] = Field(default=(), description="Caches of GitHub Actions.")
+    environments: tuple[SeedEnvironment, ...] = Field(default=(), description="Where it is deployed to.")
+    deployments: tuple[SeedDeployment, ...] = Field(default=(), description="Deployments, oldest first.")
+    deployment_reviews: tuple[SeedDeploymentReview, ...] = Field(
+        default=(), description="Who let runs go on to an environment, or did not."
+    )
     issues: tuple[SeedIssue, ...] = ()
     pulls: tuple[SeedPull, ...] = ()
     at: Moment | None = Field(default=None, description="When it was made.")

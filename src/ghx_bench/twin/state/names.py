@@ -31,8 +31,12 @@ _REFERENCED: dict[str, type[Record]] = {
     "workflow_id": records.Workflow,
     "run_id": records.WorkflowRun,
     "attempt_id": records.RunAttempt,
+    "environment_id": records.Environment,
+    "deployment_id": records.Deployment,
 }
-# A field in braces stands for its value, or for the name of the record that it refers to.
+_HOME, _HOMES = "home", ("environment_id", "repository_id", "organization_id")
+# A field in braces stands for its value, or for the name of the record that it refers to; `home` for the first of
+# `_HOMES` that a record has.
 _TEMPLATES: dict[type[Record], str] = {
     records.User: "{login}",
     records.Token: "token {id} of {user_id}",
@@ -60,6 +64,14 @@ _TEMPLATES: dict[type[Record], str] = {
     records.WorkflowRun: "{repository_id} run {id}",
     records.RunAttempt: "{run_id} attempt {number}",
     records.CheckRun: "{repository_id} check {name}",
+    records.Ruleset: "{home} ruleset {name}",
+    records.Variable: "{home} variable {name}",
+    records.Secret: "{home} secret {name}",
+    records.Environment: "{repository_id} environment {name}",
+    records.Deployment: "{repository_id} deployment {id}",
+    records.DeploymentStatus: "{deployment_id} status {state}",
+    records.DeploymentReview: "{run_id} deployment to {environment_id} {state}",
+    records.ActionsCache: "{repository_id} cache {key}",
 }
 
 
@@ -82,8 +94,6 @@ def object_name(database: Database, record: Record) -> str:
             subject = database.get(model, record.subject_id) if model else None
             name = object_name(database, subject) if subject else f"{record.subject_kind} {record.subject_id}"
             return f"{name} reaction {record.content} of {values['user_id']}"
-        case records.Ruleset():
-            return f"{values['repository_id'] or values['organization_id']} ruleset {record.name}"
         case records.IssueLabel():  # the label's full name would repeat the repository
             label = database.get(records.Label, record.label_id)
             return f"{values['issue_id']} label {label.name if label else record.label_id}"
@@ -103,4 +113,7 @@ class _Values(dict[str, Any]):
         self._database, self._record = database, record
 
     def __missing__(self, field: str) -> Any:
+        if field == _HOME:
+            known = (name for name in _HOMES if getattr(self._record, name, None) is not None)
+            return self[next(known, "id")]
         return display_value(self._database, self._record, field)

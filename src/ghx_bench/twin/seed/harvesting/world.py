@@ -26,10 +26,12 @@ from ghx_bench.twin.seed.document import (
     WorldSeed,
 )
 from ghx_bench.twin.seed.harvesting.conversations import harvest_issues, harvest_pulls
+from ghx_bench.twin.seed.harvesting.deployments import harvest_deployments, harvest_organization_variables
 from ghx_bench.twin.seed.harvesting.rulesets import harvest_rulesets
 from ghx_bench.twin.state.records import (
     CheckRun,
     Collaborator,
+    Deployment,
     Label,
     Membership,
     Milestone,
@@ -79,6 +81,7 @@ def _organization(world: World, organization: User) -> SeedOrganization:
             "members": {_login(world, member.user_id): member.role for member in members},
             "teams": tuple(_team(world, team) for team in world.database.all(Team, organization_id=organization.id)),
             "rulesets": harvest_rulesets(world, organization_id=organization.id),
+            **harvest_organization_variables(world, organization),
             "at": organization.created_at,
         }
     )
@@ -109,7 +112,8 @@ def _repository(world: World, repository: Repository) -> SeedRepository:
     checks = tuple(_checks(world, repository))
     workflows = tuple(_workflows(world, repository))
     reported = {each.commit for each in (*checks, *(run for workflow in workflows for run in workflow.runs))}
-    history = bundle(world.git(repository), also=_commits_of(pulls) | reported)
+    deployed = {each.sha for each in world.database.all(Deployment, repository_id=repository.id)}
+    history = bundle(world.git(repository), also=_commits_of(pulls) | reported | deployed)
     return SeedRepository.model_validate(
         {
             **{name: getattr(repository, name) for name in _SAME},
@@ -146,6 +150,7 @@ def _belongings(world: World, repository: Repository) -> dict[str, Any]:
             for rule in database.all(Protection, repository_id=home)
         ),
         "rulesets": harvest_rulesets(world, repository_id=home),
+        **harvest_deployments(world, repository),
         "gone_numbers": tuple(each.number for each in database.all(Tombstone, order="number", repository_id=home)),
     }
 

@@ -10,6 +10,7 @@ from ghx_bench.twin.seed.document import SeedMilestone, SeedOrganization, SeedRe
 from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.planting.checks import plant_checks, plant_workflows
 from ghx_bench.twin.seed.planting.conversations import date_conversations, plant_conversations, relate_issues
+from ghx_bench.twin.seed.planting.deployments import plant_deployments, plant_organization_variables
 from ghx_bench.twin.seed.planting.history import plant_history
 from ghx_bench.twin.seed.planting.repository import PlantedRepository
 from ghx_bench.twin.seed.planting.rulesets import plant_rulesets
@@ -40,7 +41,9 @@ def plant(world: World, seed: WorldSeed) -> None:
                 step(repo)
     for organization in seed.organizations:
         with within(f"organizations: {organization.login}"):
-            plant_rulesets(world, lookup.organization(world, organization.login), organization.rulesets)
+            owner = lookup.organization(world, organization.login)
+            plant_rulesets(world, owner, organization.rulesets)
+            plant_organization_variables(world, owner, organization)
 
 
 def _plant_user(world: World, user: SeedUser) -> None:
@@ -52,9 +55,8 @@ def _plant_user(world: World, user: SeedUser) -> None:
 
 def _plant_organization(world: World, seed: SeedOrganization) -> None:
     with world.acting(None, at=seed.at) as act:
-        record = users.create_organization(
-            act, **seed.model_dump(exclude={"email", "members", "teams", "rulesets", "at"})
-        )
+        profile = seed.model_dump(include={"login", "name", "bio", "location", "blog"})
+        record = users.create_organization(act, **profile)
         if seed.email is not None:
             users.update_user(act, record, email=seed.email)
         for login, role in seed.members.items():
@@ -82,6 +84,7 @@ def _plant_repository(world: World, seed: SeedRepository) -> PlantedRepository:
     plant_history(repo)
     plant_workflows(repo)
     plant_checks(repo)
+    plant_deployments(repo)
     for milestone in seed.milestones:
         with within(f"milestones: {milestone.title!r}"):
             _plant_milestone(repo, milestone)

@@ -7,6 +7,7 @@ have GitHub's spelling (`2026-01-01T00:00:00Z`), references are ids of other rec
 from ghx_bench.twin.state.records.accounts import Membership, Team, TeamMember, Token, User
 from ghx_bench.twin.state.records.base import Record
 from ghx_bench.twin.state.records.checks import CheckRun, Status
+from ghx_bench.twin.state.records.deployments import Deployment, DeploymentReview, DeploymentStatus, Environment
 from ghx_bench.twin.state.records.issues import (
     Assignee,
     Comment,
@@ -29,15 +30,21 @@ from ghx_bench.twin.state.records.repositories import (
 )
 from ghx_bench.twin.state.records.rulesets import Ruleset
 from ghx_bench.twin.state.records.tables import RECORDS
+from ghx_bench.twin.state.records.variables import ActionsCache, Secret, Variable
 from ghx_bench.twin.state.records.workflows import RunAttempt, Workflow, WorkflowRun
 
 __all__ = [
     "RECORDS",
+    "ActionsCache",
     "Assignee",
     "CheckRun",
     "Collaborator",
     "Comment",
     "Dependency",
+    "Deployment",
+    "DeploymentReview",
+    "DeploymentStatus",
+    "Environment",
     "Event",
     "Issue",
     "IssueLabel",
@@ -55,6 +62,7 @@ __all__ = [
     "ReviewRequest",
     "Ruleset",
     "RunAttempt",
+    "Secret",
     "Status",
     "Team",
     "TeamMember",
@@ -63,6 +71,7 @@ __all__ = [
     "Token",
     "Tombstone",
     "User",
+    "Variable",
     "Workflow",
     "WorkflowRun",
 ]
