@@ -22,6 +22,7 @@ from ghx_bench.twin.commands import (
     refs,
     repositories,
     reviews,
+    rulesets,
     threads,
     users,
     workflow_runs,
@@ -249,6 +250,10 @@ def live_through(town: Town) -> None:
     _plan(town)
     _review_all(town)
     _merge_one(town)
+    with town.acting(None) as act:
+        names = {"ref_name": {"include": ["~ALL"]}, "repository_name": {"include": ["~ALL"]}}
+        for owner in (town.repository, town.people["acme"]):
+            rulesets.create(act, owner, name="R", conditions=names, rules=[{"type": "update"}], enforcement="disabled")
 
 
 def _relate(town: Town) -> None:

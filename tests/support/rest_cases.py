@@ -2,7 +2,9 @@
 
 from rest_calls import Call, call, refused_media
 from rest_release_cases import RELEASE_CASES
+from rest_ruleset_cases import RULESET_CASES
 from rest_run_cases import RUN_CASES
+from rest_variable_cases import VARIABLE_CASES
 
 _ONE_PIXEL = "aGVsbG8="
 _PULL, _ISSUE = "R/pulls/{pull}", "R/issues/{issue}"
@@ -488,6 +490,8 @@ CASES: dict[str, tuple[Call, Call]] = {
         call(f"{_NOTE}/reactions/{{note_reaction}}", user="bob"),
         call(f"{_NOTE}/reactions/x", user="bob"),
     ),
+    **RULESET_CASES,
+    **VARIABLE_CASES,
     "GET /search/issues": (call("/search/issues?q=repo:acme/widgets+is:issue"), call("/search/issues")),
     "GET /search/repositories": (call("/search/repositories?q=widgets"), call("/search/repositories?q=")),
     "GET /search/code": (call("/search/code?q=value_5"), call("/search/code?q=repo:acme/widgets")),

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ghx_bench.twin.commands import (
+    caches,
     checks,
     comments,
     commit_comments,
     contents,
+    deployments,
     issues,
     labels,
     merges,
@@ -21,14 +23,17 @@ from ghx_bench.twin.commands import (
     releases,
     repositories,
     reviews,
+    rulesets,
     threads,
     users,
+    variables,
     workflow_runs,
     workflows,
 )
+from ghx_bench.twin.commands.variables import Home
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.rest.dispatch import answer
-from ghx_bench.twin.state.records import Artifact, CheckRun, Event, Step, User, WorkflowRun
+from ghx_bench.twin.state.records import Artifact, CheckRun, Event, Step, Team, User, WorkflowRun
 from ghx_bench.twin.urls import GITHUB_URLS, BaseUrls
 from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer
 from ghx_bench.twin.world import Act, World
@@ -233,6 +238,55 @@ def _review(made: Seeded) -> None:
     with world.acting(Viewer(user=made.people["ann"])) as act:
         rules = {"required_approvals": 1, "required_checks": ("ci",), "strict_checks": False}
         repositories.protect(act, home, pattern="main", **rules)
+    _rulesets(made)
+    _deployments(made)
+
+
+def _deployments(made: Seeded) -> None:
+    home, ids = _home(made), made.ids
+    with made.world.acting(Viewer(user=made.people["ann"])) as act:
+        team = act.database.all(Team)[0]
+        reviewers = [{"type": "User", "id": ids["bob"]}, {"type": "Team", "id": team.id}]
+        policy = {"protected_branches": True, "custom_branch_policies": False}
+        place = deployments.put_environment(
+            act, home, "staging", wait_timer=5, reviewers=reviewers, deployment_branch_policy=policy
+        )
+        for where in (Home(home), Home(home, place), Home(made.people["acme"])):
+            reach = {"visibility": "selected", "selected": [home.id]} if where.owner == made.people["acme"] else {}
+            variables.create_variable(act, where, name="LEVEL", value="high", **reach)
+            variables.put_secret(act, where, name="TOKEN", encrypted_value=None, **reach)
+        cache = caches.create(act, home, key="npm-1", ref="refs/heads/main", version="1", size_in_bytes=7)
+        for name in ("old_deployment", "deployment"):
+            deployed = deployments.create(act, home, ref="main", environment="staging")
+            status = deployments.create_status(act, home, deployed, state="success", log_url="https://ci.example/1")
+            ids |= {name: deployed.id, "deployment_status": status.id}
+        ids |= {"cache": cache.id}
+    places = {"key": "/repos/acme/widgets/actions", "environment_key": "/repos/acme/widgets/environments/staging"}
+    for name, place in {**places, "org_key": "/orgs/acme/actions"}.items():
+        made.shas[name] = made.client().get(f"{place}/secrets/public-key").json()["key_id"]
+
+
+def _rulesets(made: Seeded) -> None:
+    with made.world.acting(None) as act:
+        releases = {"ref_name": {"include": ["refs/heads/release/**"], "exclude": []}}
+        own = rulesets.create(
+            act,
+            _home(made),
+            name="Releases",
+            conditions=releases,
+            rules=[{"type": "deletion"}, {"type": "pull_request"}],
+            bypass_actors=[{"actor_type": "OrganizationAdmin"}],
+        )
+        everywhere = {"ref_name": {"include": ["~ALL"]}, "repository_name": {"include": ["widgets"]}}
+        above = rulesets.create(
+            act,
+            made.people["acme"],
+            name="All",
+            enforcement="evaluate",
+            conditions=everywhere,
+            rules=[{"type": "update"}],
+        )
+        made.ids |= {"ruleset": own.id, "org_ruleset": above.id}
 
 
 def _relations(made: Seeded) -> None:

@@ -234,6 +234,10 @@ _KINDS = {
     "PVTV": _Kind(records.ProjectView, _project),
     "PWF": _Kind(records.ProjectWorkflow, _project),
     "DI": _Kind(records.DraftIssue, _no_repository),
+    "RRS": _Kind(records.Ruleset, _own_field),
+    "EN": _Kind(records.Environment, _own_field),
+    "DE": _Kind(records.Deployment, _own_field),
+    "DES": _Kind(records.DeploymentStatus, _own_field),
 }
 _FIELD_PREFIXES = {"single_select": "PVTSSF", "iteration": "PVTIF"}
 _PREFIXES = {kind.model: prefix for prefix, kind in _KINDS.items() if kind.model is not records.User}

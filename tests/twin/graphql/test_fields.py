@@ -34,6 +34,7 @@ ARGUMENTS = {
     "Repository.pullRequest": "(number: 7)",
     "Repository.ref": '(qualifiedName: "main")',
     "Repository.refs": '(first: 2, refPrefix: "refs/heads/")',
+    "Repository.ruleset": "(databaseId: 1)",
     "Status.context": '(name: "ci/lint")',
     "User.organization": '(login: "acme")',
     "User.repository": '(name: "secret")',

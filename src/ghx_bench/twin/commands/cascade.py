@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import (
+    ActionsCache,
     Annotation,
     Artifact,
     Assignee,
@@ -12,7 +13,11 @@ from ghx_bench.twin.state.records import (
     Comment,
     CommitComment,
     Dependency,
+    Deployment,
+    DeploymentReview,
+    DeploymentStatus,
     DraftIssue,
+    Environment,
     Event,
     Issue,
     IssueLabel,
@@ -38,12 +43,15 @@ from ghx_bench.twin.state.records import (
     Review,
     ReviewComment,
     ReviewRequest,
+    Ruleset,
     RunAttempt,
+    Secret,
     Status,
     Step,
     TeamRepository,
     Thread,
     Tombstone,
+    Variable,
     Workflow,
     WorkflowRun,
 )
@@ -88,6 +96,13 @@ def under_run(database: Database, run: WorkflowRun) -> Iterator[Record]:
             yield job
         yield attempt
     yield from database.all(Artifact, run_id=run.id)
+    yield from database.all(DeploymentReview, run_id=run.id)
+
+
+def under_environment(database: Database, environment: Environment) -> Iterator[Record]:
+    """Yield the variables, secrets and reviews of an environment, not itself."""
+    for model in (Variable, Secret, DeploymentReview):
+        yield from database.all(model, environment_id=environment.id)
 
 
 def under_release(database: Database, release: Release) -> Iterator[Record]:
@@ -124,6 +139,7 @@ def under_repository(database: Database, repository: Repository) -> Iterator[Rec
     owned = (
         CommitComment, Label, LinkedBranch, Milestone, Status, Workflow, Protection, Collaborator, TeamRepository,
         Redirect, ProjectRepository,
+        Ruleset, Environment, Deployment, DeploymentStatus, DeploymentReview, Variable, Secret, ActionsCache,
     )  # fmt: skip
     for model in owned:
         yield from database.all(model, repository_id=repository.id)

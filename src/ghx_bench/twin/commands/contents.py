@@ -8,6 +8,7 @@ from ghx_bench.twin.git.receiving import WORKFLOW_REFUSED
 from ghx_bench.twin.git.repository import Commit, GitRepository, RefUpdate, Signature, TreeChange, TreeEntry
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.protections import push_obstacle
+from ghx_bench.twin.queries.rulesets import describe_violations, push_violations
 from ghx_bench.twin.queries.workflow_runs import FOLDER
 from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal, NotFoundRefusal, PlainNotFoundRefusal
 from ghx_bench.twin.state.records import Repository
@@ -167,6 +168,8 @@ def _commit(act: Act, repository: Repository, written: _Writing) -> Commit:
     # `push` would refuse it too, with a 422: this endpoint answers a protected branch with a conflict.
     if reason := push_obstacle(act.world, act.viewer, repository, update):
         raise ConflictRefusal(f"Could not update file: {reason}")
+    if violations := push_violations(act.world, act.viewer, repository, update):
+        raise ConflictRefusal(describe_violations(violations))
     refs.push(act, repository, [update])
     commit = git.commit(sha)
     assert commit is not None  # noqa: S101 - just written

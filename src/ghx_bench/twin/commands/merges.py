@@ -15,8 +15,9 @@ from ghx_bench.twin.commands.synchronization import (
 from ghx_bench.twin.git.repository import Commit, RefUpdate
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.comparison import base_tip, commits
-from ghx_bench.twin.queries.mergeability import merge_state, mergeable, obstacles
+from ghx_bench.twin.queries.mergeability import allowed_methods, merge_state, mergeable, obstacles, rule_obstacles
 from ghx_bench.twin.queries.protections import binds, protection_of
+from ghx_bench.twin.queries.rulesets import content_violations, describe_violations, push_violations, rules_that_bind
 from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal, NotAllowedRefusal, Refusal
 from ghx_bench.twin.state.records import Pull, Repository, User
 from ghx_bench.twin.viewer import Viewer
@@ -52,6 +53,7 @@ def merge(
         raise refusal
     base = base_tip(act.world, current)
     commit = _COMMITS[method](act, current, title, message)
+    _check_commits(act, repository, RefUpdate(BRANCHES + current.base_ref, base, commit))
     act.git(repository).set_ref(BRANCHES + current.base_ref, commit)
     # Marked before the refs are followed: a squash or rebase leaves the head outside the base, so that `synchronize`
     # would see an open pull request there.
@@ -83,10 +85,23 @@ def _find_rule_obstacle(act: Act, viewer: Viewer | None, pull: Pull, method: Met
         return _UNMERGEABLE
     if method == "rebase" and _rebase(act, pull) is None:
         return _UNREBASEABLE
-    rules = protection_of(act.world, repository, pull.base_ref)
-    if rules is None or not binds(act.world, rules, viewer, repository):
-        return None
-    return " ".join(obstacles(act.world, pull)) or None
+    rules = rules_that_bind(act.world, viewer, repository, BRANCHES + pull.base_ref, merging=True)
+    if method not in allowed_methods(rules):
+        return _DISALLOWED[method]
+    protection = protection_of(act.world, repository, pull.base_ref)
+    held = protection is not None and binds(act.world, protection, viewer, repository)
+    required = " ".join(obstacles(act.world, pull)) if held else ""
+    violations = rule_obstacles(act.world, pull, rules, method)
+    return required or (describe_violations(violations) if violations else None)
+
+
+def _check_commits(act: Act, repository: Repository, update: RefUpdate) -> None:
+    """Refuse a merge whose commits violate a rule: their messages are known only once they are made."""
+    rules = rules_that_bind(act.world, act.viewer, repository, update.ref, merging=True)
+    # Merge commits and signatures are the business of `rule_obstacles`: GitHub signs what it makes itself.
+    read = [one for one in rules if one.rule.type not in {"required_linear_history", "required_signatures"}]
+    if violations := content_violations(act.world, repository, read, update):
+        raise NotAllowedRefusal(describe_violations(violations))
 
 
 def require_method(repository: Repository, method: Method) -> None:
@@ -231,7 +246,7 @@ def _delete_head(act: Act, repository: Repository, pull: Pull) -> None:
         return  # another pull request still wants it merged elsewhere
     git, name = act.git(repository), BRANCHES + branch
     tip = git.ref(name)
-    if tip is None:
+    if tip is None or push_violations(act.world, act.viewer, repository, RefUpdate(name, tip, None)):
         return
     git.set_ref(name, None)
     synchronize(act, repository, [RefUpdate(name, tip, None)])

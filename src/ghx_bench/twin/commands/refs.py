@@ -8,6 +8,7 @@ from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import GitRepository, RefUpdate
 from ghx_bench.twin.queries import permissions
 from ghx_bench.twin.queries.protections import push_obstacle
+from ghx_bench.twin.queries.rulesets import describe_violations, push_violations
 from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.state.records import Pull, Release, Repository
 from ghx_bench.twin.world import Act
@@ -57,6 +58,8 @@ def push(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> None
     for update in updates:
         if reason := push_obstacle(act.world, act.viewer, repository, update):
             raise InvalidRefusal(reason)
+        if violations := push_violations(act.world, act.viewer, repository, update):
+            raise InvalidRefusal(describe_violations(violations))
         try:
             git.set_ref(update.ref, update.new)
         except GitError as error:

@@ -14,7 +14,7 @@ from ghx_bench.twin.queries.comparison import base_tip, git_of
 from ghx_bench.twin.queries.protections import protection_of
 from ghx_bench.twin.queries.pulls import closing_issues, referenced_issues
 from ghx_bench.twin.queries.references import Reference, references
-from ghx_bench.twin.queries.reviews import latest_opinions
+from ghx_bench.twin.queries.reviews import latest_opinions, pull_request_rules
 from ghx_bench.twin.refusals import Refusal
 from ghx_bench.twin.state.records import Event, Issue, Pull, Repository, Review
 from ghx_bench.twin.world import Act
@@ -170,9 +170,10 @@ def fetch_head(act: Act, pull: Pull, issue: Issue, sha: str) -> None:
 
 
 def dismiss_stale_reviews(act: Act, pull: Pull) -> None:
-    """Dismiss approvals of a former head, where the protection of the base branch asks for it."""
-    rules = protection_of(act.world, lookup.repository_of(act.world, pull), pull.base_ref)
-    if rules is None or not rules.dismiss_stale_reviews:
+    """Dismiss approvals of a former head, where a protection or rule of the base branch asks for it."""
+    protection = protection_of(act.world, lookup.repository_of(act.world, pull), pull.base_ref)
+    by_rule = any(rule.dismiss_stale_reviews_on_push for rule in pull_request_rules(act.world, pull))
+    if not by_rule and (protection is None or not protection.dismiss_stale_reviews):
         return
     for review in latest_opinions(act.world, pull):
         if review.state == "APPROVED" and review.commit_sha != pull.head_sha:

@@ -71,6 +71,7 @@ async def receive_pack(
     gzip: bool = False,
     record: Callable[[Collection[str]], Sequence[RefUpdate]],
     rules: Rules = lambda _: RefRule(),
+    inspect: Callable[[RefUpdate], Sequence[str]] = lambda _: (),
     lock: AbstractAsyncContextManager[object] | None = None,
     describe: Callable[[Sequence[RefUpdate]], str] = lambda _: "",
 ) -> Reply:
@@ -79,7 +80,8 @@ async def receive_pack(
     The request goes to a file first, so a client that leaves midway has started nothing, and a slow one does not hold
     the `lock`. The push itself is completed even if the caller is cancelled: nothing is awaited between the move of the
     refs and the call of `record` with their names, which accepts and returns those that have moved. What `describe`
-    says of them is shown to the client.
+    says of them is shown to the client. Before that `inspect` looks at each ref that git has moved, whose commits are
+    there now: one that it has lines for is moved back and refused with them.
     """
     with tempfile.TemporaryFile(dir=repository.path, buffering=0) as request:
         try:
@@ -95,7 +97,8 @@ async def receive_pack(
                 with anyio.CancelScope(shield=True):
                     done = await _receive(repository, request, decisions, protocol)
                 # Read from the refs and not from git's report, which comes only if the client asks for one.
-                updates = record(names)
+                decisions.inspect(push, repository.pushed_refs(names), inspect)
+                updates = record([name for name in names if name not in decisions.taken_back])
             if done is None or (done.returncode and not done.stdout):
                 reason = _last_line(done.stderr if done else b"")
                 return _reply(_TEXT, f"{reason}\n".encode(), status=400)

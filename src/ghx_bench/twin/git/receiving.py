@@ -1,7 +1,7 @@
 """Pushes: which ref updates a client asks for, which are refused, and git's report in GitHub's words."""
 
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -9,6 +9,8 @@ from ghx_bench.twin.git.objects import RefUpdate, decode_text
 from ghx_bench.twin.git.packets import DATA, FLUSH, PROGRESS, GitProtocolError, pack_band, packet, read_packets
 
 PROTECTED = "protected branch hook declined"
+ATOMIC_FAILED = "atomic push failed"
+VIOLATES_RULES = "push declined due to repository rule violations"
 # A hook and not a filter in front of git: only git, once it has the objects, knows what is a fast-forward and which
 # files a commit holds; and what it declines is reported like any other refused ref, while the rest of the push goes on.
 UPDATE_HOOK = """\
@@ -84,6 +86,7 @@ class Decisions:
 
     declines: dict[str, _Decline] = field(default_factory=dict[str, _Decline])
     hook_lines: list[str] = field(default_factory=list[str])
+    taken_back: dict[str, _Decline] = field(default_factory=dict[str, _Decline])
 
     def refuse(self, ref: str, rule: str, decline: _Decline) -> None:
         """Have the hook decline a ref (`always`, or unless it is a `fast-forward`)."""
@@ -93,6 +96,14 @@ class Decisions:
     def refuse_workflows(self, ref: str) -> None:
         """Have the hook decline a ref that brings a workflow, and note which; see `read_hook_notes`."""
         self.hook_lines.append(f"{ref} workflows\n")
+
+    def inspect(self, push: Push, moved: Sequence[RefUpdate], look: Callable[[RefUpdate], Sequence[str]]) -> None:
+        """Take back the refs that git has moved and for which `look` returns lines; of an atomic push, all of them."""
+        found = {update.ref: lines for update in moved if (lines := look(update))}
+        self.taken_back = {ref: _Decline(reason=VIOLATES_RULES, lines=tuple(lines)) for ref, lines in found.items()}
+        if found and "atomic" in push.capabilities:
+            others = (update.ref for update in moved if update.ref not in found)
+            self.taken_back |= {ref: _Decline(reason=ATOMIC_FAILED) for ref in others}
 
     def read_hook_notes(self, noted: str) -> None:
         """Take over the declines that the hook has noted."""
@@ -157,6 +168,8 @@ def reword_report(push: Push, decisions: Decisions, output: bytes) -> bytes:
         # GitHub shows its own lines, where git would say that a hook declined.
         progress = progress.replace(pack_band(PROGRESS, f"error: hook declined to update {ref}\n".encode()), b"")
         progress += pack_band(PROGRESS, "".join(f"{line}\n" for line in decisions.declines[ref].lines).encode())
+    for decline in decisions.taken_back.values():
+        progress += pack_band(PROGRESS, "".join(f"{line}\n" for line in decline.lines).encode())
     return progress + pack_band(DATA, reworded) + FLUSH
 
 
@@ -196,5 +209,8 @@ def _declined_ref(line: bytes) -> str | None:
 
 
 def _reword_line(line: bytes, decisions: Decisions) -> bytes:
+    kind, _, ref = line.rstrip(b"\n").partition(b" ")
+    if kind == b"ok" and (taken := decisions.taken_back.get(decode_text(ref))):
+        return b"ng %b %b\n" % (ref, taken.reason.encode())
     decline = decisions.declines.get(_declined_ref(line) or "")
     return line if decline is None else line.replace(_HOOK_DECLINED, decline.reason.encode())

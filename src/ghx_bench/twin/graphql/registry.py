@@ -20,6 +20,7 @@ from ghx_bench.twin.graphql.views import (
     releases,
     repository_parts,
     reviews,
+    rulesets,
     workflows,
 )
 from ghx_bench.twin.graphql.views.comments import IssueCommentView
@@ -111,7 +112,9 @@ VIEWS: Mapping[str, type[Any]] = {
         fields.ProjectV2SingleSelectFieldView, fields.ProjectV2IterationFieldView, fields.IterationConfigurationView,
         fields.IterationView, fields.OptionView, items.ProjectV2ItemView, items.DraftIssueView,
         *items.VALUE_VIEWS.values(),
+        rulesets.RulesetView, rulesets.RuleView, rulesets.RuleConditionsView, rulesets.NameConditionView,
     )},
+    "RepositoryNameConditionTarget": rulesets.NameConditionView,
     **EVENT_VIEWS,
     "CheckRunStateCount": checks.StateCount,
     "StatusContextStateCount": checks.StateCount,
@@ -156,6 +159,8 @@ VIEW_MAKERS: Mapping[type, ViewMaker] = {
     records.DraftIssue: items.DraftIssueView,
     records.ProjectView: project.ProjectV2ViewView,
     records.ProjectWorkflow: project.ProjectV2WorkflowView,
+    records.Ruleset: rulesets.RulesetView,
+    rulesets.RuleOf: rulesets.RuleView,
     subjects.CommitThing: git.CommitView,
     subjects.TreeThing: git.TreeView,
     subjects.BlobThing: git.BlobView,

@@ -1,18 +1,29 @@
 """Whether a pull request can be merged, and what its base branch still requires."""
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from ghx_bench.twin.queries import checks, lookup
+from ghx_bench.twin.queries import checks, code_owners, lookup
 from ghx_bench.twin.queries.comparison import base_tip, git_of
 from ghx_bench.twin.queries.protections import protection_of
-from ghx_bench.twin.queries.reviews import latest_opinions
+from ghx_bench.twin.queries.reviews import latest_opinions, unresolved_threads
+from ghx_bench.twin.queries.rulesets import ActiveRule, rules_of
+from ghx_bench.twin.queries.rulesets.pushes import UPDATE_REFUSED
+from ghx_bench.twin.queries.rulesets.rule_types import (
+    PlainRule,
+    PullRequestParameters,
+    PullRequestRule,
+    StatusCheckRule,
+    UpdateRule,
+)
 from ghx_bench.twin.state.records import Protection, Pull
 from ghx_bench.twin.world import World
 
 Mergeable = Literal["MERGEABLE", "CONFLICTING", "UNKNOWN"]
 MergeState = Literal["BEHIND", "BLOCKED", "CLEAN", "DIRTY", "HAS_HOOKS", "UNKNOWN", "UNSTABLE"]
 
+_BEHIND = "Head branch is out of date with the base branch."
 _MISSING: dict[checks.State, str] = {
     "EXPECTED": "expected",
     "PENDING": "pending",
@@ -40,10 +51,11 @@ def merge_state(world: World, pull: Pull) -> MergeState:
         return "UNKNOWN"
     if merges == "CONFLICTING":
         return "DIRTY"
-    rules = _rules(world, pull)
-    if rules and (check_obstacles(world, pull, rules) or review_obstacles(world, pull, rules)):
+    protection = _protection(world, pull)
+    found = [*(_protection_obstacles(world, pull, protection) if protection else ()), *_rule_obstacles(world, pull)]
+    if any(each != _BEHIND for each in found):
         return "BLOCKED"
-    if rules and is_behind(world, pull, rules):
+    if found:
         return "BEHIND"
     reported = checks.rollup(world, lookup.repository_of(world, pull), pull.head_sha)
     return "CLEAN" if reported is None or reported.state == "SUCCESS" else "UNSTABLE"
@@ -51,23 +63,90 @@ def merge_state(world: World, pull: Pull) -> MergeState:
 
 def obstacles(world: World, pull: Pull) -> list[str]:
     """Return what the protection of the base branch still requires, in the words of GitHub's refusal of a merge."""
-    rules = _rules(world, pull)
-    if rules is None:
-        return []
-    found = review_obstacles(world, pull, rules) + check_obstacles(world, pull, rules)
-    if is_behind(world, pull, rules):
-        found.append("Head branch is out of date with the base branch.")
-    return found
+    protection = _protection(world, pull)
+    return list(_protection_obstacles(world, pull, protection)) if protection else []
 
 
-def check_obstacles(world: World, pull: Pull, rules: Protection) -> list[str]:
+def rule_obstacles(world: World, pull: Pull, rules: Sequence[ActiveRule], method: str) -> list[str]:
+    """Return which of the rules for the base branch a merge by a method violates."""
+    found = list(_obstacles_of_rules(world, pull, rules))
+    if method == "merge" and any(_is_linear(one) for one in rules):
+        found.append("This branch must not contain merge commits.")
+    return list(dict.fromkeys(found))
+
+
+def allowed_methods(rules: Sequence[ActiveRule]) -> set[str]:
+    """Return the merge methods that all of these rules allow."""
+    methods = {"merge", "squash", "rebase"}
+    for one in rules:
+        if isinstance(one.rule, PullRequestRule):
+            methods &= set(one.rule.parameters.allowed_merge_methods)
+    return methods
+
+
+def _rule_obstacles(world: World, pull: Pull) -> list[str]:
+    """Return what stands in the way of every method, whoever merges."""
+    return list(_obstacles_of_rules(world, pull, _rules(world, pull)))
+
+
+def _protection_obstacles(world: World, pull: Pull, protection: Protection) -> Iterator[str]:
+    if protection.required_approvals is not None:
+        yield from _review_obstacles(world, pull, protection.required_approvals)
+    yield from _check_obstacles(world, pull, protection.required_checks)
+    if protection.strict_checks and protection.required_checks:
+        yield from _behind_obstacles(world, pull)
+
+
+def _obstacles_of_rules(world: World, pull: Pull, rules: Sequence[ActiveRule]) -> Iterator[str]:
+    for one in rules:
+        match one.rule:
+            case UpdateRule():
+                yield UPDATE_REFUSED
+            case PullRequestRule(parameters=wanted):
+                yield from _pull_request_obstacles(world, pull, wanted)
+            case StatusCheckRule(parameters=wanted):
+                names = [check.context for check in wanted.required_status_checks]
+                yield from _check_obstacles(world, pull, names)
+                if wanted.strict_required_status_checks_policy and names:
+                    yield from _behind_obstacles(world, pull)
+            case PlainRule(type="required_signatures"):
+                yield "Commits must have verified signatures."
+            case _:
+                continue  # of pushes alone, or of the method
+
+
+def _pull_request_obstacles(world: World, pull: Pull, wanted: PullRequestParameters) -> Iterator[str]:
+    yield from _review_obstacles(world, pull, wanted.required_approving_review_count)
+    opinions = latest_opinions(world, pull, writers_only=True)
+    approvals = [review for review in opinions if review.state == "APPROVED"]
+    if wanted.require_last_push_approval:
+        pusher = _last_pusher(world, pull)
+        if not any(one.author_id != pusher and one.commit_sha == pull.head_sha for one in approvals):
+            yield "New changes require approval from someone other than the last pusher."
+    if wanted.require_code_owner_review:
+        missing = code_owners.missing_reviews(world, pull, {review.author_id for review in approvals})
+        if missing:
+            yield f"Waiting on code owner review from {' and/or '.join(missing)}."
+    if wanted.required_review_thread_resolution and unresolved_threads(world, pull):
+        yield "A conversation must be resolved before this pull request can be merged."
+
+
+def _last_pusher(world: World, pull: Pull) -> int | None:
+    """Return who moved the head to where it is; its author where that is not known."""
+    home = pull.head_repository_id or pull.repository_id
+    moves = world.database.ref_changes(home, f"refs/heads/{pull.head_ref}")
+    found = next((move.actor_id for move in reversed(moves) if move.actor_id is not None), None)
+    return lookup.issue_of(world, pull).author_id if found is None else found
+
+
+def _check_obstacles(world: World, pull: Pull, names: Sequence[str]) -> list[str]:
     """Return which required status checks are missing, in one sentence."""
     repository = lookup.repository_of(world, pull)
-    states = {name: checks.state_of_required(world, repository, pull.head_sha, name) for name in rules.required_checks}
+    states = {name: checks.state_of_required(world, repository, pull.head_sha, name) for name in names}
     missing = {name: _MISSING[state] for name, state in states.items() if state in _MISSING}
     if not missing:
         return []
-    if len(rules.required_checks) == 1:
+    if len(names) == 1:
         ((name, state),) = missing.items()
         return [f'Required status check "{name}" is {state}.']
     counts = Counter(missing.values())
@@ -77,32 +156,38 @@ def check_obstacles(world: World, pull: Pull, rules: Protection) -> list[str]:
     return [f"{share} have not succeeded: {', '.join(f'{n} {state}' for state, n in sorted(counts.items()))}."]
 
 
-def review_obstacles(world: World, pull: Pull, rules: Protection) -> list[str]:
+def _review_obstacles(world: World, pull: Pull, needed: int) -> list[str]:
     """Return which reviews are missing or request changes, in one sentence."""
-    if rules.required_approvals is None:
-        return []
     states = [review.state for review in latest_opinions(world, pull, writers_only=True)]
     if "CHANGES_REQUESTED" in states:
         return ["Changes have been requested by reviewers with write access."]
-    needed = rules.required_approvals
     if states.count("APPROVED") >= needed:
         return []
     noun = "review is" if needed == 1 else "reviews are"
     return [f"At least {needed} approving {noun} required by reviewers with write access."]
 
 
-def is_behind(world: World, pull: Pull, rules: Protection) -> bool:
-    """Return whether the branch must be updated from its base first, as strict checks require."""
-    if not (rules.strict_checks and rules.required_checks):
-        return False
-    return not git_of(world, pull).is_ancestor(base_tip(world, pull), pull.head_sha)
+def _behind_obstacles(world: World, pull: Pull) -> list[str]:
+    """Return that the branch must be updated from its base first, as strict checks require."""
+    return [] if git_of(world, pull).is_ancestor(base_tip(world, pull), pull.head_sha) else [_BEHIND]
 
 
 def is_required(world: World, pull: Pull, name: str) -> bool:
     """Return whether a status or check of this name must pass before a merge."""
-    rules = _rules(world, pull)
-    return rules is not None and name in rules.required_checks
+    protection = _protection(world, pull)
+    if protection is not None and name in protection.required_checks:
+        return True
+    found = (one.rule for one in _rules(world, pull) if isinstance(one.rule, StatusCheckRule))
+    return any(check.context == name for rule in found for check in rule.parameters.required_status_checks)
 
 
-def _rules(world: World, pull: Pull) -> Protection | None:
+def _is_linear(one: ActiveRule) -> bool:
+    return one.rule.type == "required_linear_history"
+
+
+def _rules(world: World, pull: Pull) -> list[ActiveRule]:
+    return rules_of(world, lookup.repository_of(world, pull), f"refs/heads/{pull.base_ref}")
+
+
+def _protection(world: World, pull: Pull) -> Protection | None:
     return protection_of(world, lookup.repository_of(world, pull), pull.base_ref)

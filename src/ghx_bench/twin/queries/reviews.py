@@ -4,6 +4,8 @@ from typing import Literal
 
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.protections import protection_of
+from ghx_bench.twin.queries.rulesets import rules_of
+from ghx_bench.twin.queries.rulesets.rule_types import PullRequestParameters, PullRequestRule
 from ghx_bench.twin.state.records import Pull, Review, ReviewComment, Thread, User
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
@@ -63,12 +65,29 @@ def review_decision(world: World, pull: Pull) -> Decision | None:
     """Return the decision of the reviewers with write access; None where no review is required."""
     states = [review.state for review in latest_opinions(world, pull, writers_only=True)]
     rules = protection_of(world, lookup.repository_of(world, pull), pull.base_ref)
-    needed = rules.required_approvals if rules else None
+    wanted = [rule.required_approving_review_count for rule in pull_request_rules(world, pull)]
+    needed = max([*wanted, (rules.required_approvals if rules else None) or 0])
     if "CHANGES_REQUESTED" in states:
         return "CHANGES_REQUESTED"
-    if states.count("APPROVED") >= max(needed or 0, 1):
+    if states.count("APPROVED") >= max(needed, 1):
         return "APPROVED"
     return "REVIEW_REQUIRED" if needed else None
+
+
+def pull_request_rules(world: World, pull: Pull) -> list[PullRequestParameters]:
+    """Return what the rulesets of the base branch ask of pull requests."""
+    found = rules_of(world, lookup.repository_of(world, pull), f"refs/heads/{pull.base_ref}")
+    return [one.rule.parameters for one in found if isinstance(one.rule, PullRequestRule)]
+
+
+def unresolved_threads(world: World, pull: Pull) -> list[Thread]:
+    """Return the threads with submitted comments that nobody has resolved."""
+    pending = {review.id for review in world.database.all(Review, pull_id=pull.id, state="PENDING")}
+    return [
+        thread
+        for thread in world.database.all(Thread, pull_id=pull.id, resolved_by_id=None)
+        if any(one.review_id not in pending for one in world.database.all(ReviewComment, thread_id=thread.id))
+    ]
 
 
 def visible_threads(world: World, viewer: Viewer | None, pull: Pull) -> list[Thread]:

@@ -3,7 +3,7 @@
 Dispatch, documentation and tests read the one table `OPERATIONS`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -14,6 +14,7 @@ from ghx_bench.twin.rest.handlers import (
     apps,
     archives,
     branches,
+    caches,
     check_suites,
     checks,
     collaborators,
@@ -21,6 +22,7 @@ from ghx_bench.twin.rest.handlers import (
     commit_comments,
     commits,
     contents,
+    deployments,
     events,
     git_objects,
     issue_labels,
@@ -34,8 +36,10 @@ from ghx_bench.twin.rest.handlers import (
     releases,
     repositories,
     reviews,
+    rulesets,
     search,
     users,
+    variables,
 )
 from ghx_bench.twin.rest.handlers.actions import artifacts, dispatch, job_logs, runs
 from ghx_bench.twin.rest.request import RestRequest
@@ -50,6 +54,9 @@ _COMMIT_COMMENT = f"{R}/comments/{{comment_id}}"
 _RUN, _WORKFLOW = f"{R}/actions/runs/{{run_id}}", f"{R}/actions/workflows/{{workflow_id}}"
 _ARTIFACT = f"{R}/actions/artifacts/{{artifact_id}}"
 _RELEASE, _ASSET = f"{R}/releases/{{release_id}}", f"{R}/releases/assets/{{asset_id}}"
+_CACHES, _DEPLOYMENT = f"{R}/actions/caches", f"{R}/deployments/{{deployment_id}}"
+_ENVIRONMENT = f"{R}/environments/{{environment_name}}"
+_ORG_RULESETS = "/orgs/{org}/rulesets"
 _REVIEW, _PROTECTION = f"{_PULL}/reviews/{{review_id}}", f"{R}/branches/{{branch}}/protection"
 
 
@@ -85,6 +92,21 @@ class Operation:
         if self.own_scope is not None:
             return self.own_scope
         return "repo" if self.template.startswith("/repos/") else ""
+
+
+def _variables_and_secrets(home: str, scope: str, folder: str = "") -> Iterator[Operation]:
+    """Yield the operations on the variables and secrets of a repository, an environment or an organization."""
+    named, secrets = f"{home}{folder}/variables/{{name}}", f"{home}{folder}/secrets"
+    yield Operation("GET", f"{home}{folder}/variables", variables.list_variables, scope, needs_token=True)
+    yield Operation("POST", f"{home}{folder}/variables", variables.create_variable, scope)
+    yield Operation("GET", named, variables.get_variable, scope, needs_token=True)
+    yield Operation("PATCH", named, variables.update_variable, scope)
+    yield Operation("DELETE", named, variables.delete_variable, scope)
+    yield Operation("GET", secrets, variables.list_secrets, scope, needs_token=True)
+    yield Operation("GET", f"{secrets}/public-key", variables.get_public_key, scope, needs_token=True)
+    yield Operation("GET", f"{secrets}/{{secret_name}}", variables.get_secret, scope, needs_token=True)
+    yield Operation("PUT", f"{secrets}/{{secret_name}}", variables.put_secret, scope)
+    yield Operation("DELETE", f"{secrets}/{{secret_name}}", variables.delete_secret, scope)
 
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -180,6 +202,17 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("DELETE", _COMMIT_COMMENT, commit_comments.delete_comment),
     Operation("GET", f"{R}/commits/{{commit_sha}}/comments", commit_comments.list_comments),
     Operation("POST", f"{R}/commits/{{commit_sha}}/comments", commit_comments.create_comment),
+    # Rulesets
+    Operation("GET", f"{R}/rulesets", rulesets.list_rulesets),
+    Operation("POST", f"{R}/rulesets", rulesets.create_ruleset),
+    Operation("GET", f"{R}/rulesets/{{ruleset_id}}", rulesets.get_ruleset),
+    Operation("PUT", f"{R}/rulesets/{{ruleset_id}}", rulesets.update_ruleset),
+    Operation("DELETE", f"{R}/rulesets/{{ruleset_id}}", rulesets.delete_ruleset),
+    Operation("GET", f"{R}/rules/branches/{{branch}}", rulesets.list_branch_rules),
+    Operation("GET", _ORG_RULESETS, rulesets.list_organization_rulesets, "admin:org", needs_token=True),
+    Operation(
+        "GET", f"{_ORG_RULESETS}/{{ruleset_id}}", rulesets.get_organization_ruleset, "admin:org", needs_token=True
+    ),
     # The git database
     Operation("GET", f"{R}/git/ref/{{ref}}", git_objects.get_ref),
     Operation("GET", f"{R}/git/refs", git_objects.list_refs),
@@ -251,6 +284,26 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", _ASSET, releases.get_asset, own_media=releases.BYTES),
     Operation("PATCH", _ASSET, releases.update_asset),
     Operation("DELETE", _ASSET, releases.delete_asset),
+    # Variables, secrets and caches of GitHub Actions
+    *_variables_and_secrets(R, "repo", "/actions"),
+    *_variables_and_secrets(_ENVIRONMENT, "repo"),
+    *_variables_and_secrets("/orgs/{org}", "admin:org", "/actions"),
+    Operation("GET", _CACHES, caches.list_caches),
+    Operation("DELETE", _CACHES, caches.delete_caches_by_key),
+    Operation("DELETE", f"{_CACHES}/{{cache_id}}", caches.delete_cache),
+    Operation("GET", f"{R}/actions/cache/usage", caches.get_usage),
+    # Environments and deployments
+    Operation("GET", f"{R}/environments", deployments.list_environments),
+    Operation("GET", _ENVIRONMENT, deployments.get_environment),
+    Operation("PUT", _ENVIRONMENT, deployments.put_environment),
+    Operation("DELETE", _ENVIRONMENT, deployments.delete_environment),
+    Operation("GET", f"{R}/deployments", deployments.list_deployments),
+    Operation("POST", f"{R}/deployments", deployments.create_deployment, "repo, repo_deployment"),
+    Operation("GET", _DEPLOYMENT, deployments.get_deployment),
+    Operation("DELETE", _DEPLOYMENT, deployments.delete_deployment, "repo, repo_deployment"),
+    Operation("GET", f"{_DEPLOYMENT}/statuses", deployments.list_statuses),
+    Operation("POST", f"{_DEPLOYMENT}/statuses", deployments.create_status, "repo, repo_deployment"),
+    Operation("GET", f"{_DEPLOYMENT}/statuses/{{status_id}}", deployments.get_status),
     # Labels and milestones
     Operation("GET", f"{R}/labels", labels.list_labels),
     Operation("POST", f"{R}/labels", labels.create_label),

@@ -6,9 +6,20 @@ from pydantic import Field, StrictBool, StrictInt
 
 from ghx_bench.twin.seed.checks import SeedCommitCheck, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedIssue, SeedPull
+from ghx_bench.twin.seed.deployments import (
+    SeedCache,
+    SeedDeployment,
+    SeedDeploymentReview,
+    SeedEnvironment,
+    SeedOrganizationSecret,
+    SeedOrganizationVariable,
+    SeedSecret,
+    SeedVariable,
+)
 from ghx_bench.twin.seed.format import Files, Login, Moment, Number, Permission, RepositoryName, Role, SeedModel
 from ghx_bench.twin.seed.projects import SeedProject
 from ghx_bench.twin.seed.releases import SeedRelease
+from ghx_bench.twin.seed.rulesets import SeedRuleset
 
 
 class SeedToken(SeedModel):
@@ -71,6 +82,9 @@ class SeedOrganization(SeedModel):
         default=None, description="Types of issues; GitHub's three (Task, Bug, Feature) if left out."
     )
     next_project_number: Number | None = Field(default=None, description="The number of the next project.")
+    rulesets: tuple[SeedRuleset, ...] = Field(default=(), description="Rules for refs of its repositories.")
+    variables: tuple[SeedOrganizationVariable, ...] = Field(default=(), description="Variables of GitHub Actions.")
+    secrets: tuple[SeedOrganizationSecret, ...] = Field(default=(), description="Secrets of GitHub Actions, by name.")
     at: Moment | None = Field(default=None, description="When it was made.")
 
 
@@ -204,6 +218,15 @@ class SeedRepository(SeedModel):
     checks: tuple[SeedCommitCheck, ...] = Field(default=(), description="What tools reported on commits.")
     workflows: tuple[SeedWorkflow, ...] = Field(default=(), description="Workflows of GitHub Actions and their runs.")
     protection: tuple[SeedProtection, ...] = ()
+    rulesets: tuple[SeedRuleset, ...] = Field(default=(), description="Rules for refs, newer than protection.")
+    variables: tuple[SeedVariable, ...] = Field(default=(), description="Variables of GitHub Actions.")
+    secrets: tuple[SeedSecret, ...] = Field(default=(), description="Secrets of GitHub Actions, by name.")
+    caches: tuple[SeedCache, ...] = Field(default=(), description="Caches of GitHub Actions.")
+    environments: tuple[SeedEnvironment, ...] = Field(default=(), description="Where it is deployed to.")
+    deployments: tuple[SeedDeployment, ...] = Field(default=(), description="Deployments, oldest first.")
+    deployment_reviews: tuple[SeedDeploymentReview, ...] = Field(
+        default=(), description="Who let runs go on to an environment, or did not."
+    )
     issues: tuple[SeedIssue, ...] = ()
     pulls: tuple[SeedPull, ...] = ()
     commit_comments: tuple[SeedCommitComment, ...] = Field(default=(), description="Comments on commits.")

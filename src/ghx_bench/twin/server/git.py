@@ -10,6 +10,7 @@ from ghx_bench.twin.git import http
 from ghx_bench.twin.git.repository import RefUpdate
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.protections import may_push, push_rule
+from ghx_bench.twin.queries.rulesets import push_violations
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.reply import Reply
 from ghx_bench.twin.server.hosting import Access
@@ -100,6 +101,17 @@ async def _push(request: Request, access: Access, repository: Repository, *, gzi
                     refs.record_push(act, repository, updates)
         return updates
 
+    def inspect(update: RefUpdate) -> Sequence[str]:
+        violations = push_violations(world, viewer, repository, update)
+        if not violations:
+            return ()
+        page = f"{request.door.urls.html}/{lookup.full_name(world, repository)}/rules?ref={quote(update.ref, safe='')}"
+        lines = [f"error: GH013: Repository rule violations found for {update.ref}."]
+        lines += [f"Review all repository rules at {page}", ""]
+        for violation in violations:
+            lines += [*f"- {violation}".splitlines(), ""]
+        return lines
+
     def describe(updates: Sequence[RefUpdate]) -> str:
         page = f"{request.door.urls.html}/{lookup.full_name(world, repository)}/pull/new"
         made = (one.ref.removeprefix("refs/heads/") for one in updates if one.old is None and one.new is not None)
@@ -116,6 +128,7 @@ async def _push(request: Request, access: Access, repository: Repository, *, gzi
         gzip=gzip,
         rules=lambda update: push_rule(world, viewer, repository, update),
         lock=access.hosted.write_lock,
+        inspect=inspect,
         record=record,
         describe=describe,
     )

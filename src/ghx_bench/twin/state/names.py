@@ -44,8 +44,12 @@ _REFERENCED: dict[str, type[Record]] = {
     "item_id": records.ProjectItem,
     "draft_issue_id": records.DraftIssue,
     "field_id": records.ProjectField,
+    "environment_id": records.Environment,
+    "deployment_id": records.Deployment,
 }
-# A field in braces stands for its value, or for the name of the record that it refers to.
+_HOME, _HOMES = "home", ("environment_id", "repository_id", "organization_id")
+# A field in braces stands for its value, or for the name of the record that it refers to; `home` for the first of
+# `_HOMES` that a record has.
 _TEMPLATES: dict[type[Record], str] = {
     records.User: "{login}",
     records.Token: "token {id} of {user_id}",
@@ -90,6 +94,14 @@ _TEMPLATES: dict[type[Record], str] = {
     records.ProjectWorkflow: "{project_id} workflow {name}",
     records.ProjectRepository: "{project_id} repository {repository_id}",
     records.ProjectCollaborator: "{project_id} collaborator {user_id}",
+    records.Ruleset: "{home} ruleset {name}",
+    records.Variable: "{home} variable {name}",
+    records.Secret: "{home} secret {name}",
+    records.Environment: "{repository_id} environment {name}",
+    records.Deployment: "{repository_id} deployment {id}",
+    records.DeploymentStatus: "{deployment_id} status {state}",
+    records.DeploymentReview: "{run_id} deployment to {environment_id} {state}",
+    records.ActionsCache: "{repository_id} cache {key}",
 }
 
 
@@ -145,4 +157,7 @@ class _Values(dict[str, Any]):
         self._database, self._record = database, record
 
     def __missing__(self, field: str) -> Any:
+        if field == _HOME:
+            known = (name for name in _HOMES if getattr(self._record, name, None) is not None)
+            return self[next(known, "id")]
         return display_value(self._database, self._record, field)

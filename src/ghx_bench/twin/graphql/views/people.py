@@ -10,6 +10,7 @@ from ghx_bench.twin.graphql.subjects import Member
 from ghx_bench.twin.graphql.views.base import Linked, RecordView
 from ghx_bench.twin.graphql.views.issues import order_types
 from ghx_bench.twin.graphql.views.projects.owners import ClassicProjectOwner
+from ghx_bench.twin.graphql.views.rulesets import keep_targets
 from ghx_bench.twin.queries import lookup, projects
 from ghx_bench.twin.state import records
 from ghx_bench.twin.state.records import (
@@ -19,6 +20,7 @@ from ghx_bench.twin.state.records import (
     Project,
     Pull,
     Repository,
+    Ruleset,
     Team,
     TeamMember,
     User,
@@ -160,6 +162,15 @@ class OrganizationView(OwnerView):
         if order_by:
             found.sort(key=lambda one: one.name.lower(), reverse=order_by["direction"] == "DESC")
         return found
+
+    def rulesets(
+        self,
+        include_parents: bool = True,  # noqa: ARG002 - as in the schema; there is no enterprise above
+        targets: list[str] | None = None,
+    ) -> list[Ruleset]:
+        """Return the rulesets for its repositories; for its owners only."""
+        found = self.context.database.all(Ruleset, organization_id=self.subject.id)
+        return keep_targets(found, targets) if self.viewer_can_administer() else []
 
     def viewer_can_administer(self) -> bool:
         """Return whether the viewer runs this organisation."""

@@ -12,9 +12,11 @@ from ghx_bench.twin.graphql.views.community import CommunityFields
 from ghx_bench.twin.graphql.views.issues import order_types
 from ghx_bench.twin.graphql.views.labels import LABEL_ORDERS
 from ghx_bench.twin.graphql.views.projects.owners import ClassicProjectOwner
+from ghx_bench.twin.graphql.views.rulesets import keep_targets
 from ghx_bench.twin.queries import lookup, permissions, projects
 from ghx_bench.twin.queries.issue_types import issue_types_of
 from ghx_bench.twin.queries.releases import latest_release
+from ghx_bench.twin.queries.rulesets import rulesets_of
 from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import (
     Collaborator,
@@ -28,6 +30,7 @@ from ghx_bench.twin.state.records import (
     Pull,
     Release,
     Repository,
+    Ruleset,
     User,
 )
 from ghx_bench.twin.state.rows import Rows
@@ -204,6 +207,19 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
     def branch_protection_rules(self) -> list[Protection]:
         """Return the rules of its branches."""
         return self.context.database.all(Protection, repository_id=self.subject.id)
+
+    def ruleset(self, database_id: int, include_parents: bool = True) -> Any:
+        """Return one of its rulesets."""
+        found = self.rulesets(include_parents=include_parents)
+        return self.context.view_of(next((one for one in found if one.id == database_id), None))
+
+    def rulesets(
+        self,
+        include_parents: bool = True,
+        targets: list[str] | None = None,
+    ) -> list[Ruleset]:
+        """Return its rulesets, and those of its organization that are for it."""
+        return keep_targets(rulesets_of(self.context.world, self.subject, with_parents=include_parents), targets)
 
     def assignable_users(self, query: str | None = None) -> list[User]:
         """Return who can be given work."""

@@ -14,6 +14,7 @@ from ghx_bench.twin.rest.errors import RenamedRefusal
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.state.records import (
     Comment,
+    Environment,
     Issue,
     Label,
     Milestone,
@@ -96,6 +97,15 @@ def review_comment(request: RestRequest) -> tuple[ReviewComment, Thread]:
     if found is None or thread is None or owner is None or owner.repository_id != home.id or hidden:
         raise NotFoundRefusal(f"Could not resolve to a PullRequestReviewComment with the id of {identity}.")
     return found, thread
+
+
+def environment(request: RestRequest, home: Repository) -> Environment:
+    """Return the environment of `.../environments/{environment_name}`."""
+    name = request.text("environment_name")
+    found = request.world.database.one(Environment, repository_id=home.id, name=name)
+    if found is None:
+        raise NotFoundRefusal(f"Could not resolve to an Environment with the name '{name}'.")
+    return found
 
 
 def account(request: RestRequest, login: str) -> User:

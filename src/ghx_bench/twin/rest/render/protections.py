@@ -1,6 +1,7 @@
 """Branches and their protection."""
 
 from ghx_bench.twin.queries.protections import protection_of
+from ghx_bench.twin.queries.rulesets import rules_of
 from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.commits import full_commit
 from ghx_bench.twin.rest.render.view import View, quote_part
@@ -18,7 +19,7 @@ def branch(view: View, repository: Repository, name: str, sha: str) -> JsonObjec
     return {
         "name": name,
         "commit": {"sha": sha, "url": view.api(repository, f"/commits/{sha}")},
-        "protected": rules is not None,
+        "protected": rules is not None or bool(rules_of(view.world, repository, f"refs/heads/{name}")),
         "protection": _summary(rules),
         "protection_url": protection_url(view, repository, name),
     }

@@ -39,8 +39,10 @@ from ghx_bench.twin.seed.document import (
 )
 from ghx_bench.twin.seed.format import SeedFile
 from ghx_bench.twin.seed.harvesting.conversations import harvest_issues, harvest_pulls
+from ghx_bench.twin.seed.harvesting.deployments import harvest_deployments, harvest_organization_variables
 from ghx_bench.twin.seed.harvesting.projects import harvest_projects
 from ghx_bench.twin.seed.harvesting.releases import harvest_releases
+from ghx_bench.twin.seed.harvesting.rulesets import harvest_rulesets
 from ghx_bench.twin.seed.workflow_scripts import SeedAnnotation
 from ghx_bench.twin.state.records import (
     Annotation,
@@ -49,6 +51,7 @@ from ghx_bench.twin.state.records import (
     CheckRun,
     Collaborator,
     CommitComment,
+    Deployment,
     Installation,
     IssueType,
     Label,
@@ -138,6 +141,8 @@ def _organization(world: World, organization: User) -> SeedOrganization:
                 for one in world.database.all(IssueType, organization_id=organization.id)
             ),
             "next_project_number": _next_project_number(organization),
+            "rulesets": harvest_rulesets(world, organization_id=organization.id),
+            **harvest_organization_variables(world, organization),
             "at": organization.created_at,
         }
     )
@@ -173,7 +178,8 @@ def _repository(world: World, repository: Repository) -> SeedRepository:
     workflows = tuple(_workflows(world, repository))
     comments = tuple(_commit_comments(world, repository))
     reported = {each.commit for each in (*checks, *comments, *(run for workflow in workflows for run in workflow.runs))}
-    history = bundle(world.git(repository), also=_commits_of(pulls) | reported)
+    deployed = {each.sha for each in world.database.all(Deployment, repository_id=repository.id)}
+    history = bundle(world.git(repository), also=_commits_of(pulls) | reported | deployed)
     return SeedRepository.model_validate(
         {
             **{name: getattr(repository, name) for name in _SAME},
@@ -211,6 +217,8 @@ def _belongings(world: World, repository: Repository) -> dict[str, Any]:
             SeedProtection(**{name: getattr(rule, name) for name in SeedProtection.model_fields})
             for rule in database.all(Protection, repository_id=home)
         ),
+        "rulesets": harvest_rulesets(world, repository_id=home),
+        **harvest_deployments(world, repository),
         "gone_numbers": tuple(each.number for each in database.all(Tombstone, order="number", repository_id=home)),
     }
 

@@ -19,10 +19,12 @@ from ghx_bench.twin.seed.document import (
 from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.planting.checks import plant_checks, plant_scripts, plant_workflows
 from ghx_bench.twin.seed.planting.conversations import date_conversations, plant_conversations, relate_issues
+from ghx_bench.twin.seed.planting.deployments import plant_deployments, plant_organization_variables
 from ghx_bench.twin.seed.planting.history import find_commit, plant_history
 from ghx_bench.twin.seed.planting.projects import plant_project
 from ghx_bench.twin.seed.planting.releases import plant_releases
 from ghx_bench.twin.seed.planting.repository import PlantedRepository
+from ghx_bench.twin.seed.planting.rulesets import plant_rulesets
 from ghx_bench.twin.state.records import App, IssueType, Label, Repository, Tombstone, User
 from ghx_bench.twin.world import Act, World
 
@@ -56,6 +58,16 @@ def plant(world: World, seed: WorldSeed) -> None:
         for repo in planted:
             with within(f"repositories: {repo.seed.name}"):
                 step(repo)
+    _plant_across_repositories(world, seed)
+
+
+def _plant_across_repositories(world: World, seed: WorldSeed) -> None:
+    """Add what belongs to accounts, and needs their repositories or what is in them."""
+    for organization in seed.organizations:
+        with within(f"organizations: {organization.login}"):
+            owner = lookup.organization(world, organization.login)
+            plant_rulesets(world, owner, organization.rulesets)
+            plant_organization_variables(world, owner, organization)
     for project in seed.projects:
         with within(f"projects: {project.owner} {project.title!r}"):
             plant_project(world, project)
@@ -150,6 +162,7 @@ def _plant_repository(world: World, seed: SeedRepository) -> PlantedRepository:
     plant_history(repo)
     plant_workflows(repo)
     plant_checks(repo)
+    plant_deployments(repo)
     for milestone in seed.milestones:
         with within(f"milestones: {milestone.title!r}"):
             _plant_milestone(repo, milestone)
@@ -224,6 +237,7 @@ def _apply_settings(repo: PlantedRepository) -> None:
         for rule in seed.protection:
             with within(f"protection: {rule.pattern}"):
                 repositories.protect(act, repo.record, **rule.model_dump())
+        plant_rulesets(repo.world, repo.record, seed.rulesets)
         current = repo.current(act)
         # A fork takes from its parent what the seed leaves out; elsewhere, and in an export, the default is meant.
         stated = seed.model_fields_set if seed.fork_of is not None and not seed.exported else _SETTINGS

@@ -7,6 +7,7 @@ have GitHub's spelling (`2026-01-01T00:00:00Z`), references are ids of other rec
 from ghx_bench.twin.state.records.accounts import App, Installation, Membership, Team, TeamMember, Token, User
 from ghx_bench.twin.state.records.base import Record
 from ghx_bench.twin.state.records.checks import Annotation, CheckRun, Status
+from ghx_bench.twin.state.records.deployments import Deployment, DeploymentReview, DeploymentStatus, Environment
 from ghx_bench.twin.state.records.issues import (
     Assignee,
     Comment,
@@ -42,11 +43,14 @@ from ghx_bench.twin.state.records.repositories import (
     Repository,
     TeamRepository,
 )
+from ghx_bench.twin.state.records.rulesets import Ruleset
 from ghx_bench.twin.state.records.tables import RECORDS
+from ghx_bench.twin.state.records.variables import ActionsCache, Secret, Variable
 from ghx_bench.twin.state.records.workflows import Artifact, RunAttempt, Step, Workflow, WorkflowRun
 
 __all__ = [
     "RECORDS",
+    "ActionsCache",
     "Annotation",
     "App",
     "Artifact",
@@ -56,7 +60,11 @@ __all__ = [
     "Comment",
     "CommitComment",
     "Dependency",
+    "Deployment",
+    "DeploymentReview",
+    "DeploymentStatus",
     "DraftIssue",
+    "Environment",
     "Event",
     "Installation",
     "Issue",
@@ -85,7 +93,9 @@ __all__ = [
     "Review",
     "ReviewComment",
     "ReviewRequest",
+    "Ruleset",
     "RunAttempt",
+    "Secret",
     "Status",
     "Step",
     "Team",
@@ -95,6 +105,7 @@ __all__ = [
     "Token",
     "Tombstone",
     "User",
+    "Variable",
     "Workflow",
     "WorkflowRun",
 ]

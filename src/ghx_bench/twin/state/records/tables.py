@@ -3,6 +3,7 @@
 from ghx_bench.twin.state.records.accounts import App, Installation, Membership, Team, TeamMember, Token, User
 from ghx_bench.twin.state.records.base import Record
 from ghx_bench.twin.state.records.checks import Annotation, CheckRun, Status
+from ghx_bench.twin.state.records.deployments import Deployment, DeploymentReview, DeploymentStatus, Environment
 from ghx_bench.twin.state.records.issues import (
     Assignee,
     Comment,
@@ -38,6 +39,8 @@ from ghx_bench.twin.state.records.repositories import (
     Repository,
     TeamRepository,
 )
+from ghx_bench.twin.state.records.rulesets import Ruleset
+from ghx_bench.twin.state.records.variables import ActionsCache, Secret, Variable
 from ghx_bench.twin.state.records.workflows import Artifact, RunAttempt, Step, Workflow, WorkflowRun
 
 RECORDS: tuple[type[Record], ...] = (
@@ -50,4 +53,5 @@ RECORDS: tuple[type[Record], ...] = (
     Release, ReleaseAsset, CommitComment,
     Project, ProjectField, DraftIssue, ProjectItem, ProjectItemValue, ProjectView, ProjectWorkflow,
     ProjectRepository, ProjectCollaborator,
+    Ruleset, Environment, Deployment, DeploymentStatus, DeploymentReview, Variable, Secret, ActionsCache,
 )  # fmt: skip
