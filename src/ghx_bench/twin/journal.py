@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, overload
 
-from ghx_bench.twin.faults import Surface
+from ghx_bench.twin.faults import Injected, Surface
 
 MOST_ENTRIES = 100_000
 """Entries that are kept, the latest: at 1.5 kB each, a world that is served for weeks would take all memory."""
@@ -26,13 +26,15 @@ class Entry:
     method: str
     path: str  # with query string, without credentials
     operation: str  # REST: the route's template; GraphQL: kind, name and root fields; git: the service
-    status: int
+    status: int  # 0: a scripted fault has reset the connection
     failed: bool  # 4xx or 5xx, or GraphQL answered with errors
     mutation: bool  # whether it changed the world
     duration_ms: float
     request_bytes: int
     response_bytes: int
     user_agent: str | None = None
+    not_implemented: str | None = None  # what it asked for and the twin lacks: an operation, or what GraphQL calls it
+    fault: Injected | None = None  # the scripted fault that it met, or that made this change
 
 
 class Journal:

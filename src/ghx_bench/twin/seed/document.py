@@ -6,7 +6,7 @@ from pydantic import Field, StrictBool, StrictInt
 
 from ghx_bench.twin.seed.checks import SeedCommitCheck, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedIssue, SeedPull
-from ghx_bench.twin.seed.format import Login, Moment, Number, RepositoryName, Role, SeedModel
+from ghx_bench.twin.seed.format import Login, Moment, Number, RepositoryName, Role, SeedFault, SeedModel
 
 
 class SeedToken(SeedModel):
@@ -186,3 +186,4 @@ class WorldSeed(SeedModel):
     users: tuple[SeedUser, ...] = ()
     organizations: tuple[SeedOrganization, ...] = ()
     repositories: tuple[SeedRepository, ...] = ()
+    faults: tuple[SeedFault, ...] = Field(default=(), description="What goes wrong on purpose, and for which requests.")

@@ -7,6 +7,7 @@ from ghx_bench.twin.commands.kernel import reload
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.seed.document import SeedMilestone, SeedOrganization, SeedRepository, SeedUser, WorldSeed
+from ghx_bench.twin.seed.faults import script_faults
 from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.planting.checks import plant_checks, plant_workflows
 from ghx_bench.twin.seed.planting.conversations import date_conversations, plant_conversations, relate_issues
@@ -37,6 +38,7 @@ def plant(world: World, seed: WorldSeed) -> None:
         for repo in planted:
             with within(f"repositories: {repo.seed.name}"):
                 step(repo)
+    script_faults(world, seed.faults)
 
 
 def _plant_user(world: World, user: SeedUser) -> None:
