@@ -1,8 +1,8 @@
 """The requests that a world has answered, one entry for each."""
 
 import threading
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, overload
@@ -14,6 +14,10 @@ MOST_ENTRIES = 100_000
 
 LONGEST_TEXT = 2_000
 """Characters of a path, an operation or a user agent; they come from clients, which may send any length."""
+
+
+MOST_LACKS = 100
+"""Different things that the twin lacks and a journal names; GraphQL has tens of thousands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +71,11 @@ class Journal:
     def __getitem__(self, at: int | slice) -> Entry | tuple[Entry, ...]:
         """Return one entry, as in `journal[-1]`, or several."""
         return self.since(0)[at]
+
+    def count_not_implemented(self, actors: Collection[str | None] | None = None) -> dict[str, int]:
+        """Return how often these actors, or all, asked for each thing that the twin lacks; the most frequent first."""
+        asked = (each for each in self if actors is None or each.actor in actors)
+        return dict(Counter(each.not_implemented for each in asked if each.not_implemented).most_common(MOST_LACKS))
 
     def since(self, position: int) -> tuple[Entry, ...]:
         """Return what is kept of the entries after the first `position` ones: what `len(journal)` was before."""

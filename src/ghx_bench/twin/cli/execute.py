@@ -66,6 +66,7 @@ def execute(
         environment = given.over(os.environ)
         code = _run(command, environment)
         _write_findings(world, before, journal=journal, diff=diff)
+        _list_not_implemented(world)
         return code
 
 
@@ -124,6 +125,13 @@ def _write_findings(world: "World", before: "Snapshot", *, journal: Path | None,
         found = [asdict(difference) for difference in find_differences(before, world)]
         with _naming_flag("--diff", diff):
             diff.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _list_not_implemented(world: "World") -> None:
+    """Say what the command asked for and the twin lacks: a client that repeats on any 5xx has hidden the sentence."""
+    if counts := world.journal.count_not_implemented():
+        lines = [f"  {what}{f' ({count} times)' if count > 1 else ''}" for what, count in counts.items()]
+        print("ghx-twin: asked for and not implemented:", *lines, sep="\n", file=sys.stderr)  # noqa: T201 - the command's own
 
 
 @contextmanager
