@@ -150,11 +150,13 @@ BEYOND_A_SCHEMA = {
     "a pattern that refers back",
     "a pattern that explodes",
 }
-BEYOND_A_RECORD = {  # capabilities are checked when a file is loaded
+BEYOND_A_RECORD = {  # capabilities and extensions are checked when a file is loaded
     "a misspelt capability",
     "a capability by an old name",
     "a capability its domain does not have",
     "a capability of another domain",
+    "faults that are an object",
+    "a fault with a misspelt key",
 }
 
 SCENARIO: dict[str, Any] = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ghx_bench.twin.faults import Fault, Faults, primary_rate_limit, secondary_rate_limit
+from ghx_bench.twin.faults import Fault, Faults, Injected, InjectedChange, primary_rate_limit, secondary_rate_limit
 from ghx_bench.twin.journal import Entry, Journal
 
 
@@ -21,13 +21,14 @@ def test_a_fault_is_for_the_requests_it_names() -> None:
     assert faults.take("rest", "POST", "/repos/a/b/pulls") is None
     found = faults.take("rest", "POST", "/repos/a/b/issues")
     assert found is not None
-    assert found.status == 502
+    assert (found[0].status, found[1]) == (502, Injected("status", "1"))
 
 
 def test_a_fault_is_over_after_its_times_and_the_next_one_is_used() -> None:
     faults = Faults()
     faults.add(Fault(times=2, status=500), Fault(status=503))
-    assert [getattr(faults.take("rest", "GET", "/"), "status", None) for _ in range(4)] == [500, 500, 503, 503]
+    found = [faults.take("rest", "GET", "/") for _ in range(4)]
+    assert [each and each[0].status for each in found] == [500, 500, 503, 503]
     faults.clear()
     assert faults.take("rest", "GET", "/") is None
 
@@ -51,7 +52,19 @@ def test_a_fault_lets_the_first_requests_pass() -> None:
         ({"latency_ms": float("nan")}, "latency_ms is at least 0, not nan"),
         ({"status": 99}, "status is from 100 to 599, not 99"),
         ({"status": 600}, "status is from 100 to 599, not 600"),
-        ({"status": None}, "status or latency_ms must be given, else it does nothing"),
+        ({"status": None}, "status or latency_ms must be given, or another effect, else it does nothing"),
+        ({"probability": 0}, "probability is above 0 and at most 1, not 0"),
+        ({"probability": 1.5}, "probability is above 0 and at most 1, not 1.5"),
+        ({"reset": "unanswered"}, "effect is one of status and reset; write a rule for each"),
+        ({"status": None, "reset": "later"}, "reset is unanswered or halfway, not 'later'"),
+        ({"status": None, "reset": "halfway", "after": True}, "after is for status, and for reset: unanswered"),
+        ({"status": None, "latency_ms": 5, "after": True}, "after is for status, and for reset: unanswered"),
+        ({"status": None, "rate_limit": "tertiary"}, "rate_limit is primary or secondary, not 'tertiary'"),
+        ({"status": None, "rate_limit": "primary", "wait_s": -1}, "wait_s is at least 0, not -1"),
+        ({"status": None, "stale_writes": 0}, "stale_writes is from 1 to 50, not 0"),
+        ({"status": None, "stale_s": 0}, "stale_s is at least 1, not 0"),
+        ({"status": None, "stale_s": 1, "stale_writes": 1}, "stale_writes or stale_s is given, not both"),
+        ({"status": None, "stale_s": 1, "surface": "git"}, "surface is rest or graphql where it is stale, not git"),
     ],
 )
 def test_a_fault_that_cannot_happen_is_refused(given: dict[str, Any], complaint: str) -> None:
@@ -67,11 +80,73 @@ def test_requests_side_by_side_use_a_fault_up_exactly() -> None:
     assert sum(each is not None for each in found) == 50
 
 
-def test_rate_limits_say_when_to_come_back() -> None:
-    primary, secondary = primary_rate_limit(now_s=1000, reset_in_s=5), secondary_rate_limit(retry_after_s=3)
-    assert (primary.status, primary.headers["x-ratelimit-reset"]) == (403, "1005")
-    assert primary.headers["x-ratelimit-remaining"] == "0"
-    assert (secondary.status, secondary.headers["retry-after"]) == (403, "3")
+def met(fault: Fault, requests: int) -> list[bool]:
+    faults = Faults()
+    faults.add(fault)
+    return [faults.take("rest", "GET", "/") is not None for _ in range(requests)]
+
+
+def test_the_same_seed_gives_the_same_faults_and_another_seed_others() -> None:
+    one = met(Fault(status=502, probability=0.3, seed=7), 200)
+    assert one == met(Fault(status=502, probability=0.3, seed=7), 200)
+    assert one != met(Fault(status=502, probability=0.3, seed=8), 200)
+    assert 40 <= sum(one) <= 80
+
+
+def test_draws_are_for_the_requests_that_a_rule_is_for() -> None:
+    faults = Faults()
+    faults.add(Fault(status=502, probability=0.3, seed=7, method="POST"))
+    found: list[bool] = []
+    for _ in range(50):
+        assert faults.take("rest", "GET", "/") is None
+        found.append(faults.take("rest", "POST", "/") is not None)
+    assert found == met(Fault(status=502, probability=0.3, seed=7), 50)
+
+
+def test_a_fault_may_be_for_an_operation() -> None:
+    faults = Faults()
+    faults.add(Fault(status=502, operation="mutation*addComment*"))
+    assert faults.take("graphql", "POST", "/graphql", operation="query viewer") is None
+    assert faults.take("graphql", "POST", "/graphql", operation="mutation Add addComment") is not None
+
+
+def test_stale_reads_and_changes_are_for_reads() -> None:
+    change = InjectedChange(actor="bob", method="PATCH", path="/repos/a/b/issues/1", body={"body": "new"})
+    faults = Faults()
+    faults.add(Fault(stale_writes=2, times=1), Fault(change=change, times=1))
+    assert faults.take("rest", "POST", "/", reads=False) is None
+    assert faults.take("git", "GET", "/a/b/info/refs") is None
+    found = [faults.take("rest", "GET", "/") for _ in range(3)]
+    assert [each and each[1].kind for each in found] == ["stale", "change", None]
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/repos/a/b"), ("PATCH", "repos/a/b")])
+def test_a_change_that_changes_nothing_is_refused(method: str, path: str) -> None:
+    with pytest.raises(ValueError, match=r"^a change's (method|path)"):
+        InjectedChange(actor="bob", method=method, path=path)
+
+
+def test_a_spared_user_meets_no_fault_and_uses_none_up() -> None:
+    faults = Faults()
+    faults.add(Fault(status=500, times=1))
+    faults.spare("Maintainer")
+    assert faults.take("rest", "GET", "/", login="maintainer") is None
+    assert faults.take("rest", "GET", "/", login="agent") is not None
+
+
+def test_what_was_scripted_is_known_after_it_was_used_up() -> None:
+    fault = Fault(status=500, times=1)
+    faults = Faults()
+    faults.add(fault)
+    assert faults.take("rest", "GET", "/") is not None
+    assert (len(faults), faults.scripted) == (0, (fault,))
+
+
+def test_asking_what_is_left_meets_no_rate_limit() -> None:
+    faults = Faults()
+    faults.add(primary_rate_limit(times=1), secondary_rate_limit(times=1))
+    assert faults.take("rest", "GET", "/rate_limit") is None
+    assert len(faults) == 2
 
 
 def entry(number: int) -> Entry:

@@ -85,13 +85,16 @@ last = list(world.journal)[-1]
 assert isinstance(last, Entry)
 assert (last.operation, last.mutation) == ("GET /repos/{owner}/{repo}/issues", False)
 
-# %% Fault, primary_rate_limit, secondary_rate_limit
-from ghx_bench.twin import Fault, primary_rate_limit, secondary_rate_limit
+# %% Fault, InjectedChange, primary_rate_limit, secondary_rate_limit
+from ghx_bench.twin import Fault, InjectedChange, primary_rate_limit, secondary_rate_limit
+
+edit = InjectedChange(actor="ann", method="PATCH", path="/repos/ann/widgets/issues/1", body={"body": "New"})
 
 world.faults.add(
     Fault(status=502, times=2, method="POST", path="/repos/*/issues"),  # twice, then it works
     secondary_rate_limit(times=1, retry_after_s=7),
-    primary_rate_limit(times=1, now_s=1_767_225_600),
+    primary_rate_limit(times=1),
+    Fault(path="/repos/ann/widgets/issues/1", skip=2, times=1, change=edit),  # on the third read
 )
 world.faults.clear()
 world.close()

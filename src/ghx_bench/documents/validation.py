@@ -26,6 +26,7 @@ M = TypeVar("M", bound=BaseModel)
 
 _KEY_ITSELF = "[key]"
 _DEEPEST_HOME = 3
+_ABOUT_KEYS = frozenset({"missing", "extra_forbidden", "unexpected_keyword_argument"})  # the last is of dataclasses
 
 
 def validate_document(document: Document, model: type[M], *, context: object = None) -> M:
@@ -74,7 +75,7 @@ class _Detail(NamedTuple):
     @property
     def is_about_a_key(self) -> bool:
         """Whether the last step of the location is a key that is missing or unknown."""
-        return len(self.rest) == 1 and self.error["type"] in {"missing", "extra_forbidden"}
+        return len(self.rest) == 1 and self.error["type"] in _ABOUT_KEYS
 
 
 class _Explainer:

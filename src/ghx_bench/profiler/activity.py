@@ -42,6 +42,8 @@ class ObservedRequest(ForeignModel):
     request_bytes: Count
     response_bytes: Count
     user_agent: Annotated[str | None, OMITTABLE] = None
+    fault: Annotated[str | None, OMITTABLE] = None
+    """The scripted fault that it met: its kind, and the rule in parentheses."""
 
 
 class SessionActivity(ForeignModel):

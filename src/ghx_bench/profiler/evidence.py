@@ -50,6 +50,9 @@ class Stage(Generic[S_co]):
     count_refused_hosts: Callable[[], Mapping[str, int] | None] = lambda: None
     """Returns how often the session asked for each host that it may not reach, `None` where that is not seen; called
     when the session is over, and written on the row."""
+    count_not_implemented: Callable[[], Mapping[str, int] | None] = lambda: None
+    """Returns how often the session asked for each thing that its world lacks and the real one has, `None` where that
+    is not seen; called when the session is over, and written on the row."""
     observe: Callable[[], SessionActivity | None] | None = None
     """Returns what the session changed and asked for; called in a thread, once the session is over and scored."""
 
@@ -86,3 +89,5 @@ class Evidence(Generic[S_co]):
     """What the agent and its session say of themselves: versions and the like."""
     refused_hosts: Mapping[str, int] | None = None
     """How often the session asked for each host that it may not reach; `None` where that was not seen."""
+    not_implemented: Mapping[str, int] | None = None
+    """How often the session asked for each thing that its world lacks; `None` where that was not seen."""

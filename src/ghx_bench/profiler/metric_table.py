@@ -350,6 +350,14 @@ METRICS = MetricTable(
             source="bench",
         ),
         Metric(
+            name="not_implemented",
+            label="not implemented",
+            unit="calls",
+            definition="requests for what the session's world lacks and the real one has (501); "
+            "`notImplemented` on the row names it, with how often each was asked for",
+            source="bench",
+        ),
+        Metric(
             name="agent_turns",
             label="turns",
             unit="turns",

@@ -170,6 +170,7 @@ _NAMES = (
 def _session_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
     """Return what the session did and spent; all of it unknown where there was none."""
     trace, hosts = (evidence.trace, evidence.refused_hosts) if evidence else (None, None)
+    lacking = evidence.not_implemented if evidence else None
     return {
         "tokens": evidence.tokens if evidence else TokenUsage(),
         "timing": evidence.timing if evidence else Timing(),
@@ -180,6 +181,7 @@ def _session_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
         "completion_reason": evidence.completion_reason if evidence else "error",
         "extensions": _extensions_of(evidence),
         **({"refused_hosts": dict(hosts)} if hosts is not None else {}),
+        **({"not_implemented": dict(lacking)} if lacking is not None else {}),
         **(_metered(trace) if trace and trace.model_calls else {}),
     }
 

@@ -109,6 +109,8 @@ class ProfileRow(ForeignModel):
     """The agent's own figures, where those of the row are the meter's."""
     refused_hosts: Annotated[dict[str, Count] | None, OMITTABLE] = None
     """How often the session asked for each host that it may not reach, where the bench sees that."""
+    not_implemented: Annotated[dict[str, Count] | None, OMITTABLE] = None
+    """How often the session asked for each thing that its world lacks and the real one has, where the bench sees it."""
     start_order: Annotated[Count | None, OMITTABLE] = None
     version: Annotated[Count | None, OMITTABLE] = None
 
@@ -204,6 +206,8 @@ def _derived_metrics(row: ProfileRow) -> dict[str, Number | None]:
         derived += anatomy_metrics(row.token_anatomy)
     if row.refused_hosts is not None:
         derived.append(CustomMetric("refused_hosts", len(row.refused_hosts), "hosts"))
+    if row.not_implemented is not None:
+        derived.append(CustomMetric("not_implemented", sum(row.not_implemented.values()), "calls"))
     return {**{metric.name: metric.value for metric in derived}, "agent_turns": row.agent_turns}
 
 

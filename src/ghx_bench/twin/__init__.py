@@ -16,7 +16,7 @@ from ghx_bench._base.lazy import lazy_exports
 
 if TYPE_CHECKING:  # GraphQL and the web server cost start-up time: what is behind a name loads with its first use
     from ghx_bench.twin.difference import Difference, diff
-    from ghx_bench.twin.faults import Fault, primary_rate_limit, secondary_rate_limit
+    from ghx_bench.twin.faults import Fault, InjectedChange, primary_rate_limit, secondary_rate_limit
     from ghx_bench.twin.journal import Entry, Journal
     from ghx_bench.twin.seed.document import WorldSeed
     from ghx_bench.twin.seed.harvesting import harvest
@@ -34,6 +34,7 @@ __all__ = [
     "Difference",
     "Entry",
     "Fault",
+    "InjectedChange",
     "Journal",
     "Server",
     "Snapshot",
@@ -55,7 +56,7 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "difference": "Difference diff",
-        "faults": "Fault primary_rate_limit secondary_rate_limit",
+        "faults": "Fault InjectedChange primary_rate_limit secondary_rate_limit",
         "journal": "Entry Journal",
         "seed.document": "WorldSeed",
         "seed.harvesting": "harvest",

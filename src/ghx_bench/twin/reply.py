@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ghx_bench.twin.faults import Reset
+
 JSON = "application/json; charset=utf-8"
 JsonObject = dict[str, Any]
 
@@ -25,6 +27,8 @@ class Reply:
     operation: str = ""  # what the journal calls the request: a route's template, a GraphQL operation, a git service
     failed: bool = False  # whether GraphQL answered with errors, which the status does not show
     changed: bool = False  # whether it changed the world
+    not_implemented: str = ""  # what was asked for and the twin lacks: an operation, or what GraphQL calls it
+    reset: Reset | None = None  # the connection is reset instead of this reply, or halfway through it
 
 
 def json_reply(body: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:

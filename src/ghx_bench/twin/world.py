@@ -19,7 +19,7 @@ from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.git.storage import GitStorage, Refs
 from ghx_bench.twin.journal import Journal
 from ghx_bench.twin.signatures import Signatures
-from ghx_bench.twin.state.clock import ClockPolicy
+from ghx_bench.twin.state.clock import ClockPolicy, format_time, parse_time
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.viewer import Viewer
@@ -43,6 +43,15 @@ class Snapshot:
     refs: dict[int, Refs]  # by repository id
 
 
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """A copy of a world before a write."""
+
+    change: int
+    at: str
+    world: "World"
+
+
 class World:
     """One GitHub universe, independent of every other.
 
@@ -57,6 +66,7 @@ class World:
         self.journal = Journal()
         self.faults = Faults()
         self.signatures = Signatures()
+        self._moments: list[_Moment] = []  # oldest first; for stale reads
 
     @classmethod
     def create(cls, directory: Path | None = None) -> Self:
@@ -112,16 +122,44 @@ class World:
             # Refs first: they can be undone where the records cannot be replaced, and not the other way round.
             self.storage.restore(snapshot.refs)
             self.database.replace_with(snapshot.records)
+            self._drop_moments(0)
 
     def fork(self) -> Self:
         """Return an independent copy, in memory and a temporary folder; neither sees what the other does later."""
         with self.database.held():
             return type(self)(self.database.copy(), self.storage.fork())
 
+    def keep_moment(self, most: int) -> None:
+        """Keep a copy of the world as it is now, before a write, for `as_of`; of all kept ones the last `most`."""
+        with self.database.held():
+            change = self.database.last_change()
+            if not self._moments or self._moments[-1].change != change:
+                self._moments.append(_Moment(change, self.database.now(), self.fork()))
+            self._drop_moments(most)
+
+    def as_of(self, *, writes: int | None = None, seconds: int | None = None) -> "World":
+        """Return the world so many writes or seconds ago, as far as moments were kept; for reading, until it changes.
+
+        Seconds are those of the world's clock.
+        """
+        with self.database.held():
+            change = self.database.last_change()
+            kept = [each for each in self._moments if each.change != change]
+            if seconds is not None:
+                wanted = format_time(parse_time(self.database.now()) - seconds)
+                kept = [each for each in kept if each.at >= wanted]
+            # Fewer than that: the oldest that is known.
+            return kept[-min(writes or len(kept), len(kept))].world if kept else self
+
+    def _drop_moments(self, most: int) -> None:
+        while len(self._moments) > most:
+            self._moments.pop(0).world.close()
+
     def close(self) -> None:
         """Release memory, files and temporary folders; forks of this world live on."""
         with self.database.held():
             self.is_closed = True
+            self._drop_moments(0)
             self.database.close()
             self.storage.close()
             if self._lock is not None:

@@ -114,6 +114,31 @@ def test_exec_without_a_seed_has_one_user_and_nothing_else(environment: dict[str
     assert (done.returncode, done.stdout) == (0, "octocat\n")
 
 
+def test_exec_ends_with_what_was_asked_for_and_is_not_there(environment: dict[str, str]) -> None:
+    script = (
+        f"{GH} api gists; {GH} api gists; {GH} api graphql -f 'query={{viewer {{gists(first: 1) {{totalCount}}}}}}'"
+    )
+    done = twin(environment, "exec", "--", "sh", "-c", f"{script}; true")
+
+    assert done.returncode == 0
+    assert done.stderr.endswith("ghx-twin: asked for and not implemented:\n  GET /gists (2 times)\n  User.gists\n"), (
+        done.stderr
+    )
+
+
+def test_exec_scripts_the_faults_of_a_file(environment: dict[str, str], tmp_path: Path) -> None:
+    faults = tmp_path / "faults.yaml"
+    faults.write_text("faults: [{path: /user, times: 1, status: 418, message: Short and stout}]", encoding="utf-8")
+    script = f"{GH} api user --jq .login; {GH} api user --jq .login"
+
+    done = twin(environment, "exec", "--faults", str(faults), "--", "sh", "-c", script)
+    wrong = twin(environment, "exec", "--faults", str(tmp_path / "none.yaml"), "--", "true")
+
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "octocat")
+    assert "Short and stout" in done.stderr
+    assert (wrong.returncode, len(wrong.stderr.splitlines())) == (2, 1)
+
+
 def test_exec_acts_as_the_named_user(environment: dict[str, str]) -> None:
     named = ["exec", "--seed", str(SEED), "--user", "hubot", "--", GH, "api", "user", "--jq", ".login"]
 

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 from served_world import Served
 
-from ghx_bench.twin.server.app import token_of
+from ghx_bench.twin.server.tokens import token_of
 
 pytestmark = pytest.mark.slow
 

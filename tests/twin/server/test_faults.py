@@ -1,16 +1,29 @@
 """Trouble on purpose: latency, server errors and rate limits, for one world and as often as scripted."""
 
+import http.client
 import subprocess
 import time
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+from asgi_client import AsgiClient
+from rest_world import Seeded
 from served_world import Served
 
-from ghx_bench.twin.faults import Fault, primary_rate_limit, secondary_rate_limit
-from ghx_bench.twin.state.records import Issue
+from ghx_bench.twin.difference import diff
+from ghx_bench.twin.faults import Fault, Injected, InjectedChange, primary_rate_limit, secondary_rate_limit
+from ghx_bench.twin.server.hosting import Hosting
+from ghx_bench.twin.state.records import Comment, Issue
+from ghx_bench.twin.world import World
 
 QUERY = {"query": "{ viewer { login } }"}
+ISSUE = "/repos/acme/widgets/issues"
+
+
+@pytest.fixture
+def issue(client: httpx2.Client) -> int:
+    return client.post(ISSUE, json={"title": "Old", "body": "As it was"}).json()["number"]
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
@@ -114,3 +127,162 @@ def test_the_trouble_of_one_world_is_not_that_of_its_fork(served: Served) -> Non
         served.server.remove(other)
 
     assert reply.status_code == 200
+
+
+def bodies(world: World) -> list[str]:
+    return [each.body for each in world.database.all(Comment)]
+
+
+def test_a_lost_answer_does_not_undo_the_write(served: Served, client: httpx2.Client, issue: int) -> None:
+    served.world.faults.add(Fault(status=502, times=1, after=True, name="lost"))
+
+    refused = client.post(f"{ISSUE}/{issue}/comments", json={"body": "Once"})
+
+    assert refused.status_code == 502
+    assert bodies(served.world)[-1] == "Once"
+    assert served.world.journal[-1].mutation
+    assert served.world.journal[-1].fault == Injected("status", "lost")
+
+
+@pytest.mark.parametrize(("after", "written"), [(False, 0), (True, 1)])
+def test_a_reset_connection_gives_no_answer(
+    served: Served, client: httpx2.Client, issue: int, after: bool, written: int
+) -> None:
+    served.world.faults.add(Fault(reset="unanswered", times=1, after=after, method="POST"))
+    before = len(bodies(served.world))
+
+    with pytest.raises((httpx2.ReadError, httpx2.RemoteProtocolError)):
+        client.post(f"{ISSUE}/{issue}/comments", json={"body": "Gone"})
+
+    assert len(bodies(served.world)) == before + written
+    entry = served.world.journal[-1]
+    assert (entry.status, entry.failed, entry.mutation) == (0, True, bool(written))
+    assert client.get("/user").status_code == 200
+
+
+def test_a_connection_may_be_reset_halfway_through_an_answer(served: Served) -> None:
+    served.world.faults.add(Fault(reset="halfway", times=1))
+    opened = http.client.HTTPConnection(urlsplit(served.server.url).netloc)
+    opened.request("GET", "/repos/acme/widgets", headers={"Authorization": f"token {served.token()}"})
+
+    reply = opened.getresponse()
+    with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
+        reply.read()
+    opened.close()
+
+    assert reply.status == 200
+    assert 0 < served.world.journal[-1].response_bytes < int(reply.headers["content-length"])
+
+
+def test_a_reset_reaches_clients_behind_the_proxy(served: Served) -> None:
+    served.world.faults.add(Fault(reset="unanswered", times=1, surface="git"))
+    environment = served.server.client_environment(served.world, "ann").over({})
+    command = ["git", "ls-remote", "https://github.com/acme/widgets.git", "HEAD"]
+
+    failed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    repeated = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    assert (failed.returncode, repeated.returncode) == (128, 0)
+
+
+def test_a_reset_in_process_is_raised(hosting: Hosting, asgi: AsgiClient, fork: Seeded) -> None:
+    token = hosting.issue_token(fork.world, fork.people["ann"])
+    fork.world.faults.add(Fault(reset="unanswered", times=1))
+
+    with pytest.raises(ConnectionResetError):
+        asgi.ask("GET", b"/user", token=token)
+
+    assert fork.world.journal[-1].fault == Injected("reset", "1")
+
+
+def test_the_rate_limits_agree_about_a_used_up_budget(served: Served, client: httpx2.Client) -> None:
+    served.world.faults.add(primary_rate_limit(times=2, reset_in_s=900))
+
+    refused, again = client.get("/user"), client.get("/user")
+    told = client.get("/rate_limit").json()["resources"]
+
+    reset = int(refused.headers["x-ratelimit-reset"])
+    assert (told["core"]["remaining"], told["core"]["reset"]) == (0, reset)
+    assert again.headers["x-ratelimit-reset"] == str(reset)
+    assert told["graphql"]["remaining"] > 0
+    assert client.get("/user").status_code == 200
+    assert client.get("/rate_limit").json()["resources"]["core"]["remaining"] > 0
+
+
+def test_a_stale_list_lacks_the_latest_writes(served: Served, client: httpx2.Client) -> None:
+    served.world.faults.add(Fault(stale_writes=2, skip=1, times=1, method="GET", path="/repos/*/issues"))
+    titles = lambda: [each["title"] for each in client.get(ISSUE).json()]  # noqa: E731 - asked four times
+    before = titles()
+    for number in range(3):
+        client.post(ISSUE, json={"title": f"New {number}"})
+
+    stale, fresh = titles(), titles()
+
+    assert stale == ["New 0", *before]
+    assert fresh == ["New 2", "New 1", "New 0", *before]
+    assert [each.fault for each in served.world.journal[-2:]] == [Injected("stale", "1"), None]
+
+
+def test_a_stale_query_answers_from_the_past_and_a_mutation_does_not(
+    served: Served, client: httpx2.Client, issue: int
+) -> None:
+    served.world.faults.add(Fault(stale_s=1, surface="graphql"))
+    client.patch(f"{ISSUE}/{issue}", json={"title": "Renamed"})
+    query = f'{{ repository(owner: "acme", name: "widgets") {{ issue(number: {issue}) {{ title id }} }} }}'
+
+    found = client.post("/graphql", json={"query": query}).json()["data"]["repository"]["issue"]
+    mutation = f'mutation {{ updateIssue(input: {{id: "{found["id"]}", body: "Now"}}) {{ issue {{ title body }} }} }}'
+    changed = client.post("/graphql", json={"query": mutation}).json()["data"]["updateIssue"]["issue"]
+
+    assert found["title"] != "Renamed"
+    assert changed == {"title": "Renamed", "body": "Now"}
+
+
+def test_what_was_pushed_is_not_in_a_stale_answer(served: Served, client: httpx2.Client) -> None:
+    served.world.faults.add(Fault(stale_writes=1, times=1, path="/repos/*/branches"))
+    sha = client.get("/repos/acme/widgets/git/ref/heads/main").json()["object"]["sha"]
+    client.post("/repos/acme/widgets/git/refs", json={"ref": "refs/heads/fresh", "sha": sha})
+
+    stale, fresh = (client.get("/repos/acme/widgets/branches").json() for _ in range(2))
+
+    assert {each["name"] for each in fresh} - {each["name"] for each in stale} == {"fresh"}
+
+
+def test_content_changes_on_a_read_by_somebody_else(served: Served, client: httpx2.Client, issue: int) -> None:
+    path = f"{ISSUE}/{issue}"
+    change = InjectedChange(actor="bob", method="PATCH", path=path, body={"body": "Changed meanwhile"})
+    served.world.faults.add(Fault(name="edit", path=path, method="GET", skip=2, times=1, change=change))
+    before = served.world.snapshot()
+
+    read = [client.get(path).json()["body"] for _ in range(4)]
+
+    assert read[0] == read[1] != "Changed meanwhile"
+    assert read[2:] == ["Changed meanwhile"] * 2
+    edits = [each for each in diff(before, served.world) if not each.is_bookkeeping and each.kind == "issues"]
+    assert [(each.field, each.by) for each in edits] == [("body", "bob")]
+    noted = [each for each in served.world.journal if each.fault is not None]
+    assert [(each.actor, each.method, each.mutation) for each in noted] == [
+        ("bob", "PATCH", True),
+        ("ann", "GET", False),
+    ]
+
+
+def test_a_change_that_is_refused_shows_in_the_journal(
+    served: Served, client: httpx2.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    nowhere = InjectedChange(actor="bob", method="PATCH", path=f"{ISSUE}/4040", body={"body": "x"})
+    stranger = InjectedChange(actor="nobody-here", method="PATCH", path=f"{ISSUE}/1", body={"body": "x"})
+    served.world.faults.add(Fault(change=nowhere, times=1), Fault(change=stranger, times=1))
+
+    assert [client.get("/user").status_code for _ in range(2)] == [200, 200]
+
+    assert [each.status for each in served.world.journal] == [404, 200, 200]
+    assert [each.levelname for each in caplog.records] == ["WARNING", "WARNING"]
+
+
+def test_the_journal_marks_faults_and_nothing_else(served: Served, client: httpx2.Client) -> None:
+    served.world.faults.add(Fault(latency_ms=1, times=1), secondary_rate_limit(times=1))
+    for _ in range(3):
+        client.get("/user")
+
+    assert [each.fault and each.fault.kind for each in served.world.journal] == ["latency", "rate_limit", None]

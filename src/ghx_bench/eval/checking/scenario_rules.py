@@ -48,6 +48,7 @@ from ghx_bench.eval.scenario.manifest import is_repository
 from ghx_bench.eval.scenario.placeholders import (
     CHECKPOINT_LIST,
     CHECKPOINTS,
+    FAULTS_PLACE,
     PROMPT,
     PlacedText,
     Use,
@@ -205,6 +206,9 @@ def _check_extensions(scenario: EvalScenario, known: Known) -> Iterator[Complain
     except ValidationError as error:
         refused = explain(error, ScenarioExtensions, scenario.extensions)
     yield from (replace(each, tokens=("extensions", *each.tokens)) for each in refused)
+    if not refused and scenario.known_extensions.faults and "github" in scenario.known_extensions.targets:
+        hint = "add 'targets: [twin]' beside them"
+        yield Complaint(tokens=FAULTS_PLACE, reason="only the embedded GitHub has faults", suggestion=hint)
     variables = variable_names(scenario).union(known.variables)
     for index, pattern in _patterns(scenario):
         yield from pattern_errors(pattern, ("extensions", "allowedChanges", index), scenario, variables)
@@ -240,7 +244,7 @@ def _check_variables(scenario: EvalScenario, uses: Iterable[Use], known: Known) 
             if name not in there:
                 yield unbound(name, tokens, there, has_fixture=scenario.fixture is not None)
         elif is_before_session(tokens):
-            where = "prompt" if tokens == PROMPT else "workspace"
+            where = tokens[0] if tokens == PROMPT else tokens[1]
             yield Complaint(
                 tokens=tokens,
                 reason=f"the {where} cannot contain {{{{{name}}}}}",

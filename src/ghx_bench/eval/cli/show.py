@@ -202,6 +202,9 @@ def _describe(title: str, row: ProfileRow, trace: SessionTrace | None, notes: Se
     if row.refused_hosts:
         hosts = ", ".join(f"{host} ({count})" for host, count in row.refused_hosts.items())
         yield f"  refused hosts: {_shorten(hosts)}"
+    if row.not_implemented:
+        asked = ", ".join(f"{what} ({count})" for what, count in row.not_implemented.items())
+        yield f"  not implemented: {_shorten(asked)}"
     for problem in row.problems:
         yield f"  problem ({problem.where}): {_shorten(problem.message)}"
     for each in row.checkpoint_details or ():

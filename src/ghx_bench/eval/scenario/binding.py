@@ -6,16 +6,27 @@ from typing import ClassVar, NamedTuple, cast
 from pydantic import JsonValue
 
 from ghx_bench._base.problems import Tokens, did_you_mean, listed, nearest, plain, pointer_of, shortened
-from ghx_bench._base.templates import MISSING, ValueOf, dead_end, fill_text, follow, placeholder, steps_of, unknown_name
+from ghx_bench._base.templates import (
+    MISSING,
+    ValueOf,
+    dead_end,
+    fill,
+    fill_text,
+    follow,
+    placeholder,
+    steps_of,
+    unknown_name,
+)
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.documents import Complaint, DocumentError, Problem
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario, FixtureRequirements, Origin
-from ghx_bench.eval.scenario.extensions import WORKSPACE, names_in_workspace
+from ghx_bench.eval.scenario.extensions import FAULTS, WORKSPACE, names_in_workspace
 from ghx_bench.eval.scenario.manifest import FixtureManifest, is_repository
 from ghx_bench.eval.scenario.placeholders import (
     CHECKPOINT_LIST,
     CHECKPOINTS,
+    FAULTS_PLACE,
     PROMPT,
     WORKSPACE_PLACE,
     fill_checkpoint,
@@ -216,6 +227,9 @@ class _Binder:
         changes["prompt"] = fill_text(scenario.prompt, self._values_for(PROMPT))
         if workspace := dict(names_in_workspace(scenario.extensions)):
             changes["extensions"] = self._bind_workspace(scenario.extensions or {}, workspace)
+        if (scenario.extensions or {}).get(FAULTS):
+            extensions = cast("JsonObject", changes.get("extensions", scenario.extensions))
+            changes["extensions"] = {**extensions, FAULTS: self._bind_faults(extensions[FAULTS], FAULTS_PLACE)}
         checkpoints = tuple(self._bind_checkpoint(*each) for each in enumerate(scenario.assertions.checkpoints))
         changes["assertions"] = scenario.assertions.model_copy(update={"checkpoints": checkpoints})
         return scenario.model_copy(update=changes)
@@ -241,6 +255,23 @@ class _Binder:
             if key != "branch" and not is_repository(found) and not any(each.tokens == place for each in self.findings):
                 self._refuse(place, f"{shortened(found)} is not the name of a repository", "it has the form owner/repo")
         return {**extensions, WORKSPACE: {**cast("JsonObject", extensions[WORKSPACE]), **bound}}
+
+    def _bind_faults(self, value: JsonValue, place: Tokens) -> JsonValue:
+        """Replace placeholders in the rules; what they stand for is text, but in the body of a change."""
+        match value:
+            case str():
+                return fill_text(value, self._values_for(place))
+            case list():
+                return [self._bind_faults(each, (*place, index)) for index, each in enumerate(value)]
+            case dict():
+                return {
+                    key: fill(each, self._values_for((*place, key)))
+                    if key == "body"
+                    else self._bind_faults(each, (*place, key))
+                    for key, each in value.items()
+                }
+            case _:
+                return value
 
     def _look_up(self, fixture: FixtureRequirements, manifest: FixtureManifest) -> None:
         for index, name in enumerate(fixture.requires):

@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 from ghx_bench._base.problems import did_you_mean, in_words, shortened
 from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import FilePath, Section, Text
+from ghx_bench.twin.seed.format import SeedFault
 
 Target = Literal["twin", "github"]
 TARGETS: tuple[Target, ...] = get_args(Target)
@@ -53,6 +54,15 @@ def _check_switch(value: object) -> object:
     return value
 
 
+def _check_faults(value: object) -> object:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        example = "write a list of rules, such as [{method: POST, times: 2, status: 502}]"
+        raise RefusedError(f"expected a list, got {in_words(value)}", suggestion=example)
+    return cast("object", value)
+
+
 def _check_changes(value: object) -> object:
     for path in cast("dict[object, object]", value) if isinstance(value, dict) else ():
         if isinstance(path, str) and path.split("/")[0].casefold() == ".git":
@@ -79,6 +89,7 @@ class Workspace(Section):
     )
 
 
+FAULTS = "faults"
 WORKSPACE = "workspace"
 WORKSPACE_NAMES = ("repo", "branch", "upstream")
 """The keys of a workspace in which placeholders are replaced."""
@@ -108,6 +119,9 @@ class ScenarioExtensions(BaseModel):
     )
     workspace: Workspace | None = Field(
         default=None, description="The checkout that the session starts in; an empty folder unless given."
+    )
+    faults: Annotated[tuple[SeedFault, ...], BeforeValidator(_check_faults)] = Field(
+        default=(), description="What goes wrong on purpose on the embedded GitHub, and for which requests."
     )
     rubric: JsonValue = Field(default=None, description="What a judge is given, where the evaluation has one.")
 

@@ -14,7 +14,7 @@ from ghx_bench._base.wire import JsonObject
 from ghx_bench.documents import Complaint, explain
 from ghx_bench.eval.scenario.condition_base import FixedText, Slot, put
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario
-from ghx_bench.eval.scenario.extensions import WORKSPACE, names_in_workspace
+from ghx_bench.eval.scenario.extensions import FAULTS, WORKSPACE, names_in_workspace
 
 CHECKPOINTS = "checkpoints."
 """How the name of a placeholder begins that stands for the output of an earlier checkpoint; no other has a dot."""
@@ -23,6 +23,7 @@ PROMPT: Tokens = ("prompt",)
 CHECKPOINT_LIST: Tokens = ("assertions", "checkpoints")
 
 WORKSPACE_PLACE: Tokens = ("extensions", WORKSPACE)
+FAULTS_PLACE: Tokens = ("extensions", FAULTS)
 
 PlacedText = tuple[Tokens, str]
 """A text that may contain placeholders, and where it is."""
@@ -61,6 +62,7 @@ def texts_of(scenario: EvalScenario) -> Iterator[PlacedText]:
     """Yield the texts of a scenario that may contain placeholders, the prompt first, but for `fixture.repo`."""
     yield PROMPT, scenario.prompt
     yield from (((*WORKSPACE_PLACE, key), text) for key, text in names_in_workspace(scenario.extensions))
+    yield from strings_in((scenario.extensions or {}).get(FAULTS), FAULTS_PLACE)
     for index, checkpoint in enumerate(scenario.assertions.checkpoints):
         for slot in slots_of(checkpoint):
             yield (*CHECKPOINT_LIST, index, *slot.tokens), slot.text
@@ -68,7 +70,7 @@ def texts_of(scenario: EvalScenario) -> Iterator[PlacedText]:
 
 def is_before_session(tokens: Tokens) -> bool:
     """Return whether a text is needed before the session, when no checkpoint has returned anything yet."""
-    return tokens == PROMPT or tokens[: len(WORKSPACE_PLACE)] == WORKSPACE_PLACE
+    return tokens == PROMPT or tokens[:2] in {WORKSPACE_PLACE, FAULTS_PLACE}
 
 
 def slots_of(checkpoint: Checkpoint) -> Iterator[Slot]:

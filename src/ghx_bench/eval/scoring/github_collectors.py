@@ -13,7 +13,7 @@ from ghx_bench.twin.journal import Entry
 SURFACES = ("rest", "graphql", "git")
 """The ways in which GitHub is asked."""
 
-_UNITS = {"calls": "calls", "errors": "calls", "mutations": "calls", "bytes": "bytes"}
+_UNITS = {"calls": "calls", "errors": "calls", "faults": "calls", "mutations": "calls", "bytes": "bytes"}
 
 
 @runtime_checkable
@@ -47,10 +47,11 @@ class CategoryCollector:
 
 @dataclass(frozen=True, slots=True)
 class JournalCollector:
-    """What the agent asked of GitHub: `api_calls`, `api_errors`, `api_mutations`, `api_bytes`, in all and by surface.
+    """What the agent asked of GitHub: `api_calls`, `api_errors`, `api_faults`, `api_mutations`, `api_bytes`.
 
-    Bytes are those of requests and answers without their headers. Where there is no journal, nothing is known. A
-    request with a token that is not valid (401) is in no journal, since the token says whose world is meant.
+    In all and by surface. Bytes are those of requests and answers without their headers. Where there is no journal,
+    nothing is known. A request with a token that is not valid (401) is in no journal, since the token says whose world
+    is meant.
     """
 
     def collect(self, evidence: Evidence[Any]) -> Iterable[CustomMetric]:
@@ -82,6 +83,7 @@ def _count(prefix: str, entries: Sequence[Entry] | None) -> Iterator[CustomMetri
 _AMOUNTS: dict[str, Callable[[Entry], int]] = {
     "calls": lambda _: 1,
     "errors": lambda entry: int(entry.failed),
+    "faults": lambda entry: int(entry.fault is not None),
     "mutations": lambda entry: int(entry.mutation),
     "bytes": lambda entry: entry.request_bytes + entry.response_bytes,
 }

@@ -18,6 +18,13 @@ EVAL_METRICS = METRICS.with_entries(
             definition="requests answered with 4xx or 5xx, or by GraphQL with errors",
             source="bench",
         ),
+        Metric(
+            name="api_faults",
+            unit="calls",
+            definition="requests that met a fault which the scenario asks for; those answered with an error are among "
+            "`api_errors` as well",
+            source="bench",
+        ),
         Metric(name="api_mutations", unit="calls", definition="requests that changed something", source="bench"),
         Metric(
             name="api_bytes",
@@ -35,6 +42,12 @@ EVAL_METRICS = METRICS.with_entries(
             name="api_<surface>_errors",
             unit="calls",
             definition="requests in one way of asking that were answered with an error",
+            source="bench",
+        ),
+        Metric(
+            name="api_<surface>_faults",
+            unit="calls",
+            definition="requests in one way of asking that met a fault which the scenario asks for",
             source="bench",
         ),
         Metric(

@@ -66,6 +66,10 @@ class StageHandles:
         counts = Counter(_name_host(each) for each in asked)
         return dict(counts.most_common(MOST_HOSTS))
 
+    def count_not_implemented(self) -> Mapping[str, int] | None:
+        """Return how often the agent asked for each thing that the twin lacks; None without a journal."""
+        return None if self.world is None else self.world.journal.count_not_implemented((self.agent, None))
+
 
 MOST_HOSTS = 100
 """Hosts that a row names, those asked for most; there is no end to names that an agent can make up."""

@@ -74,4 +74,5 @@ def _request(entry: Entry) -> ObservedRequest:
         request_bytes=entry.request_bytes,
         response_bytes=entry.response_bytes,
         **({} if entry.user_agent is None else {"user_agent": entry.user_agent}),
+        **({} if entry.fault is None else {"fault": f"{entry.fault.kind} ({entry.fault.rule})"}),
     )

@@ -1,6 +1,6 @@
 """What agents work in: a private copy of the embedded world for each attempt at a cell."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +9,7 @@ import anyio
 import anyio.to_thread
 
 from ghx_bench._base.scratch import ScratchFolder
+from ghx_bench.documents import Complaint
 from ghx_bench.eval.fixtures.embedded import (
     AGENT,
     DEFAULT_REPO,
@@ -22,6 +23,7 @@ from ghx_bench.eval.fixtures.seed_worlds import PlantedWorld, known_repositories
 from ghx_bench.eval.scenario.binding import RUN_ID, BindingError, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.eval.scenario.extensions import Workspace
+from ghx_bench.eval.scenario.placeholders import FAULTS_PLACE
 from ghx_bench.eval.scenario.workspace_references import workspace_errors
 from ghx_bench.eval.stages.checkout import check_out, clone, copy_clone
 from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
@@ -29,8 +31,10 @@ from ghx_bench.eval.stages.sandbox_stage import Sandboxes
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.twin.commands.kernel import user_signature
+from ghx_bench.twin.faults import Fault
 from ghx_bench.twin.git import program
 from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.seed.faults import find_misfit
 from ghx_bench.twin.server.loopback import Server, served
 from ghx_bench.twin.world import World
 
@@ -114,6 +118,7 @@ class TwinLifecycle:
                     secrets=frozenset({environment["GITHUB_TOKEN"]}),
                     handles=handles,
                     count_refused_hosts=handles.count_refused_hosts,
+                    count_not_implemented=handles.count_not_implemented,
                     observe=handles.observe,
                 )
 
@@ -139,6 +144,17 @@ def world_of(scenario: EvalScenario, library: FixtureLibrary) -> str | None:
     if mistake := mixed_world(requires, known):
         raise BindingError.about(f"scenario {scenario.id}", [mistake])
     return next((name for name in requires if name in known and known[name].world is not None), None)
+
+
+def fault_errors(faults: Sequence[Fault], seeded: PlantedWorld) -> Iterator[Complaint]:
+    """Yield what is wrong with faults in their world: changes that nobody in it could make, or the agent would."""
+    for index, fault in enumerate(faults):
+        place = (*FAULTS_PLACE, index, "change")
+        if problem := find_misfit(seeded.world, fault):
+            yield Complaint(tokens=place, reason=problem)
+        elif fault.change is not None and fault.change.actor.casefold() == seeded.agent.casefold():
+            reason = f"{fault.change.actor} is the agent, who would be blamed for the change"
+            yield Complaint(tokens=place, reason=reason, suggestion=f"name another user, such as {seeded.observer}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +205,8 @@ class _Running:
             if found := list(workspace_errors(workspace, known_repositories(seeded.world, viewer=seeded.agent))):
                 raise BindingError.about(f"scenario {scenario.id}", found)
             self.clones.find(seeded, workspace)
+        if found := list(fault_errors(bound.known_extensions.faults, seeded)):
+            raise BindingError.about(f"scenario {scenario.id}", found)
 
     @asynccontextmanager
     async def fork(self, seeded: PlantedWorld, scenario: EvalScenario) -> AsyncGenerator[tuple[World, Path]]:
@@ -200,6 +218,9 @@ class _Running:
             world = held.enter_context(seeded.world.fork())
             held.callback(self.server.remove, world)
             self.server.add(world)
+            # The bench looks at the result through the same server, and must see what is there.
+            world.faults.spare(seeded.observer)
+            world.faults.add(*seeded.world.faults.scripted, *scenario.known_extensions.faults)
             try:
                 yield world, folder
             finally:

@@ -333,6 +333,7 @@ def _told_by_row(row: ProfileRow) -> dict[str, Any]:
         "cost": row.cost,
         "score": score,
         "refused_hosts": row.refused_hosts,
+        "not_implemented": row.not_implemented,
     }
 
 

@@ -1,6 +1,6 @@
 """Holding one session: the prompt under its deadline, the export, and the evidence made of both."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Generic, cast
@@ -139,7 +139,8 @@ class Conversation(Generic[S]):
             tool_calls=self._tool_calls(),
             facts=self._facts(),
             cost=cost_of(trace, self.cell.model) if trace else Cost(),
-            refused_hosts=self._refused_hosts(),
+            refused_hosts=self._count("refused hosts", self.stage.count_refused_hosts),
+            not_implemented=self._count("not implemented", self.stage.count_not_implemented),
         )
 
     def timing(self) -> Timing:
@@ -227,11 +228,11 @@ class Conversation(Generic[S]):
         facts = dict(cast("Mapping[str, JsonValue]", own)) if isinstance(own, Mapping) else {}
         return {**facts, **(self.trace.facts if self.trace else {})}
 
-    def _refused_hosts(self) -> Mapping[str, int] | None:
+    def _count(self, what: str, count: Callable[[], Mapping[str, int] | None]) -> Mapping[str, int] | None:
         try:
-            return self.stage.count_refused_hosts()
+            return count()
         except Exception as error:  # noqa: BLE001 - plugin call: the lifecycle's
-            self.problems.append(("refused hosts", error))
+            self.problems.append((what, error))
             return None
 
     def _completion_reason(self) -> CompletionReason:

@@ -30,6 +30,9 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 def execute(
     *command: Annotated[str, Parameter(help="The command and its arguments, after `--`.", allow_leading_hyphen=True)],
     seed: Annotated[Path | None, Parameter(help="The seed (YAML or JSON) of the world; else it has one user.")] = None,
+    faults: Annotated[
+        Path | None, Parameter(help="What goes wrong on purpose (YAML or JSON), beside the seed's own.")
+    ] = None,
     user: Annotated[str | None, Parameter(help="Whom the command acts as; the first user if left out.")] = None,
     journal: Annotated[Path | None, Parameter(help="Write what it asked, one line of JSON for each request.")] = None,
     diff: Annotated[Path | None, Parameter(help="Write what it changed, as JSON.")] = None,
@@ -40,7 +43,7 @@ def execute(
 ) -> int:
     """Boot a private world, run the command in it, and end with its exit code; nothing is left behind."""
     from ghx_bench._base.scratch import sweep
-    from ghx_bench.twin.seed.worlds import open_world, person
+    from ghx_bench.twin.seed.worlds import add_faults, open_world, person
     from ghx_bench.twin.server.loopback import Server
     from ghx_bench.twin.server.tokens import own_token
     from ghx_bench.twin.urls import covers_github
@@ -53,6 +56,8 @@ def execute(
     _exit_on_signals()
     sweep()
     with open_world(seed, clock=clock) as world, Server() as server:
+        if faults is not None:
+            add_faults(world, faults)
         before = world.snapshot()
         server.add(world)
         client = person(world, user)
@@ -61,6 +66,7 @@ def execute(
         environment = given.over(os.environ)
         code = _run(command, environment)
         _write_findings(world, before, journal=journal, diff=diff)
+        _list_not_implemented(world)
         return code
 
 
@@ -119,6 +125,13 @@ def _write_findings(world: "World", before: "Snapshot", *, journal: Path | None,
         found = [asdict(difference) for difference in find_differences(before, world)]
         with _naming_flag("--diff", diff):
             diff.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _list_not_implemented(world: "World") -> None:
+    """Say what the command asked for and the twin lacks: a client that repeats on any 5xx has hidden the sentence."""
+    if counts := world.journal.count_not_implemented():
+        lines = [f"  {what}{f' ({count} times)' if count > 1 else ''}" for what, count in counts.items()]
+        print("ghx-twin: asked for and not implemented:", *lines, sep="\n", file=sys.stderr)  # noqa: T201 - the command's own
 
 
 @contextmanager

@@ -19,6 +19,9 @@ LAST_PORT = 65535
 def serve(
     *,
     seed: Annotated[Path | None, Parameter(help="The seed (YAML or JSON) of the world; else it has one user.")] = None,
+    faults: Annotated[
+        Path | None, Parameter(help="What goes wrong on purpose (YAML or JSON), beside the seed's own.")
+    ] = None,
     data_dir: Annotated[Path | None, Parameter(help="Where the world is kept; else it ends with the server.")] = None,
     port: Annotated[int, Parameter(help="The port on 127.0.0.1; a free one if left out.")] = 0,
     user: Annotated[str | None, Parameter(help="Whose token is printed; the first user if left out.")] = None,
@@ -29,7 +32,7 @@ def serve(
     gc.disable()  # until it serves: what is loaded stays, and looking for garbage in it takes a tenth of the start
     from ghx_bench._base.errors import FlagError
     from ghx_bench._base.scratch import sweep
-    from ghx_bench.twin.seed.worlds import open_world, person
+    from ghx_bench.twin.seed.worlds import add_faults, open_world, person
     from ghx_bench.twin.server.loopback import Server
     from ghx_bench.twin.server.tokens import kept_token
 
@@ -39,6 +42,8 @@ def serve(
         raise FlagError("--token", "a token has 8 to 255 letters, digits and signs, and no spaces")
     stopped = _stop_event()
     with open_world(seed, data_dir, clock=clock) as world, Server(port=port) as server:
+        if faults is not None:
+            add_faults(world, faults)
         client = person(world, user)
         held = kept_token(world, client, token)
         server.add(world, is_default=True)

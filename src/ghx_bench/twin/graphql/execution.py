@@ -86,13 +86,13 @@ def _run(prepared: Prepared, operation: OperationDefinitionNode, request: _Reque
     if result.data is None and any(isinstance(node, VariableDefinitionNode) for node in blamed):
         return _bad_variables_reply(result, request, name_of(operation))
     content: dict[str, Any] = {"data": result.data}
-    status = _OK
     if result.errors:
         content["errors"] = [execution_failure(error, context.viewer) for error in result.errors]
         # One field that the twin lacks makes the whole answer a 501: with 200 its null would pass for GitHub's.
         if lacks := lacks_in(result.errors):
-            status, content = _NOT_IMPLEMENTED, {"message": lacks, "documentation_url": _DOCUMENTATION, **content}
-    return _reply(status, content, operation=name_of(operation))
+            content = {"message": lacks, "documentation_url": _DOCUMENTATION, **content}
+            return _lacking_reply(lacks, content, operation=name_of(operation))
+    return _reply(_OK, content, operation=name_of(operation))
 
 
 def _read(body: bytes) -> _Request | Reply:
@@ -153,7 +153,13 @@ def _rejection_reply(rejected: Rejected, *, operation: str) -> Reply:
         return _reply(_OK, {"errors": list(rejected.errors)}, operation=operation)
     error = {"type": "NOT_IMPLEMENTED", "message": rejected.lacks}
     content = {"message": rejected.lacks, "documentation_url": _DOCUMENTATION, "errors": [error]}
-    return _reply(_NOT_IMPLEMENTED, content, operation=operation)
+    return _lacking_reply(rejected.lacks, content, operation=operation)
+
+
+def _lacking_reply(lacks: str, content: dict[str, Any], *, operation: str) -> Reply:
+    reply = _reply(_NOT_IMPLEMENTED, content, operation=operation)
+    reply.not_implemented = lacks.removesuffix(f" {LACKS}")  # the name alone, where that is what the sentence is about
+    return reply
 
 
 def _refusal_reply(message: str, *, status: int = _BAD_REQUEST) -> Reply:

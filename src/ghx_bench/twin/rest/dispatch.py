@@ -107,6 +107,8 @@ def answer(
         moved = _find_new_path(world, refusal, path, query)
         page = documentation_url(operation.name)
         reply = refusal_reply(refusal, page) if moved is None else _redirect(asked, base, moved)
+        if isinstance(refusal, NotImplementedRefusal):
+            reply.not_implemented = f"{operation.name}: {refusal.message}"
     except GitError as error:
         reply = refusal_reply(InvalidRefusal(str(error)), documentation_url(operation.name))
     reply.operation = operation.name
@@ -159,7 +161,7 @@ def _not_served_reply(method: str, raw_path: str) -> Reply:
         return no_such_path()
     refusal = NotImplementedRefusal(f"{known} is not implemented by the twin.")
     reply = refusal_reply(refusal, documentation_url(known))
-    reply.operation = known
+    reply.operation = reply.not_implemented = known
     return reply
 
 

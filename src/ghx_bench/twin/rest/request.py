@@ -30,6 +30,8 @@ class RateLimit:
     code_search_limit: int = 10
     code_search_used: int = 0
     search_reset: int = 0
+    graphql_reset: int = 0
+    code_search_reset: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,17 @@ from ghx_bench.twin.seed.deployments import (
     SeedSecret,
     SeedVariable,
 )
-from ghx_bench.twin.seed.format import Files, Login, Moment, Number, Permission, RepositoryName, Role, SeedModel
+from ghx_bench.twin.seed.format import (
+    Files,
+    Login,
+    Moment,
+    Number,
+    Permission,
+    RepositoryName,
+    Role,
+    SeedFault,
+    SeedModel,
+)
 from ghx_bench.twin.seed.projects import SeedProject
 from ghx_bench.twin.seed.releases import SeedRelease
 from ghx_bench.twin.seed.rulesets import SeedRuleset
@@ -258,3 +268,4 @@ class WorldSeed(SeedModel):
     apps: tuple[SeedApp, ...] = Field(default=(), description="GitHub Apps and where they are installed.")
     repositories: tuple[SeedRepository, ...] = ()
     projects: tuple[SeedProject, ...] = ()
+    faults: tuple[SeedFault, ...] = Field(default=(), description="What goes wrong on purpose, and for which requests.")

@@ -1,9 +1,13 @@
 """Value types and the base model that every record of a seed uses."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StringConstraints
+
+from ghx_bench._base.problems import in_words
+from ghx_bench.documents import RefusedError
+from ghx_bench.twin.faults import Fault
 
 _LOGIN = r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}(?:\[bot\])?"
 _FIRST_YEAR, _LAST_YEAR = 1970, 2999
@@ -30,6 +34,19 @@ Role = Literal["read", "triage", "write", "maintain", "admin"]
 Emoji = Literal["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"]
 Permission = Literal["read", "write", "admin"]
 MergeMethod = Literal["merge", "squash", "rebase"]
+
+_NUMBERS = ("skip", "times", "probability", "seed", "latency_ms", "status", "wait_s", "stale_writes", "stale_s")
+
+
+def _refuse_words_for_numbers(value: object) -> object:
+    # Pydantic reads a plain dataclass leniently: "2" and true would pass for numbers, as nowhere else in a seed.
+    for key, given in cast("dict[object, object]", value).items() if isinstance(value, dict) else ():
+        if key in _NUMBERS and isinstance(given, str | bool):
+            raise RefusedError(f"expected a number, got {in_words(given)}", at=(cast("str", key),))
+    return cast("object", value)
+
+
+SeedFault = Annotated[Fault, BeforeValidator(_refuse_words_for_numbers)]
 
 
 class SeedModel(BaseModel):

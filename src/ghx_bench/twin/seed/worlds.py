@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ghx_bench._base.errors import InputError
 from ghx_bench.twin.commands import users
@@ -11,6 +12,9 @@ from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.clock import ClockPolicy
 from ghx_bench.twin.state.records import User
 from ghx_bench.twin.world import DATABASE, World
+
+if TYPE_CHECKING:  # loads pydantic, which a world without a seed starts without
+    from ghx_bench.twin.seed.document import WorldSeed
 
 OCTOCAT = "octocat"
 Planting = Callable[[World], object]
@@ -24,13 +28,25 @@ def open_world(seed: Path | None, data_dir: Path | None = None, *, clock: ClockP
     """
     if seed is not None and data_dir is not None and (data_dir / DATABASE).exists():
         raise InputError(f"{data_dir} holds a world already; leave the seed {seed} out or name a new folder")
-    planting = _planting(seed)
+    document = None if seed is None else _load(seed)
+    planting = _planting(seed, document)
     if data_dir is not None and not (data_dir / DATABASE).exists():
         _create_in(planting, data_dir)
     world = _create(planting, None) if data_dir is None else World.create(data_dir)
+    if data_dir is not None and document is not None:
+        world.faults.add(*document.faults)  # of the world that was planted, but not kept in its folder
     if clock is not None:
         world.set_clock(clock)
     return world
+
+
+def add_faults(world: World, path: Path) -> None:
+    """Script the faults of a file for a world."""
+    from ghx_bench.twin.seed.faults import load_faults, script_faults  # noqa: PLC0415 - a world without starts faster
+    from ghx_bench.twin.seed.mistakes import within  # noqa: PLC0415 - the same
+
+    with within(str(path)):
+        script_faults(world, load_faults(path))
 
 
 def person(world: World, login: str | None) -> User:
@@ -44,15 +60,18 @@ def person(world: World, login: str | None) -> User:
         raise InputError(f"this world has no {login}; it has {known}") from None
 
 
-def _planting(seed: Path | None) -> Planting:
-    """Return the function that fills a world; a wrong seed is refused here, before there is any world."""
-    if seed is None:
-        return lambda _: None
+def _load(seed: Path) -> "WorldSeed":
     from ghx_bench.twin.seed.loading import load_seed  # noqa: PLC0415 - a world without a seed starts faster
-    from ghx_bench.twin.seed.mistakes import within  # noqa: PLC0415 - the same
-    from ghx_bench.twin.seed.planting import plant  # noqa: PLC0415 - the same
 
-    document = load_seed(seed)
+    return load_seed(seed)
+
+
+def _planting(seed: Path | None, document: "WorldSeed | None") -> Planting:
+    """Return the function that fills a world."""
+    if document is None:
+        return lambda _: None
+    from ghx_bench.twin.seed.mistakes import within  # noqa: PLC0415 - a world without a seed starts faster
+    from ghx_bench.twin.seed.planting import plant  # noqa: PLC0415 - the same
 
     def planting(world: World) -> None:
         with within(str(seed)):

@@ -1,13 +1,12 @@
 """The ASGI application: every door of GitHub, for every world it hosts."""
 
-import base64
 import hashlib
 import itertools
 import json
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from urllib.parse import unquote
@@ -20,22 +19,26 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ghx_bench._base.clock import timestamp
 from ghx_bench.twin.commands.actions import progress
-from ghx_bench.twin.faults import Fault, Surface
+from ghx_bench.twin.faults import Injected, Surface
 from ghx_bench.twin.journal import LONGEST_TEXT, Entry
 from ghx_bench.twin.queries.apps import JsonWebTokenError, is_json_web_token
 from ghx_bench.twin.queries.permissions import NO_INTEGRATION
-from ghx_bench.twin.reply import Reply, error_reply, json_reply
+from ghx_bench.twin.reply import Reply, error_reply
 from ghx_bench.twin.rest import dispatch
 from ghx_bench.twin.rest.errors import no_such_path
-from ghx_bench.twin.rest.request import RateLimit
 from ghx_bench.twin.server import downloads, git, graphql, pages
 from ghx_bench.twin.server.hosting import Access, Hosting
+from ghx_bench.twin.server.injected_faults import Answer, answer_with_fault, is_reading, keep_moment
 from ghx_bench.twin.server.rates import resource_of
 from ghx_bench.twin.server.request import Request, UnacceptableError
+from ghx_bench.twin.server.tokens import token_of
 from ghx_bench.twin.world import World
 
 WORLD_OF_CONNECTION = "world"
 """What the state of a connection calls the world that it is for, where that is known before any token is sent."""
+
+RESET_OF_CONNECTION = "reset"
+"""What the state of a connection calls the function that resets it; in process there is none."""
 
 _GRAPHQL_PATHS = frozenset({"/graphql", "/api/graphql"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -43,6 +46,7 @@ _RATE_LIMIT = "/rate_limit"
 _BESIDE_THE_API = frozenset({"web", "raw", "codeload", "none"})
 _OK, _NOT_MODIFIED, _BAD, _UNAUTHENTICATED, _CLIENT_IS_GONE = 200, 304, 400, 401, 499
 _TOKEN_CHANGES = frozenset({201, 204})
+_NO_ANSWER = 0
 _NO_LENGTH = frozenset({204, 304})  # statuses whose replies have no body
 _SECRET = re.compile(r"(?i)\b(access_token|client_secret|urlSignature)=[^&]*")
 PIECE = 1024 * 1024  # of a long answer
@@ -137,9 +141,15 @@ class TwinApp:
         try:
             request.check()
             if exchange.surface == "git":  # git's replies carry none of the API's headers
-                return await _answer_or_fail(exchange, b"", lambda: git.answer(request, exchange.access))
+                if exchange.access is None:
+                    return await git.answer(request, None)
+                return await _answer_or_fail(exchange, exchange.access, b"", lambda access: git.answer(request, access))
             if request.door.host_kind == "downloads":
-                return await _answer_or_fail(exchange, b"", lambda: _answer_download(request, exchange.access))
+                if exchange.access is None:
+                    return await _answer_download(request, None)
+                return await _answer_or_fail(
+                    exchange, exchange.access, b"", lambda access: _answer_download(request, access)
+                )
             reply = await _answer_api(exchange)
         except UnacceptableError as error:
             reply = error.reply
@@ -161,6 +171,7 @@ class _Exchange:
     token: str | None
     access: Access | None
     problem: str  # what a request without access is told
+    fault: Injected | None = None
     _started: float = field(default_factory=time.perf_counter)
     _sent_bytes: int = 0
     _is_journalled: bool = False
@@ -171,6 +182,9 @@ class _Exchange:
         So a client that has its whole answer finds its request in the journal.
         """
         headers = {**reply.headers, "content-type": reply.media_type} if reply.media_type else reply.headers
+        if reply.reset is not None:
+            await self._break_off(reply, headers, send)
+            return
         if reply.stream is not None and self.request.method != "HEAD":
             await self._send_stream(reply, reply.stream, headers, send)
             return
@@ -197,6 +211,25 @@ class _Exchange:
         finally:
             if self.access is not None:
                 self.access.hosted.open_requests.end()
+
+    async def _break_off(self, reply: Reply, headers: Mapping[str, str], send: Send) -> None:
+        """Reset the connection: before any answer, or in the middle of it."""
+        lost = Reply(status=_NO_ANSWER, failed=True, operation=reply.operation, changed=reply.changed)
+        if reply.reset == "halfway":
+            announced = {**headers, "content-length": str(len(reply.content))}
+            raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in announced.items()]
+            half = reply.content[: len(reply.content) // 2]
+            self._sent_bytes = len(half)
+            await send({"type": "http.response.start", "status": reply.status, "headers": raw})
+            await send({"type": "http.response.body", "body": half, "more_body": True})
+        self._journal(lost)
+        http = self.request.http
+        reset: Callable[[], None] | None = http.scope.get("state", {}).get(RESET_OF_CONNECTION)
+        if reset is None:
+            raise ConnectionResetError("a scripted fault has reset the connection")
+        reset()
+        while (await http.receive())["type"] != "http.disconnect":  # else the server would answer in our place
+            pass
 
     async def _send_stream(
         self, reply: Reply, chunks: AsyncIterator[bytes], headers: Mapping[str, str], send: Send
@@ -239,6 +272,8 @@ class _Exchange:
                 request_bytes=request.received,
                 response_bytes=self._sent_bytes,
                 user_agent=request.headers.get("user-agent", "")[:LONGEST_TEXT] or None,
+                not_implemented=reply.not_implemented[:LONGEST_TEXT] or None,
+                fault=self.fault,
             )
         )
 
@@ -257,32 +292,47 @@ async def _answer_api(exchange: _Exchange) -> Reply:
         return error_reply(403, NO_INTEGRATION)
     body = await request.body()
     if request.door.host_kind in _BESIDE_THE_API or pages.is_download(request):
-        return await _answer_or_fail(exchange, body, lambda: _answer_page(request, access))
+        return await _answer_or_fail(exchange, access, body, lambda access: _answer_page(request, access))
     if exchange.surface == "graphql":
-        return await _answer_or_fail(exchange, body, lambda: _answer_graphql(request, access, body))
-    return await _answer_or_fail(exchange, body, lambda: _answer_rest(request, access, body))
+        return await _answer_or_fail(exchange, access, body, lambda access: _answer_graphql(request, access, body))
+    return await _answer_or_fail(exchange, access, body, lambda access: _answer_rest(request, access, body))
 
 
-async def _answer_or_fail(exchange: _Exchange, body: bytes, answer: Callable[[], Awaitable[Reply]]) -> Reply:
-    """Return the scripted fault of a request, else its answer; an error of our own is a 500, and serving goes on."""
-    request, access = exchange.request, exchange.access
-    if access and (fault := access.hosted.world.faults.take(exchange.surface, request.method, request.path)):
-        await anyio.sleep(fault.latency_ms / 1000)
-        if fault.status is not None:
-            reply = _fault_reply(fault, fault.status, exchange.surface, access)
-            reply.operation = await _operation_of(exchange, access, body)
-            return reply
+async def _answer_or_fail(exchange: _Exchange, access: Access, body: bytes, answer: Answer) -> Reply:
+    """Return the answer to a request, or what a scripted fault makes of it."""
+    faults = access.hosted.world.faults
+    if not len(faults):
+        return await _answer_always(exchange, access, body, answer)
+    request, surface = exchange.request, exchange.surface
+    operation = await _operation_of(exchange, access, body)
+    reads = is_reading(surface, request.method, operation)
+    login = access.viewer.user.login
+    found = faults.take(surface, request.method, request.path, operation=operation, reads=reads, login=login)
+    if not reads:
+        await keep_moment(access.hosted)
+    if found is None:
+        return await _answer_always(exchange, access, body, answer)
+    exchange.fault = found[1]
+    reply = await answer_with_fault(
+        found, request, surface, access, lambda given: _answer_always(exchange, given, body, answer)
+    )
+    reply.operation = reply.operation or operation
+    return reply
+
+
+async def _answer_always(exchange: _Exchange, access: Access, body: bytes, answer: Answer) -> Reply:
+    """Return the answer to a request; an error of our own is a 500, and serving goes on."""
     try:
-        if access:
+        if access is exchange.access:  # and not what was there some time ago, of which nothing goes on
             await _play_runs(exchange, access, body)
-        return await answer()
+        return await answer(access)
     except (ClientDisconnect, UnacceptableError):
         raise
     except Exception:  # a server request is a boundary
         # Whoever removes a world waits for its requests, but not for ever: a late one finds the database closed.
-        if access and access.hosted.world.is_closed:
+        if access.hosted.world.is_closed:
             return error_reply(503, "This world was closed meanwhile")
-        log.exception("%s %s failed", request.method, request.path)
+        log.exception("%s %s failed", exchange.request.method, exchange.request.path)
         return error_reply(500, "Server Error")
 
 
@@ -307,16 +357,6 @@ async def _operation_of(exchange: _Exchange, access: Access, body: bytes) -> str
         case "rest":
             await access.hosted.wait_for_thread()
             return dispatch.operation_of(access.hosted.world, access.viewer, request.method, request.path)
-
-
-def _fault_reply(fault: Fault, status: int, surface: Surface, access: Access) -> Reply:
-    message = fault.message.replace("{user_id}", str(access.viewer.id))
-    if surface != "graphql" or fault.graphql_type is None:
-        return error_reply(status, message, headers=fault.headers)
-    # GraphQL reports a used-up budget with 200 and an error of that type, where REST has a 403.
-    reply = json_reply({"errors": [{"type": fault.graphql_type, "message": message}]}, headers=fault.headers)
-    reply.failed = True
-    return reply
 
 
 async def _answer_graphql(request: Request, access: Access, body: bytes) -> Reply:
@@ -390,7 +430,7 @@ def _call_rest(request: Request, access: Access, body: bytes) -> Reply:
         headers=request.headers,
         body=body,
         base=request.door.urls,
-        rate=_rate_limit(access),
+        rate=access.hosted.rates.summarize(access.viewer, time.time()),
     )
     # Asked of the database, not of the method: a PATCH that changes nothing is no mutation.
     reply.changed = database.last_change() != before
@@ -417,7 +457,9 @@ def _viewer_headers(exchange: _Exchange) -> dict[str, str]:
     if access is None:
         return {}
     rates, resource, now_s = access.hosted.rates, resource_of(exchange.surface, path), time.time()
-    count = rates.allowance if path == _RATE_LIMIT else rates.count  # asking what is left is free
+    is_refused = exchange.fault is not None and exchange.fault.kind == "rate_limit"
+    # Asking what is left is free, and so is what is refused because nothing is.
+    count = rates.allowance if path == _RATE_LIMIT or is_refused else rates.count
     allowance = count(access.viewer, resource, now_s)
     scopes = {"x-oauth-scopes": ", ".join(sorted(access.viewer.scopes)), "x-accepted-oauth-scopes": ""}
     return {
@@ -428,38 +470,3 @@ def _viewer_headers(exchange: _Exchange) -> dict[str, str]:
         "x-ratelimit-reset": str(allowance.reset),
         "x-ratelimit-resource": allowance.resource,
     }
-
-
-def _rate_limit(access: Access) -> RateLimit:
-    rates, viewer, now_s = access.hosted.rates, access.viewer, time.time()
-    core, search = rates.allowance(viewer, "core", now_s), rates.allowance(viewer, "search", now_s)
-    graphql_left, code_search = rates.allowance(viewer, "graphql", now_s), rates.allowance(viewer, "code_search", now_s)
-    return RateLimit(
-        limit=core.limit,
-        used=core.used,
-        reset=core.reset,
-        graphql_limit=graphql_left.limit,
-        graphql_used=graphql_left.used,
-        search_limit=search.limit,
-        search_used=search.used,
-        code_search_limit=code_search.limit,
-        code_search_used=code_search.used,
-        search_reset=search.reset,
-    )
-
-
-def token_of(authorization: str | None) -> str | None:
-    """Return the token of `token T`, `Bearer T` or Basic credentials."""
-    if not authorization:
-        return None
-    scheme, _, rest = authorization.strip().partition(" ")
-    if scheme.lower() in {"token", "bearer"}:
-        return rest.strip() or None
-    if scheme.lower() != "basic":
-        return None
-    try:
-        name, _, password = base64.b64decode(rest.strip(), validate=True).decode().partition(":")
-    except ValueError:  # no base64, or not of a text
-        return None
-    # git sends any user name with the token as password; some clients send the token as the name.
-    return (name if password in {"", "x-oauth-basic"} else password) or None

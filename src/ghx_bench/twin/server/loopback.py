@@ -8,6 +8,7 @@ import itertools
 import os
 import resource
 import socket
+import struct
 import tempfile
 import threading
 from collections import Counter
@@ -24,7 +25,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from ghx_bench._base.errors import OperationError
 from ghx_bench._base.scratch import SHORT_PLACE, ScratchFolder
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.app import WORLD_OF_CONNECTION, TwinApp
+from ghx_bench.twin.server.app import RESET_OF_CONNECTION, WORLD_OF_CONNECTION, TwinApp
 from ghx_bench.twin.server.environment import ClientEnvironment, Doors, Identity, client_environment
 from ghx_bench.twin.server.hosting import Hosting
 from ghx_bench.twin.server.proxy import Proxy
@@ -45,6 +46,7 @@ MOST_HEAD_BYTES = 4 * MOST_HEADER_BYTES
 """Of a request line and headers together; below that, the app itself answers to headers that are too large."""
 
 _GRACE_S = 2.0
+_NO_LINGERING = struct.pack("ii", 1, 0)  # what the kernel still holds is dropped, and the other side is told so
 _LEAST_CONNECTIONS, _MOST_CONNECTIONS = 64, 1024
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"  # as the app says
@@ -78,6 +80,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Take a connection, and close the one that waits longest if there are too many."""
         super().connection_made(transport)  # pyright: ignore[reportArgumentType] - as above
         self.active_at, self.owner = self.loop.time(), self.app_state.get(WORLD_OF_CONNECTION)
+        self.app_state = {**self.app_state, RESET_OF_CONNECTION: self.reset}
         connections = cast("set[BoundedProtocol]", self.connections)
         if len(connections) > self.most_connections:
             # In the middle of a burst, a client that has just connected gets the time to send its request.
@@ -95,6 +98,13 @@ class BoundedProtocol(HttpToolsProtocol):
     def waits_for_client(self) -> bool:
         """Return whether the next thing to happen is up to the client: no request, or only a part of one."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body  # pyright: ignore[reportUnnecessaryComparison] - None before the first
+
+    def reset(self) -> None:
+        """End the connection with a reset, as a server that broke down does, and not with a goodbye."""
+        opened = self.transport.get_extra_info("socket")
+        if opened is not None and opened.family != socket.AF_UNIX:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
+        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Take what the client sends; refuse a head without end before it takes any more memory."""

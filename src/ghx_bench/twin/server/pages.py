@@ -50,7 +50,10 @@ def answer(request: Request, access: Access) -> Reply:
         case "web" | "any":
             return _page(request, access)
         case _:
-            return error_reply(501, f"Not Implemented: {request.headers.get('host', '')}; the twin has nothing there")
+            host = request.headers.get("host", "")
+            reply = error_reply(501, f"Not Implemented: {host}; the twin has nothing there")
+            reply.not_implemented = f"{request.method} {host}"
+            return reply
 
 
 def _file(request: Request, access: Access) -> Reply:
@@ -88,7 +91,9 @@ def _no_page(request: Request, access: Access) -> Reply:
             lookup.repository(access.hosted.world, access.viewer, unquote(named[1]), unquote(named[2]))
     except NotFoundRefusal:
         return _text(404, "Not Found", "page")
-    return _text(501, "Not Implemented: the twin has no pages for people; ask the API for what is on them", "page")
+    reply = _text(501, "Not Implemented: the twin has no pages for people; ask the API for what is on them", "page")
+    reply.not_implemented = reply.operation
+    return reply
 
 
 def _released(request: Request, access: Access) -> Reply | None:

@@ -1,5 +1,6 @@
-"""The token that a client gets: one that the world holds, wherever there is one."""
+"""Tokens: the one that a client gets, which the world holds wherever it can, and the one that a request brings."""
 
+import base64
 import secrets
 
 from ghx_bench._base.errors import InputError
@@ -41,3 +42,20 @@ def own_token(hosting: Hosting, world: World, user: User) -> str:
         return held.token
     app = app_access(world, held)
     return hosting.issue_token(world, user, EVERY_SCOPE if app else held.scopes, app)
+
+
+def token_of(authorization: str | None) -> str | None:
+    """Return the token of `token T`, `Bearer T` or Basic credentials."""
+    if not authorization:
+        return None
+    scheme, _, rest = authorization.strip().partition(" ")
+    if scheme.lower() in {"token", "bearer"}:
+        return rest.strip() or None
+    if scheme.lower() != "basic":
+        return None
+    try:
+        name, _, password = base64.b64decode(rest.strip(), validate=True).decode().partition(":")
+    except ValueError:  # no base64, or not of a text
+        return None
+    # git sends any user name with the token as password; some clients send the token as the name.
+    return (name if password in {"", "x-oauth-basic"} else password) or None

@@ -41,6 +41,8 @@ class Tally:
     """The first message of each failure."""
     agents: dict[Arm, set[str]] = field(default_factory=lambda: defaultdict[Arm, set[str]](set))
     controls: ControlTally = field(default_factory=ControlTally)
+    not_implemented: Counter[tuple[Arm, str]] = field(default_factory=Counter[tuple[Arm, str]])
+    """Requests for what the world of a session lacks, by arm and what it is."""
     failures_without_page: int = 0
     _shown_failures: Counter[tuple[Arm, str]] = field(default_factory=Counter[tuple[Arm, str]])
     _shown_successes: set[tuple[Arm, str]] = field(default_factory=set[tuple[Arm, str]])
@@ -50,6 +52,8 @@ class Tally:
         self.agents[arm].add(row.agent_name)
         if control_kind is not None:
             self.controls.add(row, arm, control_kind)
+        for what, requests in (row.not_implemented or {}).items():
+            self.not_implemented[arm, what] += requests
         for checkpoint in row.checkpoint_details:
             counts = self.checkpoints[row.scenario_id, arm]
             count = counts.setdefault(checkpoint.id, CheckpointCount(checkpoint.description))
@@ -68,6 +72,8 @@ class Tally:
         self.checkpoints = {(scenario, rename(arm)): counts for (scenario, arm), counts in self.checkpoints.items()}
         self.failures = Counter({(rename(arm), why): rows for (arm, why), rows in self.failures.items()})
         self.messages = {(rename(arm), why): message for (arm, why), message in self.messages.items()}
+        lacking = self.not_implemented.items()
+        self.not_implemented = Counter({(rename(arm), what): requests for (arm, what), requests in lacking})
         self.agents = {rename(arm): agents for arm, agents in self.agents.items()}
         self.controls.rename_arms(rename)
 

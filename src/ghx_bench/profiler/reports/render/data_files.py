@@ -170,6 +170,12 @@ def summary_of(material: Material, *, generated_at: str) -> dict[str, JsonValue]
                 (str(arm), cause, rows) for (arm, cause), rows in material.tally.failures.items()
             )
         ],
+        "notImplemented": [
+            {"mode": mode, "what": what, "requests": requests}
+            for mode, what, requests in sorted(
+                (str(arm), what, requests) for (arm, what), requests in material.tally.not_implemented.items()
+            )
+        ],
     }
 
 

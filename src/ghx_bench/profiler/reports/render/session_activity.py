@@ -94,5 +94,6 @@ def _request(request: ObservedRequest) -> str:
     return (
         f'<li class="{kinds}"><code>{html_text(_short(asked))}</code> <span class="fate">{request.status}</span> '
         f"<small>{html_text(request.surface)}, {amount(request.duration_ms, 'ms')}, {size:,} bytes"
-        f"{', changed something' if request.changed else ''}</small></li>"
+        f"{', changed something' if request.changed else ''}"
+        f"{f', injected fault: {html_text(request.fault)}' if request.fault else ''}</small></li>"
     )

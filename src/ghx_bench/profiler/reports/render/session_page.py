@@ -142,6 +142,9 @@ def _header(row: ProfileRow, name: str) -> Iterator[str]:
     if row.refused_hosts is not None:
         hosts = ", ".join(f"{host} ({count})" for host, count in row.refused_hosts.items())
         shown.append(("refused hosts", hosts or "none"))
+    if row.not_implemented:
+        asked = ", ".join(f"{what} ({count})" for what, count in row.not_implemented.items())
+        shown.append(("not implemented", asked))
     figures = "".join(
         f"<div><dt>{html_text(label)}</dt><dd>{html_text(value)}</dd></div>"
         for label, value in (*shown, ("ended by", row.completion_reason))

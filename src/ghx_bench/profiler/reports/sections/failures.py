@@ -1,7 +1,7 @@
 """Failures: rows without success, by cause."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.material import Material
@@ -13,8 +13,9 @@ from ghx_bench.profiler.reports.report_document import Chart, Figure, Link, Para
 def section(material: Material) -> Section:
     """Show what was no success, by cause."""
     failures, messages = material.tally.failures, material.tally.messages
+    lacking = tuple(_list_not_implemented(material))
     if not failures:
-        return Section(id="failures", title="Failures", elements=(Paragraph("Every row is a success."),))
+        return Section(id="failures", title="Failures", elements=(Paragraph("Every row is a success."), *lacking))
     table = Table(
         caption="Rows without success; the message is that of the first such row",
         headers=(material.arm_word, "why", "rows", "first message"),
@@ -26,9 +27,23 @@ def section(material: Material) -> Section:
         is_list=True,
     )
     if len(material.observations) == 1:  # one bar says less than the table
-        return Section(id="failures", title="Failures", elements=(table,))
+        return Section(id="failures", title="Failures", elements=(table, *lacking))
     chart = failures_by_cause(failures, material.arm_names)
-    return Section(id="failures", title="Failures", elements=(Figure(chart), table))
+    return Section(id="failures", title="Failures", elements=(Figure(chart), table, *lacking))
+
+
+def _list_not_implemented(material: Material) -> Iterator[Table]:
+    """Yield what sessions asked for that their world lacks: a failure there says nothing about the agent."""
+    # Clients that repeat on any 5xx hide the sentence which says so.
+    counted = sorted(material.tally.not_implemented.items(), key=lambda item: (-item[1], str(item[0][0]), item[0][1]))
+    if counted:
+        yield Table(
+            caption="Asked for and not there (501): the world of the session lacks it, the real one has it",
+            headers=(material.arm_word, "what", "requests"),
+            rows=tuple((str(arm), what, str(requests)) for (arm, what), requests in counted),
+            is_text=True,
+            is_list=True,
+        )
 
 
 def _count(material: Material, arm: Arm, why: str, count: int) -> TableCell:

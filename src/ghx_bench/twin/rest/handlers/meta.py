@@ -53,8 +53,8 @@ def get_rate_limit(request: RestRequest) -> Reply:
     resources = {
         "core": core,
         "search": _allowance(rate.search_limit, rate.search_used, rate.search_reset),
-        "code_search": _allowance(rate.code_search_limit, rate.code_search_used, rate.search_reset),
-        "graphql": _allowance(rate.graphql_limit, rate.graphql_used, rate.reset),
+        "code_search": _allowance(rate.code_search_limit, rate.code_search_used, rate.code_search_reset),
+        "graphql": _allowance(rate.graphql_limit, rate.graphql_used, rate.graphql_reset),
     }
     named = {name: {**values, "resource": name} for name, values in resources.items()}
     return json_reply({"resources": named, "rate": {**core, "resource": "core"}})

@@ -16,6 +16,7 @@ from ghx_bench.twin.seed.document import (
     SeedUser,
     WorldSeed,
 )
+from ghx_bench.twin.seed.faults import script_faults
 from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.planting.checks import plant_checks, plant_scripts, plant_workflows
 from ghx_bench.twin.seed.planting.conversations import date_conversations, plant_conversations, relate_issues
@@ -59,6 +60,7 @@ def plant(world: World, seed: WorldSeed) -> None:
             with within(f"repositories: {repo.seed.name}"):
                 step(repo)
     _plant_across_repositories(world, seed)
+    script_faults(world, seed.faults)
 
 
 def _plant_across_repositories(world: World, seed: WorldSeed) -> None:
