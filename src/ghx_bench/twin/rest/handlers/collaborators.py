@@ -10,7 +10,7 @@ from ghx_bench.twin.rest.render.commits import user_of
 from ghx_bench.twin.rest.render.repositories import permissions as render_permissions
 from ghx_bench.twin.rest.render.users import simple_team, simple_user
 from ghx_bench.twin.rest.request import RestRequest
-from ghx_bench.twin.state.records import Repository, Team, TeamRepository, User
+from ghx_bench.twin.state.records import Collaborator, Membership, Repository, Team, TeamRepository, User
 
 _MUST_PUSH = "Must have push access to view repository collaborators."
 _ROLES = {"pull": "read", "push": "write"}  # REST's older words
@@ -22,7 +22,7 @@ def list_collaborators(request: RestRequest) -> Reply:
     home = from_path.repository_for(request, "write", _MUST_PUSH)
     asked = _ROLES.get(request.query.get("permission", ""), request.query.get("permission"))
     roles = {user.id: permissions.user_role(request.world, user, home) for user in _people(request, home)}
-    people = [one for one in _people(request, home) if asked is None or roles[one.id] == asked]
+    people = [one for one in _affiliated(request, home) if asked is None or roles[one.id] == asked]
     return list_reply(request, people, lambda one: _collaborator(request, one, roles[one.id]))
 
 
@@ -105,6 +105,17 @@ def list_contributors(request: RestRequest) -> Reply:
 
 def _user(request: RestRequest) -> User:
     return from_path.account(request, request.text("username"))
+
+
+def _affiliated(request: RestRequest, home: Repository) -> list[User]:
+    """Return the people of a repository that are asked for: all, those with a role of their own, or outsiders."""
+    asked = request.query.get("affiliation", "all")
+    if asked not in {"direct", "outside"}:
+        return _people(request, home)
+    database = request.world.database
+    own = [request.view.user(one.user_id) for one in database.all(Collaborator, repository_id=home.id)]
+    members = {one.user_id for one in database.all(Membership, organization_id=home.owner_id)}
+    return [one for one in own if asked == "direct" or one.id not in members]
 
 
 def _people(request: RestRequest, home: Repository) -> list[User]:
