@@ -57,6 +57,8 @@ def read_runs(github: GitHubReader, repository: str, most: int | None) -> list[J
         newest = github.pages(f"/repos/{repository}/actions/runs", within="workflow_runs")
         return sorted(islice(newest, most), key=lambda each: int(each["id"]))
     except RefusedError as error:
+        if error.is_fault:
+            raise
         github.skip(f"workflow runs ({error})")
         return []
 

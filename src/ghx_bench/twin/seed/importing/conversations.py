@@ -215,8 +215,10 @@ class Conversations:
         }
 
     def _review(self, shown: Json, detail: Json) -> SeedReview:
-        nodes: list[Json] = (detail.get("reviews") or {"nodes": []})["nodes"]
-        reactions = [one for each in nodes if each["databaseId"] == shown["id"] for one in each["reactions"]["nodes"]]
+        reviews: Json = detail.get("reviews") or {"nodes": ()}
+        reactions = [
+            one for each in reviews["nodes"] if each["databaseId"] == shown["id"] for one in each["reactions"]["nodes"]
+        ]
         by_emoji: dict[str, tuple[str, ...]] = {}
         for each in reactions:  # REST has none of reviews
             emoji = _CONTENTS.get(each["content"], str(each["content"]).lower())

@@ -38,6 +38,11 @@ class RefusedError(ImportFailedError):
         super().__init__(one_line(f"GET {path}: {status} {message}"))
         self.status = status
 
+    @property
+    def is_fault(self) -> bool:
+        """Return whether the server failed; 501 is no fault, since the twin says so that it lacks something."""
+        return self.status >= _SERVER_ERROR and self.status != _NOT_IMPLEMENTED
+
 
 @dataclass(slots=True)
 class GitHubReader:
@@ -93,7 +98,7 @@ class GitHubReader:
         try:
             return list(self.pages(path, within=within, **query))
         except RefusedError as error:
-            if error.status == _UNAUTHORIZED:
+            if error.is_fault:
                 raise
             self.skip(f"{what} ({error})")
             return []
@@ -104,7 +109,9 @@ class GitHubReader:
             return None
         try:
             reply = self._ask("POST", self.graphql_url, json={"query": query, "variables": dict(variables)})
-        except RefusedError:
+        except RefusedError as error:
+            if error.is_fault:
+                raise
             return None
         content: Json = reply.json()
         if any(each.get("type") == "RATE_LIMITED" for each in content.get("errors", ())):
@@ -152,10 +159,11 @@ class GitHubReader:
         wait = self._limit_wait(reply)
         if wait is not None:
             self._wait(wait)
-        elif reply.status_code >= _SERVER_ERROR and reply.status_code != _NOT_IMPLEMENTED and attempt < _TRIES:
-            self.sleep(2.0 ** (attempt - 1))
-        else:
-            raise self._refusal(reply)
+            return
+        refusal = self._refusal(reply)
+        if not refusal.is_fault or attempt == _TRIES:
+            raise refusal
+        self.sleep(2.0 ** (attempt - 1))
 
     def _wait(self, seconds: float) -> None:
         if seconds > _LONGEST_WAIT_S:
@@ -177,13 +185,13 @@ class GitHubReader:
             return self._until_reset(reply)
         return _WAIT_S if reply.status_code == _LIMITED else None
 
-    def _refusal(self, reply: httpx2.Response) -> ImportFailedError:
+    def _refusal(self, reply: httpx2.Response) -> RefusedError:
         path, status = urlsplit(str(reply.request.url)).path, reply.status_code
         try:
             message = str(reply.json()["message"])
         except (ValueError, KeyError, TypeError):
             message = reply.reason_phrase
-        if status == _UNAUTHORIZED:
+        if status == _UNAUTHORIZED and self.token is not None:
             message = f"{message}; the token is not valid for {urlsplit(self.api).netloc}"
         return RefusedError(status, path, message)
 

@@ -18,6 +18,9 @@ from ghx_bench.twin.git import bare, program
 from ghx_bench.twin.git.bundles import bundle
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import GitRepository
+from ghx_bench.twin.seed.checks import SeedWorkflow
+from ghx_bench.twin.seed.conversations import SeedOutcome, SeedPlace, SeedPull, SeedThread
+from ghx_bench.twin.seed.document import SeedRepository
 from ghx_bench.twin.seed.importing.github import ImportFailedError
 from ghx_bench.twin.seed.importing.redaction import Redactor
 
@@ -165,6 +168,71 @@ class ImportedHistory:
 
     def _git(self, *arguments: str) -> str:
         return program.run(self.path, arguments).decode("utf-8", "replace")
+
+
+def named_commits(records: SeedRepository) -> set[str]:
+    """Return the commits that records name."""
+    found: set[str | None] = {each.commit for each in records.checks}
+    found |= {run.commit for workflow in records.workflows for run in workflow.runs}
+    for pull in records.pulls:
+        if pull.outcome is not None:
+            found |= {pull.outcome.head_sha, pull.outcome.base_sha, pull.outcome.merge_commit_sha}
+        found |= {review.commit_sha for review in pull.reviews}
+        for place in (thread.place for thread in pull.threads):
+            found |= set() if place is None else {place.commit_sha, place.original_commit_sha}
+    return {sha for sha in found if sha is not None}
+
+
+def settle_commits(history: ImportedHistory, records: SeedRepository, homes: Collection[str]) -> SeedRepository:
+    """Return records in which every commit is one that was fetched, and every head is in one of `homes`."""
+    return records.model_copy(
+        update={
+            "pulls": tuple(_settle_pull(history, pull, homes) for pull in records.pulls),
+            "checks": tuple(each for each in records.checks if history.has(each.commit)),
+            "workflows": tuple(_settle_runs(history, each) for each in records.workflows),
+        }
+    )
+
+
+def _settle_runs(history: ImportedHistory, workflow: SeedWorkflow) -> SeedWorkflow:
+    return workflow.model_copy(update={"runs": tuple(run for run in workflow.runs if history.has(run.commit))})
+
+
+def _settle_pull(history: ImportedHistory, pull: SeedPull, homes: Collection[str]) -> SeedPull:
+    outcome = pull.outcome
+    assert outcome is not None  # noqa: S101 - every pull request of an import has one
+    head = outcome.head_sha
+
+    def known(sha: str) -> str:
+        return sha if history.has(sha) else head
+
+    merge = outcome.merge_commit_sha
+    is_home = outcome.head_repository in homes
+    settled = SeedOutcome(
+        head_sha=head,
+        base_sha=known(outcome.base_sha),
+        head_repository=outcome.head_repository if is_home else None,
+        merge_commit_sha=None if merge is None else known(merge),
+        auto_merge=outcome.auto_merge,
+    )
+    reviews = tuple(
+        each.model_copy(update={"commit_sha": None if each.commit_sha is None else known(each.commit_sha)})
+        for each in pull.reviews
+    )
+
+    def place(thread: SeedThread) -> SeedThread:
+        found = thread.place or SeedPlace(commit_sha=head, original_commit_sha=head)
+        moved = {"commit_sha": known(found.commit_sha), "original_commit_sha": known(found.original_commit_sha)}
+        return thread.model_copy(update={"place": found.model_copy(update=moved)})
+
+    return pull.model_copy(
+        update={
+            "head": pull.head if is_home else pull.head.rpartition(":")[2],
+            "outcome": settled,
+            "reviews": reviews,
+            "threads": tuple(map(place, pull.threads)),
+        }
+    )
 
 
 def _rewrite(content: bytes, redactor: Redactor, parents: Collection[str], new_parents: Collection[str]) -> bytes:

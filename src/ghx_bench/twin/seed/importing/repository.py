@@ -1,14 +1,13 @@
 """Imports one repository, with the forks that its open pull requests come from, as a seed."""
 
 import base64
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, get_args
 from urllib.parse import quote, urlsplit
 
 from ghx_bench._base.scratch import ScratchFolder
-from ghx_bench.twin.seed.checks import SeedWorkflow
-from ghx_bench.twin.seed.conversations import SeedOutcome, SeedPlace, SeedPull, SeedThread
+from ghx_bench.twin.seed.conversations import SeedPull
 from ghx_bench.twin.seed.document import SeedLabel, SeedMilestone, SeedOrganization, SeedRepository, WorldSeed
 from ghx_bench.twin.seed.format import Role
 from ghx_bench.twin.seed.importing.accounts import People, import_organization
@@ -28,7 +27,7 @@ from ghx_bench.twin.seed.importing.github import (
     RefusedError,
     is_absent,
 )
-from ghx_bench.twin.seed.importing.history import ImportedHistory
+from ghx_bench.twin.seed.importing.history import ImportedHistory, named_commits, settle_commits
 from ghx_bench.twin.seed.importing.redaction import Redactor
 
 _SETTINGS = (
@@ -245,9 +244,9 @@ def _add_histories(
             (f"+refs/heads/*:refs/forks/{name}/heads/*", f"+refs/tags/*:refs/forks/{name}/tags/*"),
             url=fork["clone_url"],
         )
-    history.fetch_commits(_named_commits(records))
-    records = _settle(history, records, forks)
-    named, refs = _named_commits(records), history.refs()
+    history.fetch_commits(named_commits(records))
+    records = settle_commits(history, records, {records.name, *forks})
+    named, refs = named_commits(records), history.refs()
     _learn_addresses(work, history, records.name)
     depth = work.limits.depth
     kept = None if depth is None or not refs else history.newest(depth, records.default_branch, named)
@@ -266,72 +265,6 @@ def _add_histories(
 
 def _with_bundle(repository: SeedRepository, content: bytes) -> SeedRepository:
     return repository.model_copy(update={"bundle": base64.b64encode(content).decode() if content else None})
-
-
-def _named_commits(records: SeedRepository) -> set[str]:
-    """Return the commits that records name."""
-    found: set[str | None] = {each.commit for each in records.checks}
-    found |= {run.commit for workflow in records.workflows for run in workflow.runs}
-    for pull in records.pulls:
-        if pull.outcome is not None:
-            found |= {pull.outcome.head_sha, pull.outcome.base_sha, pull.outcome.merge_commit_sha}
-        found |= {review.commit_sha for review in pull.reviews}
-        for place in (thread.place for thread in pull.threads):
-            found |= set() if place is None else {place.commit_sha, place.original_commit_sha}
-    return {sha for sha in found if sha is not None}
-
-
-def _settle(history: ImportedHistory, records: SeedRepository, forks: Collection[str]) -> SeedRepository:
-    """Return records in which every commit is one that was fetched, and every head is in a repository of the seed."""
-    homes = {records.name, *forks}
-    return records.model_copy(
-        update={
-            "pulls": tuple(_settle_pull(history, pull, homes) for pull in records.pulls),
-            "checks": tuple(each for each in records.checks if history.has(each.commit)),
-            "workflows": tuple(_settle_runs(history, each) for each in records.workflows),
-        }
-    )
-
-
-def _settle_runs(history: ImportedHistory, workflow: SeedWorkflow) -> SeedWorkflow:
-    return workflow.model_copy(update={"runs": tuple(run for run in workflow.runs if history.has(run.commit))})
-
-
-def _settle_pull(history: ImportedHistory, pull: SeedPull, homes: Collection[str]) -> SeedPull:
-    outcome = pull.outcome
-    assert outcome is not None  # noqa: S101 - every pull request of an import has one
-    head = outcome.head_sha
-
-    def known(sha: str) -> str:
-        return sha if history.has(sha) else head
-
-    merge = outcome.merge_commit_sha
-    is_home = outcome.head_repository in homes
-    settled = SeedOutcome(
-        head_sha=head,
-        base_sha=known(outcome.base_sha),
-        head_repository=outcome.head_repository if is_home else None,
-        merge_commit_sha=None if merge is None else known(merge),
-        auto_merge=outcome.auto_merge,
-    )
-    reviews = tuple(
-        each.model_copy(update={"commit_sha": None if each.commit_sha is None else known(each.commit_sha)})
-        for each in pull.reviews
-    )
-
-    def place(thread: SeedThread) -> SeedThread:
-        found = thread.place or SeedPlace(commit_sha=head, original_commit_sha=head)
-        moved = {"commit_sha": known(found.commit_sha), "original_commit_sha": known(found.original_commit_sha)}
-        return thread.model_copy(update={"place": found.model_copy(update=moved)})
-
-    return pull.model_copy(
-        update={
-            "head": pull.head if is_home else pull.head.rpartition(":")[2],
-            "outcome": settled,
-            "reviews": reviews,
-            "threads": tuple(map(place, pull.threads)),
-        }
-    )
 
 
 def _learn_addresses(work: _Import, history: ImportedHistory, name: str) -> None:
