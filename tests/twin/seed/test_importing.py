@@ -21,6 +21,7 @@ from ghx_bench.twin.queries import comparison, lookup
 from ghx_bench.twin.seed.document import WorldSeed
 from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.importing import ImportedRepository, ImportLimits, import_repository
+from ghx_bench.twin.seed.importing.accounts import People
 from ghx_bench.twin.seed.importing.github import GitHubReader, ImportFailedError
 from ghx_bench.twin.seed.importing.redaction import Redactor
 from ghx_bench.twin.seed.loading import load_seed
@@ -292,6 +293,15 @@ def test_mentions_become_code_and_addresses_others(text: str, expected: str) -> 
     redactor = Redactor()
     assert redactor.markdown(text) == expected
     assert redactor.markdown(expected) == expected
+
+
+def test_a_bot_and_a_user_of_one_name_stay_two() -> None:
+    people = People()
+    for login, identity, kind in (("codec[bot]", 2, "Bot"), ("codec", 1, "User"), ("other[bot]", 3, "Bot")):
+        people.login({"login": login, "id": identity, "type": kind})
+
+    names = Redactor(bots=people.bots())
+    assert [names.login(each) for each in people.seen] == ["codec[bot]", "codec", "other"]
 
 
 def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

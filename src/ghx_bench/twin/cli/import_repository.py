@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from cyclopts import Parameter
 
-from ghx_bench._base.errors import FlagError, InputError
+from ghx_bench._base.errors import FlagError, InputError, OperationError
 from ghx_bench._base.problems import plural
 
 _GITHUB_COM = "https://api.github.com"
@@ -38,7 +38,7 @@ def import_(
     from ghx_bench._base.atomic_files import write_atomically
     from ghx_bench.twin.seed.importing import ImportLimits, import_repository
     from ghx_bench.twin.seed.importing.github import GitHubReader
-    from ghx_bench.twin.seed.loading import seed_text
+    from ghx_bench.twin.seed.loading import MOST_BYTES, seed_text
 
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):
         raise InputError(f"{repository} is no repository; name it as OWNER/REPO")
@@ -56,6 +56,8 @@ def import_(
     with GitHubReader(_require_address(api), _token(api, token_env), _say) as github:
         imported = import_repository(github, repository, limits, anonymize=anonymize, keep_emails=keep_emails)
     text = seed_text(imported.seed)
+    if len(text) > MOST_BYTES:
+        raise OperationError(f"{repository} is too large for a seed: {len(text):,} bytes; keep less with --depth")
     if file is None:
         sys.stdout.write(text)
         return 0

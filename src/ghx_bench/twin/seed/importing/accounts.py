@@ -27,11 +27,8 @@ class People:
         """Return the login of an account and remember it; `ghost` where it is gone."""
         if account is None:
             account = {"login": GHOST, "id": 10137, "type": "User"}
-        login = str(account["login"])
-        if account["type"] == "Bot":
-            login = login.removesuffix("[bot]")  # which REST puts behind the login of every bot
-        self.seen.setdefault(login, {**account, "login": login})
-        return login
+        self.seen.setdefault(str(account["login"]), account)
+        return str(account["login"])
 
     def writer(self, account: Json | None, association: str | None) -> str:
         """Return the login of who said something, and remember whether GitHub says that they belong to the project."""
@@ -48,6 +45,12 @@ class People:
         """Return `organization/slug` of a team and remember it."""
         self.teams.setdefault(str(team["slug"]), team)
         return f"{self.organization}/{team['slug']}"
+
+    def bots(self) -> dict[str, str]:
+        """Return the logins of bots without the `[bot]` that REST puts behind them, unless a user has the same."""
+        names = {str(each["login"]) for each in self.seen.values() if each["type"] == "Bot"}
+        short = {name: name.removesuffix("[bot]") for name in names}
+        return {name.lower(): plain for name, plain in short.items() if plain == name or plain not in self.seen}
 
     def pseudonyms(self) -> dict[str, str]:
         """Return new logins for everyone but the owner, the ghost and bots, by old ones in lower case."""

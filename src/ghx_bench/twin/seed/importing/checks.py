@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import islice
 
 from ghx_bench.twin.seed.checks import SeedAttempt, SeedCommitCheck, SeedJob, SeedRun, SeedWorkflow
@@ -80,8 +81,9 @@ class WorkflowImport:
         for each in listed:
             if str(each["path"]).startswith(".github/workflows/"):  # others are GitHub's own
                 its = tuple(self._run(run) for run in runs if run["workflow_id"] == each["id"])
-                same = {name: each[name] for name in ("name", "path", "state", "updated_at")}
-                found.append(SeedWorkflow.model_validate({**same, "at": each["created_at"], "runs": its}))
+                same = {name: each[name] for name in ("name", "path", "state")}
+                times = {"at": _utc(each["created_at"]), "updated_at": _utc(each["updated_at"])}
+                found.append(SeedWorkflow.model_validate({**same, **times, "runs": its}))
         return tuple(found)
 
     def _run(self, run: Json) -> SeedRun:
@@ -120,6 +122,11 @@ class WorkflowImport:
             run = {**job, "html_url": None, "details_url": None}
         is_own_page = run["details_url"] == run["html_url"]
         return SeedJob.model_validate({**_check_run(run), "url": None if is_own_page else run["details_url"]})
+
+
+def _utc(time: str) -> str:
+    """Return a time as all other parts of the API write it; those of workflows have fractions and zones."""
+    return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _check_run(run: Json) -> Json:

@@ -11,6 +11,7 @@ from ghx_bench.twin.seed.importing.github import GitHubReader, Json
 
 _EMOJIS = frozenset(get_args(Emoji))
 _REASONS = {"open": {"reopened"}, "closed": {"completed", "not_planned", "duplicate"}}
+_TYPES = frozenset({"Task", "Bug", "Feature"})
 _LOCKS = frozenset({"off-topic", "too heated", "resolved", "spam"})
 _MINIMIZED = "... on Minimizable { isMinimized minimizedReason }"
 _ISSUE_DETAILS = (
@@ -29,6 +30,7 @@ _PULL_DETAILS = (
 )
 _MORE_THREADS = f"query($id: ID!, $after: String) {{ node(id: $id) {{ ... on PullRequest {{ {_THREADS} }} }} }}"
 _CONTENTS = {"THUMBS_UP": "+1", "THUMBS_DOWN": "-1"}
+_EMPTY = "(empty)"  # old comments may be, and new ones are refused
 _SAY_EVERY = 25
 
 
@@ -74,7 +76,7 @@ class Conversations:
                 "state": each["state"],
                 "state_reason": _one_of(each.get("state_reason"), _REASONS[each["state"]]),
                 "pinned": bool(detail.get("isPinned")),
-                "issue_type": kind.get("name"),
+                "issue_type": _one_of(kind.get("name"), _TYPES) if self.people.organization else None,
                 "parent": self._issue_name(detail.get("parent"), numbers),
                 "blocked_by": tuple(name for one in blocking["nodes"] if (name := self._issue_name(one, numbers))),
             }
@@ -154,7 +156,7 @@ class Conversations:
     def _comment(self, shown: Json, minimized: Mapping[str, str], path: str) -> dict[str, Any]:
         return {
             "author": self.people.writer(shown["user"], shown.get("author_association")),
-            "body": shown["body"] or "",
+            "body": shown["body"] if (shown["body"] or "").strip() else _EMPTY,
             "at": shown["created_at"],
             "updated_at": None if shown["updated_at"] == shown["created_at"] else shown["updated_at"],
             "minimized_reason": minimized.get(str(shown["node_id"])),
@@ -236,11 +238,10 @@ class Conversations:
 
     def _threads(self, number: int, reviews: list[int], detail: Json) -> Iterable[SeedThread]:
         """Yield the threads of a pull request; each comment says which review it belongs to."""
-        written = [
-            each
-            for each in self.github.pages(f"{self.path}/pulls/{number}/comments")
-            if each["pull_request_review_id"] in reviews
-        ]
+        listed = list(self.github.pages(f"{self.path}/pulls/{number}/comments"))
+        written = [each for each in listed if each["pull_request_review_id"] in reviews]
+        if len(written) < len(listed):
+            self.github.skip("comments on lines that belong to no submitted review")
         minimized = self._minimized(written)
         threads: dict[int, list[Json]] = {}
         for each in sorted(written, key=lambda one: int(one["id"])):

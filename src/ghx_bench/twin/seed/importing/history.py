@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -65,13 +66,21 @@ class ImportedHistory:
                 one_line(f"git cannot fetch {url or self.url}: {lines[-1] if lines else 'it failed'}")
             )
 
+    def fetch_pulls(self, numbers: Iterable[int]) -> None:
+        """Fetch the heads of pull requests; GitHub has lost a few of the oldest, which would fail the others."""
+        refspecs = [f"+refs/pull/{number}/head:refs/pull/{number}/head" for number in numbers]
+        try:
+            self.fetch(refspecs)
+        except ImportFailedError:
+            for each in refspecs:
+                with suppress(ImportFailedError):
+                    self.fetch((each,))
+
     def fetch_commits(self, shas: Iterable[str]) -> None:
         """Fetch commits that no branch has any more, as far as the server still has them."""
         for sha in sorted({each for each in shas if not self.has(each)}):
-            try:
+            with suppress(ImportFailedError):  # what refers to it is moved to the head of its pull request
                 self.fetch((f"+{sha}:refs/imported/{sha}",))
-            except ImportFailedError:
-                continue  # what refers to it is moved to the head of its pull request
 
     def has(self, sha: str) -> bool:
         """Return whether a commit was fetched."""
@@ -187,11 +196,15 @@ def settle_commits(history: ImportedHistory, records: SeedRepository, homes: Col
     """Return records in which every commit is one that was fetched, and every head is in one of `homes`."""
     return records.model_copy(
         update={
-            "pulls": tuple(_settle_pull(history, pull, homes) for pull in records.pulls),
+            "pulls": tuple(_settle_pull(history, pull, homes) for pull in records.pulls if _has_head(history, pull)),
             "checks": tuple(each for each in records.checks if history.has(each.commit)),
             "workflows": tuple(_settle_runs(history, each) for each in records.workflows),
         }
     )
+
+
+def _has_head(history: ImportedHistory, pull: SeedPull) -> bool:
+    return pull.outcome is not None and history.has(pull.outcome.head_sha)
 
 
 def _settle_runs(history: ImportedHistory, workflow: SeedWorkflow) -> SeedWorkflow:

@@ -37,12 +37,13 @@ _SHAS = frozenset({"head_sha", "base_sha", "merge_commit_sha", "commit_sha", "or
 class Redactor:
     """Replaces the same thing by the same thing in commits and in texts.
 
-    `pseudonyms` are new logins by old ones in lower case; empty where logins stay. `logins` are those of e-mail
-    addresses, as far as GitHub told.
+    `pseudonyms` are new logins by old ones in lower case, empty where logins stay; `bots` are those of bots, which a
+    seed writes otherwise than REST. `logins` are those of e-mail addresses, as far as GitHub told.
     """
 
     keeps_emails: bool = False
     pseudonyms: dict[str, str] = field(default_factory=dict[str, str])
+    bots: dict[str, str] = field(default_factory=dict[str, str])
     logins: dict[str, str] = field(default_factory=dict[str, str])
     commits: dict[str, str] = field(default_factory=dict[str, str])
     emails: int = 0
@@ -52,7 +53,7 @@ class Redactor:
 
     def login(self, login: str) -> str:
         """Return what somebody is called in the seed."""
-        return self.pseudonyms.get(login.lower(), login)
+        return self.pseudonyms.get(login.lower()) or self.bots.get(login.lower(), login)
 
     def identity(self, name: str, email: str) -> tuple[str, str]:
         """Return the name and address of an author in the seed's history."""

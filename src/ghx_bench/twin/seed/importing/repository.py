@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 from urllib.parse import quote, urlsplit
 
+from ghx_bench._base.problems import plural
 from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.twin.seed.conversations import SeedPull
 from ghx_bench.twin.seed.document import SeedLabel, SeedMilestone, SeedOrganization, SeedRepository, WorldSeed
@@ -232,20 +233,17 @@ def _add_histories(
 ) -> list[SeedRepository]:
     """Return the repository and its forks with their histories; commits in records that are gone become others."""
     work.github.say(f"fetching {history.url}")
-    numbers = [each.number for each in records.pulls]
-    history.fetch(
-        (
-            *(f"+refs/{kind}/*:refs/{kind}/*" for kind in ("heads", "tags")),
-            *(f"+refs/pull/{number}/head:refs/pull/{number}/head" for number in numbers),
-        )
-    )
+    history.fetch(f"+refs/{kind}/*:refs/{kind}/*" for kind in ("heads", "tags"))
+    history.fetch_pulls(pull.number for pull in records.pulls if pull.number is not None)
     for name, fork in forks.items():
         history.fetch(
             (f"+refs/heads/*:refs/forks/{name}/heads/*", f"+refs/tags/*:refs/forks/{name}/tags/*"),
             url=fork["clone_url"],
         )
     history.fetch_commits(named_commits(records))
-    records = settle_commits(history, records, {records.name, *forks})
+    read, records = len(records.pulls), settle_commits(history, records, {records.name, *forks})
+    if lost := read - len(records.pulls):
+        work.github.skip(f"{plural(lost, 'pull request')} whose commits are gone")
     named, refs = named_commits(records), history.refs()
     _learn_addresses(work, history, records.name)
     depth = work.limits.depth
@@ -301,6 +299,7 @@ def _redact(
     with_names: bool,
 ) -> WorldSeed:
     people = work.people.users(work.github, with_names=with_names)
+    work.redactor.bots = work.people.bots()
     raw = WorldSeed(users=people, organizations=organizations, repositories=tuple(repositories))
     content = work.redactor.seed(raw.model_dump(by_alias=True, exclude_defaults=True))
     for each in content["repositories"]:
