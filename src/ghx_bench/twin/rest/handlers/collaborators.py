@@ -1,12 +1,11 @@
 """Who works on a repository, and who can be given work."""
 
 from ghx_bench.twin.commands import repositories
-from ghx_bench.twin.queries import permissions
+from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.reply import JsonObject, Reply, json_reply, no_content
 from ghx_bench.twin.rest.handlers import from_path
 from ghx_bench.twin.rest.pagination import list_reply
-from ghx_bench.twin.rest.render.commits import user_of
 from ghx_bench.twin.rest.render.repositories import permissions as render_permissions
 from ghx_bench.twin.rest.render.users import simple_team, simple_user
 from ghx_bench.twin.rest.request import RestRequest
@@ -92,7 +91,7 @@ def list_contributors(request: RestRequest) -> Reply:
         return no_content()
     counts: dict[str, tuple[JsonObject, int]] = {}
     for commit in git.log(tip):
-        user = user_of(request.view, commit.author)
+        user = lookup.user_by_email(request.world, commit.author.email)
         key = user.login if user else f"anonymous:{commit.author.email}"
         anonymous = {"email": commit.author.email, "name": commit.author.name, "type": "Anonymous"}
         shown, count = counts.get(key, (simple_user(request.view, user) if user else anonymous, 0))
