@@ -23,7 +23,7 @@ from graphql import (
 
 from ghx_bench.twin.graphql.documents import published_names
 from ghx_bench.twin.graphql.schema import schema
-from ghx_bench.twin.rest.operations import OPERATIONS, Operation, documentation_url
+from ghx_bench.twin.rest.operations import OPERATIONS, Operation, catalogue_source, documentation_url, known_operations
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "twin.md"
@@ -77,6 +77,15 @@ def graphql() -> str:
     return "\n".join(lines)
 
 
+def sources() -> str:
+    """Say which descriptions of GitHub the names of what the twin lacks are from."""
+    operations, types = len(known_operations()), len(published_names()["types"])
+    return (
+        f"Known are the {operations:,} REST operations of `{catalogue_source()}` and the {types:,} GraphQL types of\n"
+        f"`{published_names()['source']}`, and some newer names that clients use."
+    )
+
+
 def missing() -> str:
     """List what the parts that exist refuse with 501, as their messages say it."""
     return "\n".join(f"- {text}" for text in sorted({*_refusals()}))
@@ -125,7 +134,7 @@ def _text(node: ast.expr) -> str | None:
             return None
 
 
-SECTIONS: dict[str, Callable[[], str]] = {"rest": rest, "graphql": graphql, "missing": missing}
+SECTIONS: dict[str, Callable[[], str]] = {"sources": sources, "rest": rest, "graphql": graphql, "missing": missing}
 
 if __name__ == "__main__":
     main()

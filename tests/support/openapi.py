@@ -13,8 +13,10 @@ from typing import Any
 
 import jsonschema_rs
 
-PACKAGE = "@octokit/openapi@23.0.2"
-CACHE = Path(__file__).parents[2] / ".cache" / "openapi-23.0.2.json"
+from ghx_bench.twin.rest.operations import catalogue_source
+
+PACKAGE = catalogue_source()  # what the twin's list of operations is from
+CACHE = Path(__file__).parents[2] / ".cache" / f"openapi-{PACKAGE.rpartition('@')[2]}.json"
 ADDRESS = "https://example.com/openapi.json"  # where references lead, inside the validators
 MEMBER = "package/generated/api.github.com.json"
 

@@ -11,8 +11,10 @@ from pathlib import Path
 
 from graphql import GraphQLSchema, build_schema
 
-PACKAGE = "@octokit/graphql-schema@15.26.1"
-CACHE = Path(__file__).parents[2] / ".cache" / "graphql-schema-15.26.1.graphql"
+from ghx_bench.twin.graphql.documents import published_names
+
+PACKAGE = str(published_names()["source"])  # what the twin's names are from
+CACHE = Path(__file__).parents[2] / ".cache" / f"graphql-schema-{PACKAGE.rpartition('@')[2]}.graphql"
 
 
 class NotObtainableError(Exception):

@@ -85,6 +85,14 @@ def test_any_text_comes_back_from_a_file(tmp_path_factory: pytest.TempPathFactor
     assert load_seed(file) == seed
 
 
+def test_a_long_history_comes_back_from_a_file(tmp_path: Path) -> None:
+    lookalike = f"ghx-aside-{'0' * 32}"
+    home = SeedRepository(name="o/x", bundle="QUJD" * 5000 + "QQ==", description=lookalike)
+    file = tmp_path / "seed.yaml"
+    file.write_text(seed_text(WorldSeed(repositories=(home,))), encoding="utf-8")
+    assert load_seed(file).repositories == (home,)
+
+
 def test_numbers_of_deleted_issues_stay_gone() -> None:
     with world_of("{users: [{login: o}], repositories: [{name: o/x, issues: [{title: A}, {title: B}]}]}") as world:
         home = lookup.repository(world, None, "o", "x")

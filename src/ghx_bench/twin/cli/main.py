@@ -11,6 +11,11 @@ app.command(
     help="Say what is wrong with a seed.",
 )
 app.command("ghx_bench.twin.cli.export:export", name="export", help="Write the world of a data directory as a seed.")
+app.command(
+    "ghx_bench.twin.cli.import_repository:import_",
+    name="import",
+    help="Write a repository of any GitHub as a seed.",
+)
 app.command("ghx_bench.twin.cli.schema:schema", name="schema", help="Print the JSON Schema of a seed, for editors.")
 
 main = entry_point(app)

@@ -135,7 +135,7 @@ class Meter:
 
 @cache
 def published_names() -> dict[str, Any]:
-    """Return the names of GitHub's published schema, as far as they touch the types of ours."""
+    """Return the names of GitHub's published schema, and the package they are from."""
     return json.loads(files("ghx_bench.twin.graphql").joinpath("published.json").read_bytes())
 
 

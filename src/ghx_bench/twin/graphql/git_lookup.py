@@ -16,7 +16,7 @@ from ghx_bench.twin.graphql.subjects import (
     TagThing,
     TreeThing,
 )
-from ghx_bench.twin.queries import comparison
+from ghx_bench.twin.queries import comparison, lookup
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import Pull, Repository, User
 
@@ -140,13 +140,8 @@ def refs(
 
 
 def user_by_email(context: Context, email: str) -> User | None:
-    """Return whose commits carry an address: their own, or GitHub's no-reply one."""
-    local, _, host = email.lower().partition("@")
-    if host == "users.noreply.github.com":
-        return context.once(
-            ("login", local), lambda: context.database.one(User, login=local.partition("+")[2] or local)
-        )
-    return context.once(("email", email), lambda: context.database.one(User, email=email) if email else None)
+    """Return whose commits carry an address, looked up once for each in a request."""
+    return context.once(("email", email), lambda: lookup.user_by_email(context.world, email))
 
 
 def authors(found: Commit) -> list[Signature]:

@@ -115,6 +115,16 @@ def user_by_id(world: World, identity: int) -> User:
     return found
 
 
+def user_by_email(world: World, email: str) -> User | None:
+    """Return whose commits carry an address: their own, or the no-reply one that GitHub gave them."""
+    local, _, host = email.rpartition("@")
+    if host.lower() != "users.noreply.github.com":
+        return world.database.one(User, email=email) if email else None
+    login = local.rpartition("+")[2]
+    short = login.removesuffix("[bot]")  # in addresses, as in REST, that is behind the login of every bot
+    return world.database.one(User, login=login) or world.database.one(User, login=short, type="Bot")
+
+
 def full_name(world: World, repository: Repository) -> str:
     """Return `owner/name` as both are spelled."""
     return f"{owner(world, repository).login}/{repository.name}"

@@ -45,7 +45,7 @@ from ghx_bench.twin.rest.handlers.actions import artifacts, dispatch, job_logs, 
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.rest.routing import Router
 
-FILE = "github-operations.txt"  # all that GitHub has; written by scripts/github_operations.py
+FILE = "github-operations.txt"  # all that GitHub has; written by scripts/github_catalogue.py
 Handler = Callable[[RestRequest], Reply]
 R = "/repos/{owner}/{repo}"
 _ISSUE, _PULL = f"{R}/issues/{{issue_number}}", f"{R}/pulls/{{pull_number}}"
@@ -414,14 +414,24 @@ def router() -> Router[Operation]:
 
 
 @cache
-def _catalogue() -> tuple[Router[str], dict[str, str]]:
+def _catalogue() -> tuple[str, Router[str], dict[str, str]]:
     router, pages = Router[str](), dict[str, str]()
-    text = files("ghx_bench.twin.rest").joinpath(FILE).read_text(encoding="utf-8")
-    for line in text.splitlines():
+    source, *lines = files("ghx_bench.twin.rest").joinpath(FILE).read_text(encoding="utf-8").splitlines()
+    for line in lines:
         method, template, page = line.split(" ")
         router.add(method, template, f"{method} {template}")
         pages[f"{method} {template}"] = page
-    return router, pages
+    return source.removeprefix("# "), router, pages
+
+
+def catalogue_source() -> str:
+    """Return the package, with its version, that the names of GitHub's operations are from."""
+    return _catalogue()[0]
+
+
+def known_operations() -> tuple[str, ...]:
+    """Return method and template of every operation that GitHub has."""
+    return tuple(_catalogue()[2])
 
 
 def known_operation(method: str, raw_path: str) -> str | None:
@@ -429,11 +439,13 @@ def known_operation(method: str, raw_path: str) -> str | None:
 
     The twin may lack the operation: then it answers 501 instead of 404.
     """
-    found = _catalogue()[0].find(method, raw_path)
+    found = _catalogue()[1].find(method, raw_path)
     return None if found is None else found.target
 
 
 def documentation_url(operation: str) -> str:
     """Return the page that describes an operation."""
-    page = _catalogue()[1].get(operation)
-    return f"{DOCUMENTATION}/{page}" if page else DOCUMENTATION
+    page = _catalogue()[2].get(operation)
+    if page is None or page.startswith("https:"):  # of enterprises, which have pages of their own
+        return page or DOCUMENTATION
+    return f"{DOCUMENTATION}/{page}"

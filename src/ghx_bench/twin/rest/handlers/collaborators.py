@@ -1,16 +1,15 @@
 """Who works on a repository, and who can be given work."""
 
 from ghx_bench.twin.commands import repositories
-from ghx_bench.twin.queries import permissions
+from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.reply import JsonObject, Reply, json_reply, no_content
 from ghx_bench.twin.rest.handlers import from_path
 from ghx_bench.twin.rest.pagination import list_reply
-from ghx_bench.twin.rest.render.commits import user_of
 from ghx_bench.twin.rest.render.repositories import permissions as render_permissions
 from ghx_bench.twin.rest.render.users import simple_team, simple_user
 from ghx_bench.twin.rest.request import RestRequest
-from ghx_bench.twin.state.records import Repository, Team, TeamRepository, User
+from ghx_bench.twin.state.records import Collaborator, Membership, Repository, Team, TeamRepository, User
 
 _MUST_PUSH = "Must have push access to view repository collaborators."
 _ROLES = {"pull": "read", "push": "write"}  # REST's older words
@@ -22,7 +21,7 @@ def list_collaborators(request: RestRequest) -> Reply:
     home = from_path.repository_for(request, "write", _MUST_PUSH)
     asked = _ROLES.get(request.query.get("permission", ""), request.query.get("permission"))
     roles = {user.id: permissions.user_role(request.world, user, home) for user in _people(request, home)}
-    people = [one for one in _people(request, home) if asked is None or roles[one.id] == asked]
+    people = [one for one in _affiliated(request, home) if asked is None or roles[one.id] == asked]
     return list_reply(request, people, lambda one: _collaborator(request, one, roles[one.id]))
 
 
@@ -92,7 +91,7 @@ def list_contributors(request: RestRequest) -> Reply:
         return no_content()
     counts: dict[str, tuple[JsonObject, int]] = {}
     for commit in git.log(tip):
-        user = user_of(request.view, commit.author)
+        user = lookup.user_by_email(request.world, commit.author.email)
         key = user.login if user else f"anonymous:{commit.author.email}"
         anonymous = {"email": commit.author.email, "name": commit.author.name, "type": "Anonymous"}
         shown, count = counts.get(key, (simple_user(request.view, user) if user else anonymous, 0))
@@ -105,6 +104,17 @@ def list_contributors(request: RestRequest) -> Reply:
 
 def _user(request: RestRequest) -> User:
     return from_path.account(request, request.text("username"))
+
+
+def _affiliated(request: RestRequest, home: Repository) -> list[User]:
+    """Return the people of a repository that are asked for: all, those with a role of their own, or outsiders."""
+    asked = request.query.get("affiliation", "all")
+    if asked not in {"direct", "outside"}:
+        return _people(request, home)
+    database = request.world.database
+    own = [request.view.user(one.user_id) for one in database.all(Collaborator, repository_id=home.id)]
+    members = {one.user_id for one in database.all(Membership, organization_id=home.owner_id)}
+    return [one for one in own if asked == "direct" or one.id not in members]
 
 
 def _people(request: RestRequest, home: Repository) -> list[User]:

@@ -3,12 +3,12 @@
 from ghx_bench.twin.git.diffs import MOST_FILES
 from ghx_bench.twin.git.objects import Commit, FileDiff, Signature
 from ghx_bench.twin.nodes import git_node_id
+from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.users import simple_user
 from ghx_bench.twin.rest.render.view import View, quote_part
-from ghx_bench.twin.state.records import CommitComment, Repository, User
+from ghx_bench.twin.state.records import CommitComment, Repository
 
-_NOREPLY = "@users.noreply.github.com"
 UNSIGNED = {"verified": False, "reason": "unsigned", "signature": None, "payload": None, "verified_at": None}
 
 
@@ -120,17 +120,8 @@ def commit_comment(view: View, comment: CommitComment) -> JsonObject:
     }
 
 
-def user_of(view: View, signature: Signature) -> User | None:
-    """Return the user behind a signature: by the address they show, or one that GitHub gave them."""
-    email = signature.email
-    if email.lower().endswith(_NOREPLY):
-        login = email[: -len(_NOREPLY)].rpartition("+")[2]
-        return view.database.one(User, login=login)
-    return view.database.one(User, email=email) if email else None
-
-
 def _account(view: View, signature: Signature) -> JsonObject | None:
-    user = user_of(view, signature)
+    user = lookup.user_by_email(view.world, signature.email)
     return None if user is None else simple_user(view, user)
 
 

@@ -1,0 +1,375 @@
+"""A repository that is imported from a GitHub is the same repository, as far as an import tells."""
+
+import json
+import socket
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from seeds import rich_world, world_of
+
+from ghx_bench._base.commandline import run_command_line
+from ghx_bench.twin.cli.main import app
+from ghx_bench.twin.commands import repositories
+from ghx_bench.twin.difference import Difference, diff
+from ghx_bench.twin.faults import Fault, primary_rate_limit
+from ghx_bench.twin.git.repository import GitRepository
+from ghx_bench.twin.queries import comparison, lookup
+from ghx_bench.twin.seed.document import WorldSeed
+from ghx_bench.twin.seed.harvesting import harvest
+from ghx_bench.twin.seed.importing import ImportedRepository, ImportLimits, import_repository
+from ghx_bench.twin.seed.importing.accounts import People
+from ghx_bench.twin.seed.importing.github import GitHubReader, ImportFailedError
+from ghx_bench.twin.seed.importing.redaction import Redactor
+from ghx_bench.twin.seed.loading import load_seed
+from ghx_bench.twin.seed.planting import plant
+from ghx_bench.twin.server.loopback import Server
+from ghx_bench.twin.state.records import Comment, Issue, Pull, User
+from ghx_bench.twin.world import World
+
+pytestmark = pytest.mark.slow
+
+
+@dataclass(frozen=True)
+class Source:
+    """A world that is served, to be imported from."""
+
+    world: World
+    url: str
+
+    def import_(self, name: str, *, token: str | None = "t-octo", **options: Any) -> ImportedRepository:
+        flags = {key: options.pop(key) for key in ("anonymize", "keep_emails") if key in options}
+        with GitHubReader(self.url, token) as github:
+            return import_repository(github, name, ImportLimits(**options), **flags)
+
+
+@contextmanager
+def served(world: World) -> Generator[Source]:
+    with world, Server() as server:
+        server.add(world, is_default=True)
+        yield Source(world, server.url)
+
+
+def repository(world: World, name: str) -> GitRepository:
+    return world.git(lookup.repository(world, None, *name.split("/")))
+
+
+def differences(first: WorldSeed, second: WorldSeed) -> list[Difference]:
+    """Return how the worlds of two seeds differ, but for what follows from something else.
+
+    That is also the base of an open pull request: the API shows where its branch is now.
+    """
+    with world_of(first) as one, world_of(second) as other:
+        found = [each for each in diff(one, other) if not each.is_bookkeeping]
+    return [each for each in found if (each.kind, each.field) != ("pulls", "base_sha")]
+
+
+def what_an_import_covers(world: World) -> WorldSeed:
+    """Return the export of the rich world without what `ghx-twin import` leaves out, as the documentation lists it."""
+    seed = harvest(world)
+    profile = {"email": None, "bio": None, "company": None, "location": None, "blog": None, "site_admin": False}
+    widgets, fork = seed.repositories[:2]  # the repository, and the fork an open pull request comes from
+    pulls = []
+    for pull in widgets.pulls:
+        pending = [number for number, each in enumerate(pull.reviews, 1) if each.state == "PENDING"]
+        threads = tuple(each for each in pull.threads if each.comments[0].review not in pending)
+        reviews = tuple(each for each in pull.reviews if each.state != "PENDING")
+        pulls.append(pull.model_copy(update={"reviews": reviews, "threads": threads}))
+    issues = tuple(
+        each.model_copy(update={"blocked_by": tuple(one for one in each.blocked_by if "secrets" not in one)})
+        for each in widgets.issues
+    )
+    roles = {"hubot": "maintain", "ci-runner": "write"}  # the API says what somebody may do, by a team or not
+    return WorldSeed(
+        users=tuple(each.model_copy(update={**profile, "tokens": ()}) for each in seed.users),
+        organizations=tuple(
+            each.model_copy(update={"email": None, "location": None, "blog": None}) for each in seed.organizations
+        ),
+        repositories=(
+            widgets.model_copy(update={"pulls": tuple(pulls), "issues": issues, "collaborators": roles}),
+            fork,
+        ),
+    )
+
+
+def test_a_world_with_everything_in_it_is_imported_as_it_is() -> None:
+    with served(rich_world()) as source:
+        imported = source.import_("acme/widgets")
+        expected = what_an_import_covers(source.world)
+
+    assert differences(expected, imported.seed) == []
+    assert imported.left_out == ()
+    assert (imported.emails_replaced, imported.mentions_defused, imported.commits_renamed) == (0, 0, 0)
+
+
+MANY = """
+users: [{login: octo, tokens: [{token: t-octo}]}, {login: hubot}]
+repositories:
+  - name: octo/many
+    files: {README.md: Hello}
+    history: [{message: Änderung, branch: f, files: {ü.txt: ß}}]
+    issues: [{title: Many, comments: [COMMENTS]}, ISSUES]
+    pulls:
+      - {title: Ünïcode ✓ 🎉, body: BODY, head: f, reviews: [{author: hubot, body: ✓, threads: [THREADS]}]}
+"""
+
+
+def test_long_lists_and_texts_are_imported_whole() -> None:
+    place = "path: ü.txt, line: 1, resolved_by: octo"
+    text = (
+        MANY.replace("ISSUES", ", ".join(f"{{title: T{n}}}" for n in range(130)))
+        .replace("COMMENTS", ", ".join(f"{{author: hubot, body: C{n}}}" for n in range(120)))
+        .replace("THREADS", ", ".join([f"{{{place}, comments: [{{body: R{n}}}]}}" for n in range(105)]))
+        .replace("BODY", "ü🎉" * 30_000)
+    )  # fmt: skip
+    with served(world_of(text)) as source:
+        imported = source.import_("octo/many")
+        limited = source.import_("octo/many", issues=3, pulls=0)
+        expected = harvest(source.world)
+    bare = tuple(each.model_copy(update={"tokens": ()}) for each in expected.users)
+
+    assert differences(expected.model_copy(update={"users": bare}), imported.seed) == []
+    (home,) = limited.seed.repositories
+    assert ([each.title for each in home.issues], home.pulls) == (["T127", "T128", "T129"], ())
+
+
+def test_without_a_token_what_is_public_is_imported_and_the_rest_is_named() -> None:
+    with served(rich_world()) as source:
+        imported = source.import_("acme/widgets", token=None, with_forks=False)
+
+    home = imported.seed.repositories[0]
+    assert len(home.issues) == 4
+    assert home.collaborators == {"octo": "write", "hubot": "write"}  # who GitHub says belongs to it
+    assert any(each.startswith("roles of collaborators (") for each in imported.left_out)
+    assert "resolved threads (GraphQL does not answer)" in imported.left_out
+    from_fork = next(each for each in home.pulls if each.number == 20)
+    assert (from_fork.head, from_fork.outcome.head_repository) == ("patch", None)  # type: ignore[union-attr]
+    with World.create() as again:
+        plant(again, imported.seed)
+
+
+PRIVATE = """
+users:
+  - {login: octo, name: Octavia Real, email: octavia@corp.io, tokens: [{token: t-octo}]}
+  - {login: gone}
+repositories:
+  - name: octo/x
+    collaborators: {gone: write}
+    files: {a.txt: one}
+    history:
+      - {message: "Second\\n\\nSigned-off-by: Someone <else@corp.io>", files: {a.txt: two}}
+      - {message: Third, files: {a.txt: three}}
+      - {message: A branch, branch: f, files: {b.txt: new}, author: gone}
+      - {message: Fourth, branch: main, files: {a.txt: four}}
+    tags: {v1: main}
+    issues: [{title: Ask octavia@corp.io, body: "cc @gone and octavia@corp.io", author: gone, assignees: [gone]}]
+    pulls: [{title: Add b, head: f, author: gone, reviews: [{author: octo, state: APPROVED, body: "Thanks, @gone"}]}]
+"""
+
+
+def test_addresses_are_replaced_in_texts_and_in_history() -> None:
+    with served(world_of(PRIVATE)) as source:
+        old = repository(source.world, "octo/x")
+        tip = old.ref("refs/heads/main") or ""
+        with source.world.acting(None) as act:
+            issue = act.database.one(Issue, number=1)
+            act.database.insert(
+                Comment, issue_id=issue.id, author_id=issue.author_id, body=f"See {tip} and {tip[:10]}.",  # type: ignore[union-attr]
+                created_at=act.now, updated_at=act.now,
+            )  # fmt: skip
+        imported = source.import_("octo/x")
+        kept = source.import_("octo/x", keep_emails=True)
+
+    assert "corp.io" not in imported.seed.model_dump_json(exclude={"repositories": {0: {"bundle"}}})
+    (home,) = imported.seed.repositories
+    assert home.issues[0].title == "Ask octo@users.noreply.github.com"
+    assert home.issues[0].body == "cc `@gone` and octo@users.noreply.github.com"
+    with world_of(imported.seed) as again:
+        git = repository(again, "octo/x")
+        new = git.ref("refs/heads/main") or ""
+        assert (new == tip, home.issues[0].comments[0].body) == (False, f"See {new} and {new[:10]}.")
+        commits = git.commits_between(None, new)
+        assert {each.author.email for each in commits} == {"octo@users.noreply.github.com"}
+        assert "Signed-off-by: Someone <author-2@example.invalid>" in commits[1].message
+        assert git.peel(git.ref("refs/tags/v1") or "") == new
+    with world_of(kept.seed) as again:
+        assert repository(again, "octo/x").ref("refs/heads/main") == tip
+    assert (imported.commits_renamed, kept.commits_renamed) == (5, 0)
+
+
+def test_a_short_history_has_the_same_files_and_differences() -> None:
+    with served(world_of(PRIVATE)) as source:
+        imported = source.import_("octo/x", depth=1, keep_emails=True)
+        (old,) = source.world.database.all(Pull)
+        expected = [(each.path, each.additions) for each in comparison.files(source.world, old)]
+
+    with world_of(imported.seed) as again:
+        git = repository(again, "octo/x")
+        tip = git.commit(git.ref("refs/heads/main") or "")
+        assert tip is not None
+        base = git.commit(tip.parents[0])
+        assert (tip.message, base.message, base.parents) == ("Fourth", "Third", ())  # type: ignore[union-attr]
+        assert git.blob(git.entry(tip.sha, "a.txt").sha) == b"four"  # type: ignore[union-attr]
+        (pull,) = again.database.all(Pull)
+        assert [(each.path, each.additions) for each in comparison.files(again, pull)] == expected == [("b.txt", 1)]
+
+
+def test_people_can_get_other_names() -> None:
+    with served(world_of(PRIVATE)) as source:
+        imported = source.import_("octo/x", anonymize=True)
+
+    text = imported.seed.model_dump_json(exclude={"repositories": {0: {"bundle"}}})
+    assert "gone" not in text.replace("gone_numbers", "")
+    assert "Octavia" not in text
+    assert [each.login for each in imported.seed.users] == ["octo", "user-2"]
+    with world_of(imported.seed) as again:
+        git = repository(again, "octo/x")
+        commit = git.commit(git.ref("refs/heads/f") or "")
+        assert commit is not None
+        assert commit.author.name == "user-2"
+        assert commit.author.email.endswith("+user-2@users.noreply.github.com")
+        (pull,) = again.database.all(Pull)
+        assert lookup.user_by_id(again, lookup.issue_of(again, pull).author_id).login == "user-2"
+
+
+def test_what_a_deleted_account_said_is_said_by_ghost() -> None:
+    with served(world_of(PRIVATE)) as source:
+        with source.world.acting(None) as act:
+            gone = lookup.user(source.world, "gone")
+            repositories.remove_collaborator(act, lookup.repository(source.world, None, "octo", "x"), gone)
+            act.database.delete(gone)
+        imported = source.import_("octo/x")
+
+    assert "ghost" in [each.login for each in imported.seed.users]
+    with world_of(imported.seed) as again:
+        author = again.database.get(User, again.database.all(Issue)[0].author_id)
+        assert author is not None
+        assert author.login == "ghost"
+
+
+def test_a_rate_limit_is_waited_for_and_a_server_error_tried_again() -> None:
+    slept: list[float] = []
+    said: list[str] = []
+    with served(world_of(PRIVATE)) as source:
+        source.world.faults.add(primary_rate_limit(times=1, reset_in_s=90, now_s=1000))
+        source.world.faults.add(Fault(status=502, times=2, path="/repos/octo/x/labels"))
+        with GitHubReader(source.url, "t-octo", said.append, slept.append, lambda: 1000.0) as github:
+            imported = import_repository(github, "octo/x", ImportLimits())
+
+    assert slept == [91.0, 1.0, 2.0]
+    assert "rate limit reached: waiting 91 s" in said
+    assert len(imported.seed.repositories[0].issues) == 1
+
+
+def test_an_error_that_stays_ends_the_import() -> None:
+    with served(world_of(PRIVATE)) as source:
+        source.world.faults.add(Fault(status=500, path="/repos/octo/x/labels"))
+        with (
+            GitHubReader(source.url, "t-octo", sleep=lambda _: None) as github,
+            pytest.raises(ImportFailedError, match="/repos/octo/x/labels: 500"),
+        ):
+            import_repository(github, "octo/x", ImportLimits())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hi @octo-cat, see (@hubot).", "Hi `@octo-cat`, see (`@hubot`)."),
+        ("@acme/core-team: look", "`@acme/core-team`: look"),
+        ("`@octo` and ``a @b``", "`@octo` and ``a @b``"),
+        ("```py\n@cache\n```\n@octo", "```py\n@cache\n```\n`@octo`"),
+        ("~~~\n@cache", "~~~\n@cache"),
+        ("https://host/@octo x@y @", "https://host/@octo x@y @"),
+        ("git clone git@github.com:o/r.git", "git clone git@github.com:o/r.git"),
+        ("Mail a.b+c@corp.co.uk or me@example.com.", "Mail author-1@example.invalid or me@example.com."),
+        ("1+octo@users.noreply.github.com", "1+octo@users.noreply.github.com"),
+        ("A@B.de a@b.de c@d.de", "author-1@example.invalid author-1@example.invalid author-2@example.invalid"),
+    ],
+)
+def test_mentions_become_code_and_addresses_others(text: str, expected: str) -> None:
+    redactor = Redactor()
+    assert redactor.markdown(text) == expected
+    assert redactor.markdown(expected) == expected
+
+
+def test_a_bot_and_a_user_of_one_name_stay_two() -> None:
+    people = People()
+    for login, identity, kind in (("codec[bot]", 2, "Bot"), ("codec", 1, "User"), ("other[bot]", 3, "Bot")):
+        people.login({"login": login, "id": identity, "type": kind})
+
+    names = Redactor(bots=people.bots())
+    assert [names.login(each) for each in people.seen] == ["codec[bot]", "codec", "other"]
+
+
+def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = run_command_line(app, ["import", *arguments])
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_the_command_writes_a_seed_and_tells_what_is_in_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TWIN_TOKEN", "t-octo")
+    with served(world_of(PRIVATE)) as source:
+        options = ("octo/x", "--api", source.url, "--token-env", "TWIN_TOKEN")
+        code, out, _ = command(capsys, *options, "--output", str(tmp_path), "--json")
+        assert code == 0
+        summary = json.loads(out)
+        assert (summary["issues"], summary["pulls"], summary["mentionsDefused"]) == (1, 1, 2)
+        assert summary["file"] == str(tmp_path / "octo-x.yaml")
+        seed = load_seed(summary["file"])
+
+        code, out, err = command(capsys, *options)
+        assert (code, "fetching" in err) == (0, True)
+        (tmp_path / "printed.yaml").write_text(out, encoding="utf-8")
+        assert load_seed(tmp_path / "printed.yaml") == seed
+    assert run_command_line(app, ["check", str(tmp_path / "octo-x.yaml")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("nothing",), "nothing is no repository; name it as OWNER/REPO"),
+        (("octo/x", "--json"), "--json: the seed goes to standard output"),
+        (("octo/x", "--depth", "0"), "--depth: 0 is too few"),
+        (("octo/x", "--issues", "-1"), "--issues: -1 is no number of things"),
+        (("octo/x", "--since", "soon"), "--since: soon is no day; write it as 2026-01-31"),
+        (("octo/x", "--api", "localhost"), "--api: localhost is no address"),
+        (("octo/x", "--token-env", "NO_SUCH"), "--token-env: there is no token in the variable NO_SUCH"),
+    ],
+)
+def test_a_wrong_flag_is_refused_in_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], problem: str
+) -> None:
+    code, out, err = command(capsys, *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"error: {problem}")
+
+
+def test_what_a_server_refuses_is_said_in_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TWIN_TOKEN", "no-such-token")
+    with served(world_of(PRIVATE)) as source:
+        missing = command(capsys, "octo/y", "--api", source.url, "--output", str(tmp_path / "y"))
+        unknown = command(capsys, "octo/x", "--api", source.url, "--token-env", "TWIN_TOKEN")
+    assert missing[::2] == (
+        2, f"error: {source.url} has no repository octo/y, or the token may not see it\n",
+    )  # fmt: skip
+    assert unknown[0] == 2
+    assert unknown[2].startswith("error: GET /repos/octo/x: 401 Bad credentials; the token is not valid for 127.0.0.1")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_is_not_there_is_said_in_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    with (
+        GitHubReader(f"http://127.0.0.1:{port}", sleep=lambda _: None) as github,
+        pytest.raises(ImportFailedError, match=rf"^127.0.0.1:{port} cannot be reached: .*; check --api"),
+    ):
+        import_repository(github, "octo/x", ImportLimits())
