@@ -235,11 +235,11 @@ def _plant_commit_comment(repo: PlantedRepository, seed: SeedCommitComment) -> N
 def _apply_settings(repo: PlantedRepository) -> None:
     """Set what would have refused the planting: rules for branches, switched-off features, the archive."""
     seed = repo.seed
+    plant_rulesets(repo.world, repo.record, seed.rulesets)
     with repo.world.acting(None) as act:
         for rule in seed.protection:
             with within(f"protection: {rule.pattern}"):
                 repositories.protect(act, repo.record, **rule.model_dump())
-        plant_rulesets(repo.world, repo.record, seed.rulesets)
         current = repo.current(act)
         # A fork takes from its parent what the seed leaves out; elsewhere, and in an export, the default is meant.
         stated = seed.model_fields_set if seed.fork_of is not None and not seed.exported else _SETTINGS
