@@ -42,7 +42,8 @@ _NO_LENGTH = frozenset({204, 304})  # statuses whose replies have no body
 _SECRET = re.compile(r"(?i)\b(access_token|client_secret|urlSignature)=[^&]*")
 PIECE = 1024 * 1024  # of a long answer
 _MAY_MUTATE = re.compile(rb"mutation|\\u|\0")
-# What clients ask again and again while they wait for a run.
+# What clients ask again and again while they wait for a run. The first looks may be of one that is about to cancel it.
+_PATIENT_LOOKS = 2
 _LOOK_AT_RUNS = re.compile(r"/actions/|/check-(?:runs|suites)|/status(?:es)?(?:/|$)")
 _QUERY_OF_RUNS = re.compile(rb"statusCheckRollup|checkSuite|workflowRun")
 _API_HEADERS = {
@@ -255,12 +256,18 @@ async def _answer_or_fail(exchange: _Exchange, body: bytes, answer: Callable[[],
 
 async def _play_runs(exchange: _Exchange, access: Access, body: bytes) -> None:
     """Have runs go on to the present before a request is answered, and further for a client that waits for them."""
-    hosted = access.hosted
+    hosted, request = access.hosted, exchange.request
     await hosted.wait_for_thread()
-    if progress.is_pending(hosted.world):
-        is_awaited = _LOOK_AT_RUNS.search(exchange.request.path) or _QUERY_OF_RUNS.search(body)
-        async with hosted.write_lock:
-            progress.advance(hosted.world, is_awaited=is_awaited is not None)
+    if not progress.is_pending(hosted.world):
+        hosted.looks.clear()
+        return
+    if _LOOK_AT_RUNS.search(request.path) or _QUERY_OF_RUNS.search(body):
+        hosted.looks[request.path, request.query, body] += 1
+        is_awaited = hosted.looks[request.path, request.query, body] > _PATIENT_LOOKS
+    else:
+        is_awaited = False
+    async with hosted.write_lock:
+        progress.advance(hosted.world, is_awaited=is_awaited)
 
 
 async def _operation_of(exchange: _Exchange, access: Access, body: bytes) -> str:
