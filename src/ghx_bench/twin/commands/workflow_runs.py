@@ -1,7 +1,8 @@
 """Runs of workflows: started, re-run, cancelled, deleted.
 
-Where a workflow has a script, `actions.progress` plays its runs. Else, as where no runner is online, the jobs of an attempt
-stay queued until a client reports how they ended (`checks.update_check_run`, which is `PATCH .../check-runs/{id}`).
+Where a workflow has a script, `actions.progress` plays its runs. Else, as where no runner is online, the jobs of an
+attempt stay queued until a client reports how they ended (`checks.update_check_run`, which is
+`PATCH .../check-runs/{id}` for Apps).
 """
 
 from collections.abc import Callable, Mapping
