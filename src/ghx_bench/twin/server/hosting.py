@@ -56,6 +56,7 @@ class Hosted:
     write_lock: anyio.Lock = field(default_factory=anyio.Lock)
     rates: Rates = field(default_factory=Rates)
     open_requests: OpenRequests = field(default_factory=OpenRequests)
+    looks_at_runs: set[bytes] = field(default_factory=set[bytes])  # requests, since the clock went on for one of them
     _is_in_thread: bool = False
 
     async def run_in_thread(self, work: Callable[[], T]) -> T:
