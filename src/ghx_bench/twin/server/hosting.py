@@ -4,6 +4,7 @@ import hashlib
 import secrets
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -56,7 +57,8 @@ class Hosted:
     write_lock: anyio.Lock = field(default_factory=anyio.Lock)
     rates: Rates = field(default_factory=Rates)
     open_requests: OpenRequests = field(default_factory=OpenRequests)
-    looks_at_runs: set[bytes] = field(default_factory=set[bytes])  # requests, since the clock went on for one of them
+    looks: Counter[tuple[str, str, bytes]] = field(default_factory=Counter[tuple[str, str, bytes]])
+    """How often clients asked the same about runs that have not ended: path, query and body."""
     _is_in_thread: bool = False
 
     async def run_in_thread(self, work: Callable[[], T]) -> T:
