@@ -13,8 +13,8 @@ _SELECTION = (
 )
 
 
-def jobs(town: Town) -> list[dict]:
-    shown = town.ask(_SELECTION).data
+def jobs(town: Town, query: str = _SELECTION) -> list[dict]:
+    shown = town.ask(query).data
     rollup = shown["repository"]["pullRequest"]["commits"]["nodes"][0]["commit"]["statusCheckRollup"]
     return [one for one in rollup["contexts"]["nodes"] if one]
 
@@ -98,3 +98,27 @@ def test_the_suites_of_a_commit_are_its_runs_and_the_checks_of_tools(town: Town)
     assert [each["id"] for each in suites(town, ", filterBy: {appId: 15368}")] == [of_run["id"]]
     assert len(suites(town, runs=", filterBy: {checkType: ALL}")[0]["checkRuns"]["nodes"]) == 2
     assert suites(town, runs=", filterBy: {conclusions: [SUCCESS]}")[0]["checkRuns"]["nodes"] == []
+
+
+def test_a_job_shows_its_annotations_and_steps(town: Town) -> None:
+    asked = (
+        "annotations(first: 5) { totalCount nodes { path message annotationLevel blobUrl title "
+        "location { start { line column } end { line } } } } "
+        "steps(first: 5) { nodes { name number status conclusion secondsToCompletion } } "
+        "none: steps(first: 5, number: 2) { totalCount }"
+    )
+    query = _SELECTION.replace("detailsUrl", f"detailsUrl {asked}")
+    (job,) = jobs(town, query)
+
+    (annotation,) = job["annotations"]["nodes"]
+    assert (annotation["path"], annotation["message"], annotation["annotationLevel"]) == (
+        "poem.txt",
+        "Too long",
+        "NOTICE",
+    )
+    assert annotation["location"] == {"start": {"line": 2, "column": None}, "end": {"line": 2}}
+    assert annotation["blobUrl"].endswith("/poem.txt")
+    assert job["steps"]["nodes"] == [
+        {"name": "Set up job", "number": 1, "status": "COMPLETED", "conclusion": "SUCCESS", "secondsToCompletion": 0}
+    ]
+    assert job["none"]["totalCount"] == 0

@@ -215,6 +215,27 @@ def test_annotations_of_a_job_are_listed_and_counted(world: Seeded, ann: Client)
     assert ann.get(check).json()["output"]["annotations_count"] == 1
 
 
+def test_an_app_adds_annotations_to_its_check_run(world: Seeded) -> None:
+    robot = world.client("robot")
+    said = {"path": "a.py", "start_line": 2, "end_line": 3, "annotation_level": "warning", "message": "Odd"}
+    output = {"title": "Lint", "summary": "1 problem", "annotations": [said]}
+    made = robot.post(f"{R}/check-runs", {"name": "lint", "head_sha": world.shas["head"], "output": output}).json()
+    check = f"{R}/check-runs/{made['id']}"
+
+    changed = robot.patch(check, {"output": {**output, "annotations": [{**said, "message": "Odder"}]}}).json()
+
+    assert (made["output"]["annotations_count"], changed["output"]["annotations_count"]) == (1, 2)
+    assert [each["message"] for each in robot.get(f"{check}/annotations").json()] == ["Odd", "Odder"]
+    for wrong in (
+        [{**said, "start_line": None}],
+        [{"path": "a.py"}],
+        [{**said, "annotation_level": "bad"}],
+        [said] * 51,
+    ):
+        assert robot.patch(check, {"output": {**output, "annotations": wrong}}).status == 422
+    assert robot.patch(check, {"output": {**output, "text": "More"}}).status == 501
+
+
 def test_an_artifact_is_listed_downloaded_and_deleted(world: Seeded, ann: Client) -> None:
     artifacts, run = f"{R}/actions/artifacts", f"{R}/actions/runs/{world.ids['run']}"
 
