@@ -200,6 +200,15 @@ def test_running_again_ends_the_same_way(world: World) -> None:
     assert len(world.database.all(Step, job_id=build.id)) == len(world.database.all(Step, job_id=test.id)) - 1
 
 
+def test_a_job_runs_again_with_those_that_need_it(world: World) -> None:
+    run = queries.run(world, widgets(world), 101)
+    build = queries.jobs(world, queries.latest_attempt(world, run))[0]
+    with world.acting(None) as act:
+        workflow_runs.rerun_job(act, build)
+
+    assert [job.status for job in queries.jobs(world, queries.latest_attempt(world, run))] == ["queued", "queued"]
+
+
 def test_what_runs_by_itself_is_nobodys_change(world: World) -> None:
     with world.fork() as before:
         push(world, MENDED)

@@ -1,7 +1,8 @@
 """Runs of workflows: started, re-run, cancelled, deleted.
 
-The twin runs nothing: as where no runner is online, the jobs of an attempt stay queued until a client reports how they
-ended (`checks.update_check_run`, which is `PATCH .../check-runs/{id}` for Apps).
+Where a workflow has a script, `actions.progress` plays its runs. Else, as where no runner is online, the jobs of an
+attempt stay queued until a client reports how they ended (`checks.update_check_run`, which is
+`PATCH .../check-runs/{id}` for Apps).
 """
 
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from typing import Any
 from ghx_bench.twin.commands import cascade, checks, kernel, merges, texts
 from ghx_bench.twin.commands.actions import starting
 from ghx_bench.twin.queries import permissions, workflow_runs
+from ghx_bench.twin.queries.actions import job_plans
 from ghx_bench.twin.refusals import ConflictRefusal, ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import (
     Annotation,
@@ -100,12 +102,12 @@ def rerun(act: Act, run: WorkflowRun) -> RunAttempt:
 
 
 def rerun_failed(act: Act, run: WorkflowRun) -> RunAttempt:
-    """Re-run the jobs that failed or were cancelled; the new attempt copies the others as they ended."""
+    """Re-run the jobs that failed or were cancelled, and those that need them; others are copied as they ended."""
     return _rerun_jobs(act, run, lambda job: job.conclusion in workflow_runs.FAILED)
 
 
 def rerun_job(act: Act, job: CheckRun) -> RunAttempt:
-    """Re-run one job; the new attempt copies the others as they ended."""
+    """Re-run one job, and those that need it; the new attempt copies the others as they ended."""
     origin = workflow_runs.origin(act.world, job)
     if origin is None:
         raise ForbiddenRefusal(NOT_RETRIED)
@@ -171,12 +173,12 @@ def _rerun_jobs(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool
     if latest.status != "completed":
         raise ForbiddenRefusal(RUNNING)
     jobs = workflow_runs.jobs(act.world, latest)
-    wanted = {job.id for job in jobs if is_wanted(job)}
+    wanted = job_plans.with_dependents(act.world, current, {job.name for job in jobs if is_wanted(job)})
     if not wanted:
         raise ForbiddenRefusal(NOT_RETRIED)
     attempt = begin_attempt(act, current)
     for job in jobs:
-        if job.id in wanted:
+        if job.name in wanted:
             _queue_job(act, attempt, job)
         else:
             _copy_job(act, attempt, job)

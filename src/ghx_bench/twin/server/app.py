@@ -18,7 +18,6 @@ from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from ghx_bench._base.clock import timestamp
-from ghx_bench.twin.commands.actions import progress
 from ghx_bench.twin.faults import Injected, Surface
 from ghx_bench.twin.journal import LONGEST_TEXT, Entry
 from ghx_bench.twin.queries.apps import JsonWebTokenError, is_json_web_token
@@ -31,6 +30,7 @@ from ghx_bench.twin.server.hosting import Access, Hosting
 from ghx_bench.twin.server.injected_faults import Answer, answer_with_fault, is_reading, keep_moment
 from ghx_bench.twin.server.rates import resource_of
 from ghx_bench.twin.server.request import Request, UnacceptableError
+from ghx_bench.twin.server.run_progress import play_runs
 from ghx_bench.twin.server.tokens import token_of
 from ghx_bench.twin.world import World
 
@@ -52,9 +52,6 @@ _SECRET = re.compile(r"(?i)\b(access_token|client_secret|urlSignature)=[^&]*")
 PIECE = 1024 * 1024  # of a long answer
 _UPLOAD = re.compile(r"/(?:repos/[^/]+/[^/]+|repositories/\d+)/releases/[^/]+/assets")
 _MAY_MUTATE = re.compile(rb"mutation|\\u|\0")
-# What clients ask again and again while they wait for a run.
-_LOOK_AT_RUNS = re.compile(r"/actions/|/check-(?:runs|suites)|/status(?:es)?(?:/|$)")
-_QUERY_OF_RUNS = re.compile(rb"statusCheckRollup|checkSuite|workflowRun")
 _API_HEADERS = {
     "server": "github.com",
     "x-github-media-type": "github.v3; format=json",
@@ -324,7 +321,7 @@ async def _answer_always(exchange: _Exchange, access: Access, body: bytes, answe
     """Return the answer to a request; an error of our own is a 500, and serving goes on."""
     try:
         if access is exchange.access:  # and not what was there some time ago, of which nothing goes on
-            await _play_runs(exchange, access, body)
+            await play_runs(exchange.request, access.hosted, body)
         return await answer(access)
     except (ClientDisconnect, UnacceptableError):
         raise
@@ -334,16 +331,6 @@ async def _answer_always(exchange: _Exchange, access: Access, body: bytes, answe
             return error_reply(503, "This world was closed meanwhile")
         log.exception("%s %s failed", exchange.request.method, exchange.request.path)
         return error_reply(500, "Server Error")
-
-
-async def _play_runs(exchange: _Exchange, access: Access, body: bytes) -> None:
-    """Have runs go on to the present before a request is answered, and further for a client that waits for them."""
-    hosted = access.hosted
-    await hosted.wait_for_thread()
-    if progress.is_pending(hosted.world):
-        is_awaited = _LOOK_AT_RUNS.search(exchange.request.path) or _QUERY_OF_RUNS.search(body)
-        async with hosted.write_lock:
-            progress.advance(hosted.world, is_awaited=is_awaited is not None)
 
 
 async def _operation_of(exchange: _Exchange, access: Access, body: bytes) -> str:

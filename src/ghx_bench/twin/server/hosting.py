@@ -5,6 +5,7 @@ import secrets
 import sqlite3
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -59,6 +60,8 @@ class Hosted:
     write_lock: anyio.Lock = field(default_factory=anyio.Lock)
     rates: Rates = field(default_factory=Rates)
     open_requests: OpenRequests = field(default_factory=OpenRequests)
+    looks: Counter[tuple[str, str, bytes]] = field(default_factory=Counter[tuple[str, str, bytes]])
+    """How often clients asked the same about runs that have not ended: path, query and body."""
     _is_in_thread: bool = False
 
     async def run_in_thread(self, work: Callable[[], T]) -> T:

@@ -36,6 +36,18 @@ def definition_of(world: World, run: WorkflowRun, job: CheckRun) -> JobDefinitio
     return found or JobDefinition(key=job.name, name=job.name)
 
 
+def with_dependents(world: World, run: WorkflowRun, names: set[str]) -> set[str]:
+    """Return the names of jobs, and of all that need them."""
+    said, found = definitions(world, run), set(names)
+    while more := {
+        each.name
+        for each in said
+        if each.name not in found and set(each.needs) & {other.key for other in said if other.name in found}
+    }:
+        found |= more
+    return found
+
+
 def plan(world: World, workflow: Workflow, run: WorkflowRun, job: CheckRun, jobs: Sequence[CheckRun]) -> Planned | None:
     """Return how a job goes among the jobs of its attempt; None while it waits for others or without a script."""
     said = definition_of(world, run, job)
