@@ -33,6 +33,7 @@ ARGUMENTS = {
     "Repository.object": '(expression: "main:poem.txt")',
     "Repository.pullRequest": "(number: 7)",
     "Repository.ref": '(qualifiedName: "main")',
+    "Repository.release": '(tagName: "v1")',
     "Repository.refs": '(first: 2, refPrefix: "refs/heads/")',
     "Status.context": '(name: "ci/lint")',
     "User.organization": '(login: "acme")',
@@ -40,7 +41,14 @@ ARGUMENTS = {
     "ProjectV2Item.fieldValueByName": '(name: "Status")',
 }
 # Repositories and people that do not have what their neighbours have are asked about it too, and may say so.
-MAY_REFUSE = {"User.repository", "Organization.team", "Organization.repository", "Repository.issue", "Commit.file"}
+MAY_REFUSE = {
+    "User.repository",
+    "Organization.team",
+    "Organization.repository",
+    "Repository.issue",
+    "Commit.file",
+    "Commit.blame",
+}
 
 
 def selection(kind: GraphQLNamedType, depth: int, seen: tuple[str, ...] = ()) -> str:
