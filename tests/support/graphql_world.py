@@ -9,6 +9,7 @@ from typing import Any
 from ghx_bench.twin.commands import (
     checks,
     comments,
+    commit_comments,
     contents,
     issues,
     labels,
@@ -20,6 +21,7 @@ from ghx_bench.twin.commands import (
     pulls,
     reactions,
     refs,
+    releases,
     repositories,
     reviews,
     rulesets,
@@ -227,6 +229,8 @@ def live_through(town: Town) -> None:
     milestone = lookup.milestone(town.world, town.repository, 1)
     with town.acting("octo") as act:
         repositories.update(act, town.repository, allow_auto_merge=True, topics=("widgets",))
+        releases.upload_asset(act, releases.create(act, town.repository, tag_name="v1"), name="a", content=b"a")
+        commit_comments.create(act, town.repository, sha=town.tip(), body="Nice")
         for steps in (
             lambda: issues.update(act, issue, title="Another wish", milestone=milestone),
             lambda: issues.update(act, issue, milestone=None),
@@ -372,4 +376,5 @@ SHOWN = {
     "User", "Team", "Repository", "Label", "Milestone", "Issue", "Pull", "Comment", "Review", "Thread",
     "ReviewComment", "ReviewRequest", "Reaction", "Event", "Status", "CheckRun", "Protection",
     "Workflow", "WorkflowRun", "Project", "ProjectField", "ProjectItem", "ProjectView", "ProjectWorkflow", "DraftIssue",
+    "Release", "ReleaseAsset", "CommitComment",
 }  # fmt: skip

@@ -33,6 +33,7 @@ ARGUMENTS = {
     "Repository.object": '(expression: "main:poem.txt")',
     "Repository.pullRequest": "(number: 7)",
     "Repository.ref": '(qualifiedName: "main")',
+    "Repository.release": '(tagName: "v1")',
     "Repository.refs": '(first: 2, refPrefix: "refs/heads/")',
     "Repository.ruleset": "(databaseId: 1)",
     "Status.context": '(name: "ci/lint")',
@@ -45,7 +46,7 @@ ARGUMENTS = {
 }
 # Repositories and people that do not have what their neighbours have are asked about it too, and may say so.
 MAY_REFUSE = {
-    "User.repository", "Organization.team", "Organization.repository", "Repository.issue", "Commit.file",
+    "User.repository", "Organization.team", "Organization.repository", "Repository.issue", "Commit.file", "Commit.blame",
     *(f"{kind}.projectV2" for kind in ("User", "Organization", "Repository", "Issue", "PullRequest")),
 }  # fmt: skip
 

@@ -81,10 +81,17 @@ def _page(request: Request, access: Access) -> Reply:
     if archived := _ARCHIVE_PAGE.fullmatch(request.path):
         owner, name, ref, kind = archived.groups()
         return _redirect(f"{request.door.urls.codeload}/{owner}/{name}/{kind}/{ref}")
-    return _released(request, access) or _no_page(request, access)
+    if latest := _LATEST.fullmatch(request.path):
+        owner, name, file = latest.groups()
+        return _lead_to_latest(request, access, owner, name, file)
+    if wanted := _DOWNLOAD.fullmatch(request.path):
+        owner, name, tag, file = wanted.groups()
+        return _release_file(access, owner, name, tag, file)
+    return _no_page(request, access)
 
 
 def _no_page(request: Request, access: Access) -> Reply:
+    """Say whether GitHub has a page there that the twin has not."""
     named = _REPOSITORY.match(request.path)
     try:
         if named is not None:
@@ -96,24 +103,23 @@ def _no_page(request: Request, access: Access) -> Reply:
     return reply
 
 
-def _released(request: Request, access: Access) -> Reply | None:
-    """Return a file of a release, or where the latest release is; None for other paths."""
-    latest, wanted = _LATEST.fullmatch(request.path), _DOWNLOAD.fullmatch(request.path)
-    named = latest or wanted
-    home = _find_repository(access, named[1], named[2]) if named else None
+def _lead_to_latest(request: Request, access: Access, owner: str, name: str, file: str | None) -> Reply:
+    """Lead to the page of the latest release, or to a file of it."""
+    home = _find_repository(access, owner, name)
+    found = releases_of.latest_release(access.hosted.world, home) if home else None
+    if found is None:
+        return _text(404, "Not Found", "page")
+    page, tag = f"{request.door.urls.html}/{owner}/{name}/releases", quote(found.tag_name, safe="/")
+    return _redirect(f"{page}/download/{tag}/{file}" if file else f"{page}/tag/{tag}")
+
+
+def _release_file(access: Access, owner: str, name: str, tag: str, file: str) -> Reply:
+    """Return a file of a release."""
+    world, home = access.hosted.world, _find_repository(access, owner, name)
     if home is None:
-        return None
-    world = access.hosted.world
-    if latest is not None:
-        found = releases_of.latest_release(world, home)
-        if found is None:
-            return _text(404, "Not Found", "page")
-        page = f"{request.door.urls.html}/{latest[1]}/{latest[2]}/releases"
-        tag = quote(found.tag_name, safe="/")
-        return _redirect(f"{page}/download/{tag}/{latest[3]}" if latest[3] else f"{page}/tag/{tag}")
-    assert wanted is not None  # noqa: S101 - one of the two was found
-    release = releases_of.release_by_tag(world, home, unquote(wanted[3])) or _find_draft(access, home, wanted[3])
-    asset = world.database.one(ReleaseAsset, release_id=release.id, name=unquote(wanted[4])) if release else None
+        return _text(404, "Not Found", "file")
+    release = releases_of.release_by_tag(world, home, unquote(tag)) or _find_draft(access, home, tag)
+    asset = world.database.one(ReleaseAsset, release_id=release.id, name=unquote(file)) if release else None
     if asset is None:
         return _text(404, "Not Found", "file")
     reply = asset_reply(world.git(home).blob(asset.blob_sha) or b"", asset)

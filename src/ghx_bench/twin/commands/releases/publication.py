@@ -1,6 +1,7 @@
 """Releases as drafts and as published ones, which have a tag in git."""
 
 import re
+from dataclasses import fields, replace
 
 from ghx_bench.twin.commands import cascade, kernel, refs
 from ghx_bench.twin.commands.kernel import UNSET, Unset
@@ -8,14 +9,13 @@ from ghx_bench.twin.commands.texts import already_exists, check_length, check_un
 from ghx_bench.twin.git.repository import RefUpdate
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import require
-from ghx_bench.twin.queries.releases import release_by_tag, tag_commit
+from ghx_bench.twin.queries.releases import tag_commit
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal
 from ghx_bench.twin.state.records import Release, Repository
 from ghx_bench.twin.world import Act
 
 LONGEST_BODY = 125_000
 LONGEST_NAME = 255
-MAKE_LATEST = ("true", "false", "legacy")
 _SHA = re.compile(r"[0-9a-f]{7,40}")
 _NOT_VALID = FieldError(resource="Release", field="tag_name", code="custom", message="tag_name is not a valid tag")
 _NOT_WELL_FORMED = FieldError(
@@ -50,15 +50,18 @@ def create(
         repository_id=repository.id,
         tag_name=tag_name,
         target_commitish=target,
-        name=_name(name),
-        body=_body(body),
-        draft=True,
+        name=_check_text(name, LONGEST_NAME, "name"),
+        body=_check_text(body, LONGEST_BODY, "body"),
+        draft=draft,
         prerelease=prerelease,
         author_id=kernel.actor_id(act, repository),
         created_at=_commit_date(act, repository, sha),
+        published_at=None if draft else act.now,
         updated_at=act.now,
     )
-    return made if draft else _publish(act, repository, made, sha, make_latest)
+    if not draft:
+        _make_tag(act, repository, made, sha)
+    return _choose_latest(act, made, make_latest or "true")
 
 
 def update(
@@ -77,33 +80,27 @@ def update(
     current = kernel.reload(act, release)
     repository = lookup.repository_of(act.world, current)
     require(act, repository, "write")
-    changes: dict[str, object] = {
-        "tag_name": current.tag_name if tag_name is UNSET else tag_name,
-        "target_commitish": current.target_commitish if target_commitish is UNSET else target_commitish,
-        "name": current.name if name is UNSET else _name(name),
-        "body": current.body if body is UNSET else _body(body),
-        "prerelease": current.prerelease if prerelease is UNSET else prerelease,
+    given = {
+        "tag_name": tag_name,
+        "target_commitish": target_commitish,
+        "name": name if name is UNSET else _check_text(name, LONGEST_NAME, "name"),
+        "body": body if body is UNSET else _check_text(body, LONGEST_BODY, "body"),
+        "draft": draft,
+        "prerelease": prerelease,
     }
-    is_draft = current.draft if draft is UNSET else draft
-    if make_latest == "true" and (is_draft or changes["prerelease"]):
+    wanted = replace(current, **{field: value for field, value in given.items() if value is not UNSET})
+    if make_latest == "true" and (wanted.draft or wanted.prerelease):
         raise InvalidRefusal(errors=(_NOT_LATEST,))
-    wanted, target = str(changes["tag_name"]), str(changes["target_commitish"])
-    sha = None
-    if (wanted, target, is_draft) != (current.tag_name, current.target_commitish, current.draft):
-        sha = _find_commit(act, repository, wanted, target, draft=is_draft)
-        changes["created_at"] = _commit_date(act, repository, sha)
-    if is_draft and not current.draft:
-        changes |= {"draft": True, "is_latest": False, "published_at": None}
-    if changes["prerelease"]:
-        changes["is_latest"] = False
-    was_promoted = current.prerelease and not changes["prerelease"]
-    if any(getattr(current, field) != value for field, value in changes.items()):
-        current = kernel.touch(act, current, **changes)
-    if is_draft:
-        return current
-    if sha is not None:
-        return _publish(act, repository, current, sha, make_latest)
-    return _choose_latest(act, current, make_latest or ("true" if was_promoted else None))
+    if _place(wanted) != _place(current):
+        sha = _find_commit(act, repository, wanted.tag_name, wanted.target_commitish, draft=wanted.draft)
+        wanted = replace(wanted, created_at=_commit_date(act, repository, sha))
+        if not wanted.draft:
+            _make_tag(act, repository, wanted, sha)
+    if wanted.draft != current.draft:
+        wanted = replace(wanted, published_at=None if wanted.draft else act.now)
+    # What is new to everybody becomes the latest release unless it is asked not to.
+    is_new = not _can_be_latest(current) and _can_be_latest(wanted)
+    return _choose_latest(act, _store(act, current, wanted), make_latest or ("true" if is_new else None))
 
 
 def delete(act: Act, release: Release) -> None:
@@ -114,28 +111,38 @@ def delete(act: Act, release: Release) -> None:
     act.database.delete(current)
 
 
-def _publish(act: Act, repository: Repository, release: Release, sha: str, make_latest: str | None) -> Release:
-    """Give a release its tag; a draft becomes public with it, and the latest unless it is asked not to."""
-    taken = release_by_tag(act.world, repository, release.tag_name)
-    if taken is not None and taken.id != release.id:
+def _place(release: Release) -> tuple[str, str, bool]:
+    return release.tag_name, release.target_commitish, release.draft
+
+
+def _can_be_latest(release: Release) -> bool:
+    return not release.draft and not release.prerelease
+
+
+def _store(act: Act, current: Release, wanted: Release) -> Release:
+    pairs = {field.name: getattr(wanted, field.name) for field in fields(wanted)}
+    changes = {field: value for field, value in pairs.items() if value != getattr(current, field)}
+    return kernel.touch(act, current, **changes) if changes else current
+
+
+def _make_tag(act: Act, repository: Repository, release: Release, sha: str) -> None:
+    """Make the tag of a release where there is none; refuse one that another release has."""
+    published = act.database.all(Release, repository_id=repository.id, tag_name=release.tag_name, draft=False)
+    if any(one.id != release.id for one in published):
         raise already_exists("Release", "tag_name")
     if tag_commit(act.world, repository, release.tag_name) is None:
         refs.push(act, repository, [RefUpdate(f"refs/tags/{release.tag_name}", None, sha)])
-    if not release.draft:
-        return _choose_latest(act, release, make_latest)
-    published = kernel.touch(act, release, draft=False, published_at=act.now)
-    return _choose_latest(act, published, make_latest or "true")
 
 
 def _choose_latest(act: Act, release: Release, make_latest: str | None) -> Release:
-    """Make a release the latest one, or leave that to the dates of all (`legacy`)."""
-    if make_latest in {None, "false"} or release.prerelease:
-        return act.database.update(release, is_latest=False) if make_latest == "false" else release
-    for other in act.database.all(Release, repository_id=release.repository_id, is_latest=True):
-        if other.id != release.id or make_latest == "legacy":
-            act.database.update(other, is_latest=False)
-    current = kernel.reload(act, release)
-    return current if make_latest == "legacy" or current.is_latest else act.database.update(current, is_latest=True)
+    """Make a release the latest one or not, leave that to the dates of all (`legacy`), or leave it as it is (None)."""
+    can_be = _can_be_latest(release)
+    if can_be and make_latest in {"true", "legacy"}:
+        for other in act.database.all(Release, repository_id=release.repository_id, is_latest=True):
+            if other.id != release.id:
+                act.database.update(other, is_latest=False)
+    is_latest = can_be and (release.is_latest if make_latest is None else make_latest == "true")
+    return release if release.is_latest == is_latest else act.database.update(release, is_latest=is_latest)
 
 
 def _find_commit(act: Act, repository: Repository, tag_name: str, target: str, *, draft: bool) -> str:
@@ -161,15 +168,7 @@ def _commit_date(act: Act, repository: Repository, sha: str) -> str:
     return act.now if commit is None else commit.committer.utc
 
 
-def _name(name: str | None) -> str | None:
-    if name is None:
+def _check_text(text: str | None, longest: int, field: str) -> str | None:
+    if text is None:
         return None
-    checked = check_unicode(name, resource="Release", field="name")
-    return check_length(checked, LONGEST_NAME, resource="Release", field="name")
-
-
-def _body(body: str | None) -> str | None:
-    if body is None:
-        return None
-    checked = check_unicode(body, resource="Release", field="body")
-    return check_length(checked, LONGEST_BODY, resource="Release", field="body")
+    return check_length(check_unicode(text, resource="Release", field=field), longest, resource="Release", field=field)

@@ -1,8 +1,8 @@
 """Harvests a whole world: accounts, repositories with their settings, labels, milestones, checks and workflow runs.
 
-Kept: people, settings, history to the commit, checks, workflow runs, conversations with their states, authors and
-times. Not kept: the entries of timelines (planting writes new ones), database ids (but those of workflow runs), former
-names of repositories, where moved issues went, and the world's clock.
+Kept: people, settings, history to the commit, checks, workflow runs, releases with their files, conversations with
+their states, authors and times. Not kept: the entries of timelines (planting writes new ones), database ids (but those
+of workflow runs), former names of repositories, where moved issues went, and the world's clock.
 """
 
 import base64

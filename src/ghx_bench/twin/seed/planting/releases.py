@@ -1,6 +1,6 @@
 """Plants releases and their files."""
 
-from ghx_bench.twin.commands import releases
+from ghx_bench.twin.commands import releases, restoring
 from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.planting.history import decode_content
 from ghx_bench.twin.seed.planting.repository import PlantedRepository
@@ -17,13 +17,15 @@ def plant_releases(repo: PlantedRepository) -> None:
 
 def _plant_release(repo: PlantedRepository, seed: SeedRelease) -> None:
     author = seed.author or repo.steward
+    same = seed.model_dump(include={"tag_name", "name", "body", "draft", "prerelease"})
+    target = seed.target_commitish or repo.record.default_branch
     with repo.acting_as(author, at=seed.published_at or seed.updated_at) as act:
-        made = releases.create(
-            act,
-            repo.current(act),
-            **seed.model_dump(include={"tag_name", "target_commitish", "name", "body", "draft", "prerelease"}),
-            make_latest=None if seed.make_latest else "false",
-        )
+        if repo.seed.exported:  # the branch it was made at may be gone
+            is_latest = seed.make_latest and not seed.draft
+            made = restoring.add_release(act, repo.record, **same, target_commitish=target, is_latest=is_latest)
+        else:
+            choice = None if seed.make_latest else "false"
+            made = releases.create(act, repo.current(act), **same, target_commitish=target, make_latest=choice)
     for asset in seed.assets:
         with within(f"assets: {asset.name}"):
             _plant_asset(repo, made, asset, author)
