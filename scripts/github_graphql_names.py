@@ -60,7 +60,7 @@ NEWER = {
             "ISSUE_TYPE_ADDED_EVENT",
             "ISSUE_TYPE_CHANGED_EVENT",
             "ISSUE_TYPE_REMOVED_EVENT",
-        )  # fmt: skip
+        )
     },
     "IssueTypeAddedEvent": "clients of issue types",
     "IssueTypeChangedEvent": "the same",

@@ -14,8 +14,11 @@ from ghx_bench.twin.queries.reviews import visible_reviews
 from ghx_bench.twin.seed.checks import SeedAttempt, SeedCheck, SeedCommitCheck, SeedJob, SeedRun, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedComment, SeedIssue, SeedPull, SeedReview, SeedThread
 from ghx_bench.twin.seed.document import (
+    SeedApp,
     SeedCommit,
     SeedFile,
+    SeedInstallation,
+    SeedIssueType,
     SeedLabel,
     SeedMilestone,
     SeedOrganization,
@@ -57,7 +60,7 @@ from ghx_bench.twin.world import World
 WRITTEN_BY_PEOPLE = (
     WorldSeed, SeedUser, SeedToken, SeedOrganization, SeedTeam, SeedRepository, SeedFile, SeedCommit, SeedLabel,
     SeedMilestone, SeedProtection, SeedCommitCheck, SeedCheck, SeedIssue, SeedPull, SeedComment, SeedReview, SeedThread,
-    SeedWorkflow, SeedRun, SeedAttempt, SeedJob,
+    SeedWorkflow, SeedRun, SeedAttempt, SeedJob, SeedApp, SeedInstallation, SeedIssueType,
 )  # fmt: skip
 WRITTEN_BY_EXPORTS = {"exported", "bundle", "gone_numbers", "outcome", "place", "review", "commit_sha"}
 
