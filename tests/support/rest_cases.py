@@ -57,6 +57,34 @@ CASES: dict[str, tuple[Call, Call]] = {
         call("R/issues/999/dependencies/blocking"),
     ),
     f"GET {_REPOSITORY}/issue-types": (call("R/issue-types"), call("/repos/acme/none/issue-types")),
+    "GET /app": (call("/app", user="fixer-app"), call("/app")),
+    "GET /apps/{app_slug}": (call("/apps/fixer"), call("/apps/none")),
+    "GET /app/installations": (call("/app/installations", user="fixer-app"), call("/app/installations", user="fixer")),
+    "GET /app/installations/{installation_id}": (
+        call("/app/installations/{installation}", user="fixer-app"),
+        call("/app/installations/999", user="fixer-app"),
+    ),
+    "POST /app/installations/{installation_id}/access_tokens": (
+        call("/app/installations/{installation}/access_tokens", {"repositories": ["widgets"]}, "fixer-app"),
+        call("/app/installations/{installation}/access_tokens", {"permissions": {"contents": "write"}}, "fixer-app"),
+    ),
+    "GET /installation/repositories": (
+        call("/installation/repositories", user="fixer"),
+        call("/installation/repositories"),
+    ),
+    "DELETE /installation/token": (call("/installation/token", user="fixer"), call("/installation/token")),
+    "GET /orgs/{org}/installation": (
+        call("/orgs/acme/installation", user="fixer-app"),
+        call("/orgs/acme/installation"),
+    ),
+    f"GET {_REPOSITORY}/installation": (
+        call("R/installation", user="fixer-app"),
+        call("/repos/ann/secret/installation", user="fixer-app"),
+    ),
+    "GET /users/{username}/installation": (
+        call("/users/acme/installation", user="fixer-app"),
+        call("/users/bob/installation", user="fixer-app"),
+    ),
     "GET /orgs/{org}/issue-types": (call(_TYPES), call(_TYPES, user="eve")),
     "POST /orgs/{org}/issue-types": (
         call(_TYPES, {"name": "Epic", "is_enabled": True, "color": "green"}),

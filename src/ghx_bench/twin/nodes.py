@@ -200,7 +200,6 @@ _KINDS = {
     "U": _Kind(records.User, _no_repository),
     "O": _Kind(records.User, _no_repository),
     "BOT": _Kind(records.User, _no_repository),
-    "A": _Kind(records.App, _no_repository),
     "T": _Kind(records.Team, _no_repository),
     "R": _Kind(records.Repository, _no_repository),
     "LA": _Kind(records.Label, _own_field),

@@ -46,7 +46,8 @@ ARGUMENTS = {
 }
 # Repositories and people that do not have what their neighbours have are asked about it too, and may say so.
 MAY_REFUSE = {
-    "User.repository", "Organization.team", "Organization.repository", "Repository.issue", "Commit.file", "Commit.blame",
+    "User.repository", "Organization.team", "Organization.repository", "Repository.issue", "Commit.file",
+    "Commit.blame",
     *(f"{kind}.projectV2" for kind in ("User", "Organization", "Repository", "Issue", "PullRequest")),
 }  # fmt: skip
 

@@ -23,8 +23,11 @@ from ghx_bench.twin.seed.checks import (
 )
 from ghx_bench.twin.seed.conversations import SeedComment, SeedIssue, SeedPull, SeedReview, SeedThread
 from ghx_bench.twin.seed.document import (
+    SeedApp,
     SeedCommit,
     SeedCommitComment,
+    SeedInstallation,
+    SeedIssueType,
     SeedLabel,
     SeedMilestone,
     SeedOrganization,
@@ -83,6 +86,7 @@ WRITTEN_BY_PEOPLE = (
     SeedWorkflow, SeedRun, SeedAttempt, SeedJob, SeedStep, SeedArtifact, SeedAnnotation, SeedScript, SeedScriptJob,
     SeedScriptStep, SeedRule, SeedOutcome, SeedCondition, SeedYamlValue,
     SeedRelease, SeedAsset, SeedCommitComment,
+    SeedApp, SeedInstallation, SeedIssueType,
 )  # fmt: skip
 WRITTEN_BY_EXPORTS = {"exported", "bundle", "gone_numbers", "outcome", "place", "review", "commit_sha"}
 

@@ -69,7 +69,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "issue_types": _kind("issue_types", "color description is_enabled name"),
     "labels": _kind("labels", "color description name"),
-    "linked_branches": _kind("linked_branches"),
+    "linked_branches": _kind("linked_branches", "name"),
     "memberships": _kind("memberships", "role"),
     "milestones": _kind("milestones", "closed_at description due_on state title"),
     "pulls": _kind(

@@ -30,7 +30,7 @@ class SeedCheck(SeedModel):
     url: str | None = Field(default=None, description="Where its details are.")
     creator: Login | None = Field(
         default=None,
-        description="Who reported a status, the owner if left out; or the bot of the app that a check run is of.",
+        description="Who reported a status, the owner if left out; or the bot of a check run's app.",
     )
     at: Moment | None = Field(default=None, description="When it was reported, or began.")
     completed_at: Moment | None = Field(default=None, description="When a check run ended.")

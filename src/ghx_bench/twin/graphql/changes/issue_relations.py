@@ -9,7 +9,7 @@ from ghx_bench.twin.commands.kernel import UNSET
 from ghx_bench.twin.graphql.changes.change import Change, Mutation, Outcome
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
-from ghx_bench.twin.state.records import Issue, IssueType, LinkedBranch, Repository, User
+from ghx_bench.twin.state.records import Dependency, Issue, IssueType, LinkedBranch, Repository, User
 
 _ISSUE_PATH = re.compile(r"/([^/]+)/([^/]+)/issues/(\d{1,18})/?")
 
@@ -59,6 +59,8 @@ def add_blocked_by(change: Change, *, issue_id: str, blocking_issue_id: str) -> 
 def remove_blocked_by(change: Change, *, issue_id: str, blocking_issue_id: str) -> Outcome:
     """Remove the mark that an issue is blocked by another."""
     issue, blocking = change.find(issue_id, Issue), change.find(blocking_issue_id, Issue)
+    if not change.act.database.count(Dependency, issue_id=issue.id, blocking_id=blocking.id):
+        raise InvalidRefusal("This dependency does not exist")
     issues.remove_blocking(change.act, issue, blocking)
     return {"issue": issue, "blocking_issue": blocking}
 
