@@ -15,6 +15,9 @@ OLD_FORMS = {  # forms that clients use and the description does not name: as de
     f"GET {R}/git/refs": f"GET {R}/git/matching-refs/{{ref}}",
     f"GET {R}/git/refs/{{ref}}": f"GET {R}/git/ref/{{ref}}",
 }
+AMBIGUOUS = {  # an issue is to be one of three things, and as described it is two of them: an issue and a draft issue
+    f"POST /{owners}/projectsV2/{{project_number}}/items" for owners in ("orgs/{org}", "users/{username}")
+}
 NAMES = [operation.name for operation in OPERATIONS]
 
 
@@ -33,7 +36,8 @@ def test_what_is_granted_is_as_described(name: str, world: Seeded, description: 
     assert 200 <= reply.status < 300, (reply.status, reply.text[:500])
     assert reply.operation == name
     described = OLD_FORMS.get(name, name)
-    assert description.problems(described, reply.status, reply.media_type, reply.content) == []
+    problems = description.problems(described, reply.status, reply.media_type, reply.content)
+    assert [one for one in problems if not (name in AMBIGUOUS and one.endswith("'oneOf' keyword"))] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
