@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from seeds import seed_of, world_of
 
-from ghx_bench.twin.queries import lookup, workflow_runs
+from ghx_bench.twin.queries import lookup, projects, workflow_runs
 from ghx_bench.twin.queries.permissions import user_role
 from ghx_bench.twin.seed.document import WorldSeed
 from ghx_bench.twin.seed.planting import SeedError
-from ghx_bench.twin.state.records import Label, Thread
+from ghx_bench.twin.state.records import Label, ProjectItem, ProjectItemValue, Thread
 
 PAGE = Path(__file__).parents[3] / "docs" / "seeds.md"
 
@@ -20,6 +20,12 @@ def example() -> str:
     found = re.search(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert found is not None
     return found[1]
+
+
+def _block(start: str) -> str:
+    """Return the YAML on the page that describes a key."""
+    blocks = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return next(block for block in blocks if re.match(rf"(?:#.*\n)?{start}", block))
 
 
 def test_the_example_is_a_world(example: str) -> None:
@@ -34,7 +40,7 @@ def test_the_example_is_a_world(example: str) -> None:
 
 
 def test_the_runs_that_are_shown_fit_the_example(example: str) -> None:
-    _, shown = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    shown = _block("workflows:")
     indented = "".join(f"    {line}\n" for line in shown.splitlines())
     with world_of(example.replace("    issues:\n", f"{indented}    issues:\n", 1)) as world:
         run = workflow_runs.run(world, lookup.repository(world, None, "acme", "widgets"), 101)
@@ -44,6 +50,14 @@ def test_the_runs_that_are_shown_fit_the_example(example: str) -> None:
             ("build", "success"),
             ("test", None),
         ]
+
+
+def test_the_project_that_is_shown_fits_the_example(example: str) -> None:
+    with world_of(example + _block("projects:")) as world:
+        board = projects.find(world, None, lookup.organization(world, "acme"), 1)
+        draft, issue = sorted(world.database.all(ProjectItem, project_id=board.id), key=lambda one: one.issue_id or 0)
+        assert (issue.position < draft.position, draft.issue_id) == (True, None)
+        assert world.database.count(ProjectItemValue, item_id=issue.id) == 4
 
 
 def test_the_same_example_makes_the_same_world(example: str) -> None:
