@@ -7,6 +7,7 @@ import pytest
 from capability_calls import NAME, OWNER, Ghx
 from issue_calls import ISSUE_CALLS
 from pr_calls import PR_CALLS
+from project_calls import PROJECT_CALLS
 from repo_calls import REPO_CALLS
 from search_calls import SEARCH_CALLS
 from workflow_calls import WORKFLOW_CALLS
@@ -16,7 +17,7 @@ from ghx_bench.capabilities.errors import InvalidInputError
 from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.twin.faults import Fault
 
-CALLS = {**ISSUE_CALLS, **PR_CALLS, **REPO_CALLS, **SEARCH_CALLS, **WORKFLOW_CALLS}
+CALLS = {**ISSUE_CALLS, **PR_CALLS, **PROJECT_CALLS, **REPO_CALLS, **SEARCH_CALLS, **WORKFLOW_CALLS}
 WIDGETS = {"owner": OWNER, "name": NAME}
 TOOLS = {"owner": OWNER, "name": "tools"}
 FIRST = {**WIDGETS, "issueNumber": 1}

@@ -7,6 +7,7 @@ import pytest
 from capability_calls import Ghx, call_input
 from issue_calls import ISSUE_CALLS
 from pr_calls import PR_CALLS
+from project_calls import PROJECT_CALLS
 from promised_capabilities import promised
 from release_calls import RELEASE_CALLS
 from repo_calls import REPO_CALLS
@@ -22,7 +23,9 @@ from ghx_bench.twin.faults import Fault, primary_rate_limit, secondary_rate_limi
 
 pytestmark = pytest.mark.slow
 
-CALLS = {**ISSUE_CALLS, **PR_CALLS, **RELEASE_CALLS, **REPO_CALLS, **SEARCH_CALLS, **WORKFLOW_CALLS}
+CALLS = {
+    **ISSUE_CALLS, **PR_CALLS, **PROJECT_CALLS, **RELEASE_CALLS, **REPO_CALLS, **SEARCH_CALLS, **WORKFLOW_CALLS,
+}  # fmt: skip
 IDS = sorted(CALLS)
 READS = [id_ for id_ in IDS if ENTRIES[id_].effect == "reads"]
 ADDED = frozenset({

@@ -1,6 +1,7 @@
 """For every operation a request that is granted and one that is refused; `R` stands for /repos/acme/widgets."""
 
 from rest_calls import Call, call, refused_media
+from rest_project_cases import PROJECT_CASES
 from rest_release_cases import RELEASE_CASES
 from rest_ruleset_cases import RULESET_CASES
 from rest_run_cases import RUN_CASES
@@ -308,6 +309,7 @@ CASES: dict[str, tuple[Call, Call]] = {
     ),
     **RELEASE_CASES,
     **RUN_CASES,
+    **PROJECT_CASES,
     f"GET {_REPOSITORY}/labels": (call("R/labels?per_page=3"), call("/repos/acme/none/labels")),
     f"POST {_REPOSITORY}/labels": (
         call("R/labels", {"name": "new", "color": "ff0000"}),

@@ -18,6 +18,7 @@ from ghx_bench.twin.commands import (
     merges,
     milestones,
     objects,
+    projects,
     pulls,
     reactions,
     refs,
@@ -34,6 +35,7 @@ from ghx_bench.twin.commands import (
 from ghx_bench.twin.commands.variables import Home
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.apps import app_access
+from ghx_bench.twin.queries.projects import field_named, iterations_of
 from ghx_bench.twin.rest.dispatch import answer
 from ghx_bench.twin.state.records import Artifact, CheckRun, Event, Step, Team, User, WorkflowRun
 from ghx_bench.twin.urls import GITHUB_URLS, BaseUrls
@@ -128,6 +130,7 @@ def seeded() -> Seeded:
     _conversations(made)
     _review(made)
     _releases(made)
+    _plan(made)
     return made
 
 
@@ -163,6 +166,30 @@ def _releases(made: Seeded) -> None:
         comment = commit_comments.create(act, home, sha=made.shas["main"], body="Nice")
         made.ids["commit_comment"] = comment.id
         made.ids |= {"release": release.id, "draft": draft.id, "asset": asset.id}
+
+
+def _plan(made: Seeded) -> None:
+    """Give acme and ann a project each, with a field of every type; acme's has an item of every sort."""
+    made.ids["ann"] = made.people["ann"].id
+    with made.world.acting(Viewer(user=made.people["ann"])) as act:
+        home = repositories.create(act, owner=made.people["acme"], name="planned")
+        issue = issues.create(act, home, title="On a project", assignees=[made.people["ann"]])
+        for owner in ("ann", "acme"):
+            board = projects.create(act, made.people[owner], title="Roadmap")
+            status = field_named(act.database, board, "Status")
+            fields = [
+                projects.create_field(act, board, name=f"My {kind}", data_type=kind, options=[{"name": "Small"}])
+                for kind in ("text", "number", "date", "single_select", "iteration")
+            ]
+            draft = projects.add_draft(act, board, title="Draft", body="Text")
+            assert status is not None
+            made.ids |= {f"{owner}_field": fields[4].id, f"{owner}_text": fields[0].id, f"{owner}_item": draft.id}
+            made.ids[f"{owner}_status"] = status.id
+    with made.world.acting(Viewer(user=made.people["bob"])) as act:
+        item = projects.add_item(act, board, issue)
+        for field, value in zip(fields, ("soon", 2, "2026-02-01", fields[3].options[0]["id"],
+                                         iterations_of(fields[4])[0].id), strict=True):  # fmt: skip
+            projects.set_value(act, item, field, value)
 
 
 def _files(made: Seeded) -> None:

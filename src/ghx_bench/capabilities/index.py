@@ -11,6 +11,7 @@ from types import MappingProxyType
 from ghx_bench._base.problems import did_you_mean, shortened
 from ghx_bench.capabilities.domains.issue.index import ENTRIES as ISSUE_ENTRIES
 from ghx_bench.capabilities.domains.pr.index import ENTRIES as PR_ENTRIES
+from ghx_bench.capabilities.domains.project_v2.index import ENTRIES as PROJECT_ENTRIES
 from ghx_bench.capabilities.domains.release.index import ENTRIES as RELEASE_ENTRIES
 from ghx_bench.capabilities.domains.repo.index import ENTRIES as REPO_ENTRIES
 from ghx_bench.capabilities.domains.search.index import ENTRIES as SEARCH_ENTRIES
@@ -22,8 +23,16 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
     {
         entry.id: entry
         for entry in sorted(
-            (*ISSUE_ENTRIES, *PR_ENTRIES, *RELEASE_ENTRIES, *REPO_ENTRIES, *SEARCH_ENTRIES, *WORKFLOW_ENTRIES)
-        )
+            (
+                *ISSUE_ENTRIES,
+                *PR_ENTRIES,
+                *PROJECT_ENTRIES,
+                *RELEASE_ENTRIES,
+                *REPO_ENTRIES,
+                *SEARCH_ENTRIES,
+                *WORKFLOW_ENTRIES,
+            )
+        )  # fmt: skip
     }
 )
 """Every capability that can be called, by id."""
@@ -31,15 +40,6 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
 # Scenarios may name these before they can be called, so naming one is no misspelling. An indented line continues the
 # line above it; what may be left out is in brackets, as in `Entry.inputs`.
 _PLANNED = """
-project_v2.fields.list owner projectNumber [first] [after]
-project_v2.items.field.update projectId itemId fieldId
-    [valueText] [valueNumber] [valueDate] [valueSingleSelectOptionId] [valueIterationId] [clear]
-project_v2.items.issue.add owner projectNumber issueUrl
-project_v2.items.issue.remove owner projectNumber itemId
-project_v2.items.list owner projectNumber [first] [after]
-project_v2.org.view org projectNumber
-project_v2.user.view user projectNumber
-
 """
 
 PLANNED: Mapping[str, Signature] = MappingProxyType(

@@ -17,6 +17,9 @@ OLD_FORMS = {  # forms that clients use and the description does not name: as de
 }
 # The description wants every account of this list to be a user and an enterprise at once.
 IMPOSSIBLE = ("GET /app/installations", "0/account: ")
+AMBIGUOUS = {  # an issue is to be one of three things, and as described it is two of them: an issue and a draft issue
+    f"POST /{owners}/projectsV2/{{project_number}}/items" for owners in ("orgs/{org}", "users/{username}")
+}
 NAMES = [operation.name for operation in OPERATIONS]
 
 
@@ -36,7 +39,9 @@ def test_what_is_granted_is_as_described(name: str, world: Seeded, description: 
     assert reply.operation == name
     described = OLD_FORMS.get(name, name)
     problems = description.problems(described, reply.status, reply.media_type, reply.content)
-    assert [one for one in problems if not (name == IMPOSSIBLE[0] and one.startswith(IMPOSSIBLE[1]))] == []
+    impossible = [one for one in problems if name == IMPOSSIBLE[0] and one.startswith(IMPOSSIBLE[1])]
+    ambiguous = [one for one in problems if name in AMBIGUOUS and one.endswith("'oneOf' keyword")]
+    assert [one for one in problems if one not in (*impossible, *ambiguous)] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

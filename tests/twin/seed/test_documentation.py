@@ -9,12 +9,12 @@ from seeds import seed_of, world_of
 from ghx_bench.twin.commands import refs
 from ghx_bench.twin.commands.actions import progress
 from ghx_bench.twin.git.repository import RefUpdate
-from ghx_bench.twin.queries import lookup, workflow_runs
+from ghx_bench.twin.queries import lookup, projects, workflow_runs
 from ghx_bench.twin.queries.permissions import user_role
 from ghx_bench.twin.queries.releases import latest_release
 from ghx_bench.twin.seed.document import WorldSeed
 from ghx_bench.twin.seed.planting import SeedError
-from ghx_bench.twin.state.records import Label, Step, Thread, WorkflowRun
+from ghx_bench.twin.state.records import Label, ProjectItem, ProjectItemValue, Step, Thread, WorkflowRun
 
 PAGE = Path(__file__).parents[3] / "docs" / "seeds.md"
 
@@ -37,11 +37,16 @@ def test_the_example_is_a_world(example: str) -> None:
         assert lookup.repository(world, None, "agent", "widgets").parent_id == widgets.id
 
 
-def with_section(example: str, heading: str) -> str:
-    """Return the example with what a section of the page shows of a repository."""
+def block_of(heading: str) -> str:
+    """Return the YAML that a section of the page shows."""
     section = PAGE.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     (shown,) = re.findall(r"^```yaml\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
-    indented = "".join(f"    {line}\n" for line in shown.splitlines())
+    return shown
+
+
+def with_section(example: str, heading: str) -> str:
+    """Return the example with what a section of the page shows of a repository."""
+    indented = "".join(f"    {line}\n" for line in block_of(heading).splitlines())
     return example.replace("    issues:\n", f"{indented}    issues:\n", 1)
 
 
@@ -66,15 +71,11 @@ def test_the_runs_that_are_shown_fit_the_example(example: str) -> None:
 
 
 def test_the_script_that_is_shown_makes_the_run_red_until_the_cause_is_mended(example: str) -> None:
-    *_, shown = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    indented = "".join(f"    {line}\n" for line in shown.splitlines())
     files = (
         '      .github/workflows/ci.yml: "on: push\\njobs: {test: {steps: [{name: Run tests, run: pytest}]}}\\n"\n'
         '      tests/test_turn.py: "assert turn(90) == 180\\n"\n'
     )
-    seed = example.replace("    issues:\n", f"{indented}    issues:\n", 1).replace(
-        "    files:\n", f"    files:\n{files}", 1
-    )
+    seed = with_section(example, "What runs do").replace("    files:\n", f"    files:\n{files}", 1)
     with world_of(seed) as world:
         widgets = lookup.repository(world, None, "acme", "widgets")
         run = workflow_runs.run(world, widgets, 102)
@@ -88,6 +89,14 @@ def test_the_script_that_is_shown_makes_the_run_red_until_the_cause_is_mended(ex
         progress.finish(world)
         (run,) = world.database.all(WorkflowRun, head_sha=mended, event="push", head_branch="mended")
         assert workflow_runs.latest_attempt(world, run).conclusion == "success"
+
+
+def test_the_project_that_is_shown_fits_the_example(example: str) -> None:
+    with world_of(example + block_of("Projects")) as world:
+        board = projects.find(world, None, lookup.organization(world, "acme"), 1)
+        draft, issue = sorted(world.database.all(ProjectItem, project_id=board.id), key=lambda one: one.issue_id or 0)
+        assert (issue.position < draft.position, draft.issue_id) == (True, None)
+        assert world.database.count(ProjectItemValue, item_id=issue.id) == 4
 
 
 def test_the_same_example_makes_the_same_world(example: str) -> None:

@@ -32,6 +32,7 @@ from ghx_bench.twin.rest.handlers import (
     labels,
     merging,
     meta,
+    projects,
     pulls,
     releases,
     repositories,
@@ -57,6 +58,8 @@ _RELEASE, _ASSET = f"{R}/releases/{{release_id}}", f"{R}/releases/assets/{{asset
 _CACHES, _DEPLOYMENT = f"{R}/actions/caches", f"{R}/deployments/{{deployment_id}}"
 _ENVIRONMENT = f"{R}/environments/{{environment_name}}"
 _ORG_RULESETS = "/orgs/{org}/rulesets"
+_ORG_PROJECT = "/orgs/{org}/projectsV2/{project_number}"
+_USER_PROJECT, _VIEW_ITEMS = "/users/{username}/projectsV2/{project_number}", "views/{view_number}/items"
 _REVIEW, _PROTECTION = f"{_PULL}/reviews/{{review_id}}", f"{R}/branches/{{branch}}/protection"
 
 
@@ -394,6 +397,33 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", f"{_REVIEW_COMMENT}/reactions", events.list_review_comment_reactions),
     Operation("POST", f"{_REVIEW_COMMENT}/reactions", events.create_review_comment_reaction),
     Operation("DELETE", f"{_REVIEW_COMMENT}/reactions/{{reaction_id}}", events.delete_review_comment_reaction),
+    # Projects
+    Operation("GET", "/orgs/{org}/projectsV2", projects.list_projects, "read:project", needs_token=True),
+    Operation("GET", _ORG_PROJECT, projects.get_project, "read:project", needs_token=True),
+    Operation("POST", f"{_ORG_PROJECT}/drafts", projects.create_draft, "project"),
+    Operation("GET", f"{_ORG_PROJECT}/fields", projects.list_fields, "read:project", needs_token=True),
+    Operation("POST", f"{_ORG_PROJECT}/fields", projects.create_field, "project"),
+    Operation("GET", f"{_ORG_PROJECT}/fields/{{field_id}}", projects.get_field, "read:project", needs_token=True),
+    Operation("GET", f"{_ORG_PROJECT}/items", projects.list_items, "read:project", needs_token=True),
+    Operation("POST", f"{_ORG_PROJECT}/items", projects.add_item, "project"),
+    Operation("GET", f"{_ORG_PROJECT}/items/{{item_id}}", projects.get_item, "read:project", needs_token=True),
+    Operation("PATCH", f"{_ORG_PROJECT}/items/{{item_id}}", projects.update_item, "project"),
+    Operation("DELETE", f"{_ORG_PROJECT}/items/{{item_id}}", projects.delete_item, "project"),
+    Operation("POST", f"{_ORG_PROJECT}/views", projects.create_view, "project"),
+    Operation("GET", f"{_ORG_PROJECT}/{_VIEW_ITEMS}", projects.list_view_items, "read:project", needs_token=True),
+    Operation("GET", "/users/{username}/projectsV2", projects.list_projects, "read:project", needs_token=True),
+    Operation("GET", _USER_PROJECT, projects.get_project, "read:project", needs_token=True),
+    Operation("POST", "/user/{user_id}/projectsV2/{project_number}/drafts", projects.create_draft, "project"),
+    Operation("GET", f"{_USER_PROJECT}/fields", projects.list_fields, "read:project", needs_token=True),
+    Operation("POST", f"{_USER_PROJECT}/fields", projects.create_field, "project"),
+    Operation("GET", f"{_USER_PROJECT}/fields/{{field_id}}", projects.get_field, "read:project", needs_token=True),
+    Operation("GET", f"{_USER_PROJECT}/items", projects.list_items, "read:project", needs_token=True),
+    Operation("POST", f"{_USER_PROJECT}/items", projects.add_item, "project"),
+    Operation("GET", f"{_USER_PROJECT}/items/{{item_id}}", projects.get_item, "read:project", needs_token=True),
+    Operation("PATCH", f"{_USER_PROJECT}/items/{{item_id}}", projects.update_item, "project"),
+    Operation("DELETE", f"{_USER_PROJECT}/items/{{item_id}}", projects.delete_item, "project"),
+    Operation("POST", "/users/{user_id}/projectsV2/{project_number}/views", projects.create_view, "project"),
+    Operation("GET", f"{_USER_PROJECT}/{_VIEW_ITEMS}", projects.list_view_items, "read:project", needs_token=True),
     # Searches
     Operation("GET", "/search/issues", search.search_issues),
     Operation("GET", "/search/repositories", search.search_repositories),

@@ -1,14 +1,17 @@
 """Lists: their order, their pages, and the Link header that leads through them."""
 
+import base64
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from ghx_bench.twin.reply import JsonObject, Reply, json_reply
 from ghx_bench.twin.rest.request import RestRequest
+from ghx_bench.twin.state.records import Record
 
 DEFAULT_SIZE, LARGEST_SIZE = 30, 100
 ItemT = TypeVar("ItemT")
+RecordT = TypeVar("RecordT", bound=Record)
 Keys = Mapping[str, Callable[[ItemT], Any]]  # what to sort by, by the word in `sort`
 
 
@@ -24,6 +27,39 @@ def page_of(request: RestRequest, items: Sequence[ItemT]) -> tuple[Sequence[Item
     last = max(1, -(-len(items) // size))
     start = (page - 1) * size
     return items[start : start + size], _link_headers(request, page, last)
+
+
+def cursor_page(request: RestRequest, items: Sequence[RecordT]) -> tuple[Sequence[RecordT], dict[str, str]]:
+    """Return the page of a list whose pages begin after, or end before, the record that a cursor names."""
+    size, ids = page_size(request), [item.id for item in items]
+    after, before = (_cursor_id(request.query.get(name)) for name in ("after", "before"))
+    start = ids.index(after) + 1 if after in ids else 0
+    end = start + size
+    if before in ids:
+        end = ids.index(before)
+        start = max(0, end - size)
+    shown = items[start:end]
+    links: list[str] = []
+    here = f"{request.base.api}{request.raw_path}"
+    kept = {name: value for name, value in request.query.items() if name not in {"after", "before"}}
+    if shown and end < len(items):
+        links.append(f'<{here}?{urlencode({**kept, "after": _cursor(shown[-1].id)})}>; rel="next"')
+    if shown and start > 0:
+        links.append(f'<{here}?{urlencode({**kept, "before": _cursor(shown[0].id)})}>; rel="prev"')
+    return shown, {"Link": ", ".join(links)} if links else {}
+
+
+def _cursor(identity: int) -> str:
+    return base64.urlsafe_b64encode(f"cursor:{identity}".encode()).decode()
+
+
+def _cursor_id(text: str | None) -> int | None:
+    """Return the id that a cursor names; None for what is no cursor, which GitHub ignores."""
+    try:
+        name, _, identity = base64.urlsafe_b64decode((text or "").encode()).decode().partition(":")
+    except ValueError:
+        return None
+    return int(identity) if name == "cursor" and identity.isascii() and identity.isdigit() else None
 
 
 def page_size(request: RestRequest) -> int:

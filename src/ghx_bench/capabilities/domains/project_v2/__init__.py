@@ -1,0 +1,1 @@
+"""Projects (v2): boards of users and organizations."""
