@@ -52,6 +52,10 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
         """Return whether it is on top of the list."""
         return self.subject.pinned
 
+    def issue_field_values(self) -> list[object]:
+        """Return the values of custom fields: a world has none."""
+        return []
+
     def issue_type(self) -> Any:
         """Return its type."""
         found = find_issue_type(self.context.world, self.home, self.subject.issue_type)

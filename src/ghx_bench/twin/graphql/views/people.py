@@ -115,6 +115,10 @@ class OrganizationView(OwnerView):
         """Return what the organisation says of itself."""
         return self.subject.bio
 
+    def issue_fields(self) -> list[object]:
+        """Return the custom fields of its issues: a world has none."""
+        return []
+
     def members_with_role(self) -> list[Member]:
         """Return the members, each with their role."""
         memberships = self.context.database.all(Membership, organization_id=self.subject.id)

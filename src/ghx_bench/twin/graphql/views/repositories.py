@@ -27,6 +27,12 @@ from ghx_bench.twin.state.records import (
 )
 from ghx_bench.twin.state.rows import Rows
 
+_LABEL_ORDERS = {
+    "CREATED_AT": "created_at",
+    "ISSUE_COUNT": "(SELECT count(*) FROM issue_labels WHERE issue_labels.label_id = labels.id)",
+    "NAME": "unicode_lower(name)",
+}
+
 
 class RepositoryView(CommunityFields):
     """A repository: what is in it."""
@@ -64,6 +70,10 @@ class RepositoryView(CommunityFields):
     def issue(self, number: int) -> Any:
         """Return an issue by its number."""
         return self._find_by_number(lookup.issue, number, "an Issue")
+
+    def issue_fields(self) -> list[object]:
+        """Return the custom fields of its issues: a world has none."""
+        return []
 
     def issue_or_pull_request(self, number: int) -> Any:
         """Return an issue or pull request by its number."""
@@ -111,7 +121,7 @@ class RepositoryView(CommunityFields):
             values += [query.lower()] * 2
         order = "id"
         if order_by:
-            key = "unicode_lower(name)" if order_by["field"] == "NAME" else "created_at"
+            key = _LABEL_ORDERS[order_by["field"]]
             order = f"{key} {'DESC' if order_by['direction'] == 'DESC' else 'ASC'}, id"
         return Rows(self.context.database, Label, f"WHERE {where} ORDER BY {order}", values)
 
