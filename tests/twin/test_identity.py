@@ -16,6 +16,7 @@ WITHOUT_NODES = {
     records.Token, records.Membership, records.TeamMember, records.Collaborator, records.TeamRepository,
     records.Redirect, records.Tombstone, records.IssueLabel, records.Assignee, records.Dependency,
     records.RunAttempt, records.Variable, records.Secret, records.ActionsCache, records.DeploymentReview,
+    records.Step, records.Annotation,
 }  # fmt: skip
 OUTSIDE = {records.User, records.Token, records.Membership, records.Team, records.TeamMember}
 

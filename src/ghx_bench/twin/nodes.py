@@ -183,6 +183,8 @@ _BY_FIELD: dict[str, _Finder] = {
     "thread_id": _through_thread,
     "subject_id": _through_subject,
     "run_id": _through(records.WorkflowRun, "run_id"),
+    "job_id": _through(records.CheckRun, "job_id"),
+    "check_run_id": _through(records.CheckRun, "check_run_id"),
 }
 _KINDS = {
     "U": _Kind(records.User, _no_repository),
@@ -205,6 +207,7 @@ _KINDS = {
     "CR": _Kind(records.CheckRun, _own_field),
     "W": _Kind(records.Workflow, _own_field),
     "WFR": _Kind(records.WorkflowRun, _own_field),
+    "AR": _Kind(records.Artifact, _own_field),
     "BPR": _Kind(records.Protection, _own_field),
     "RRS": _Kind(records.Ruleset, _own_field),
     "EN": _Kind(records.Environment, _own_field),

@@ -34,8 +34,6 @@ LATER = {
     "project-": "projects",
     "release-": "releases",
     "ruleset-": "rulesets",
-    "run-view-job-log": "logs of workflow runs",
-    "run-view-log": "logs of workflow runs",
     "secret-": "secrets",
     "status": "notifications and feeds",
     "variable-": "variables",

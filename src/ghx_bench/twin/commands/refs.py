@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ghx_bench.twin.commands import kernel, merges, workflows
+from ghx_bench.twin.commands import kernel, merges
 from ghx_bench.twin.commands.synchronization import BRANCHES, open_pulls_of_base, open_pulls_of_head, synchronize
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import GitRepository, RefUpdate
@@ -73,9 +73,6 @@ def record_push(act: Act, repository: Repository, updates: Sequence[RefUpdate]) 
     """
     current = kernel.reload(act, repository)
     synchronize(act, current, updates)
-    for update in updates:
-        if update.ref == f"{BRANCHES}{current.default_branch}":
-            workflows.discover(act, current, update.old, update.new)
     for pull in _auto_merging_pulls(act, current, updates):
         merges.attempt_auto_merge(act, pull)
 

@@ -16,7 +16,7 @@ from ghx_bench.twin.seed.deployments import (
     SeedSecret,
     SeedVariable,
 )
-from ghx_bench.twin.seed.format import Login, Moment, Number, RepositoryName, Role, SeedModel
+from ghx_bench.twin.seed.format import Files, Login, Moment, Number, RepositoryName, Role, SeedModel
 from ghx_bench.twin.seed.rulesets import SeedRuleset
 
 
@@ -70,21 +70,6 @@ class SeedOrganization(SeedModel):
     variables: tuple[SeedOrganizationVariable, ...] = Field(default=(), description="Variables of GitHub Actions.")
     secrets: tuple[SeedOrganizationSecret, ...] = Field(default=(), description="Secrets of GitHub Actions, by name.")
     at: Moment | None = Field(default=None, description="When it was made.")
-
-
-class SeedFile(SeedModel):
-    """A file that plain text does not describe."""
-
-    content: str
-    encoding: Literal["utf-8", "base64"] = Field(
-        default="utf-8", description="How content is written; base64 for bytes."
-    )
-    mode: Literal["100644", "100755", "120000"] = Field(
-        default="100644", description="git's mode: a file, an executable one, or a symbolic link to content."
-    )
-
-
-Files = dict[str, str | SeedFile | None]
 
 
 class SeedCommit(SeedModel):

@@ -33,6 +33,8 @@ _REFERENCED: dict[str, type[Record]] = {
     "attempt_id": records.RunAttempt,
     "environment_id": records.Environment,
     "deployment_id": records.Deployment,
+    "job_id": records.CheckRun,
+    "check_run_id": records.CheckRun,
 }
 _HOME, _HOMES = "home", ("environment_id", "repository_id", "organization_id")
 # A field in braces stands for its value, or for the name of the record that it refers to; `home` for the first of
@@ -72,6 +74,9 @@ _TEMPLATES: dict[type[Record], str] = {
     records.DeploymentStatus: "{deployment_id} status {state}",
     records.DeploymentReview: "{run_id} deployment to {environment_id} {state}",
     records.ActionsCache: "{repository_id} cache {key}",
+    records.Step: "{job_id} step {name}",
+    records.Annotation: "{check_run_id} annotation {id}",
+    records.Artifact: "{run_id} artifact {name}",
 }
 
 

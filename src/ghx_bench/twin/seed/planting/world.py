@@ -8,7 +8,7 @@ from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.seed.document import SeedMilestone, SeedOrganization, SeedRepository, SeedUser, WorldSeed
 from ghx_bench.twin.seed.mistakes import within
-from ghx_bench.twin.seed.planting.checks import plant_checks, plant_workflows
+from ghx_bench.twin.seed.planting.checks import plant_checks, plant_scripts, plant_workflows
 from ghx_bench.twin.seed.planting.conversations import date_conversations, plant_conversations, relate_issues
 from ghx_bench.twin.seed.planting.deployments import plant_deployments, plant_organization_variables
 from ghx_bench.twin.seed.planting.history import plant_history
@@ -35,7 +35,7 @@ def plant(world: World, seed: WorldSeed) -> None:
             planted.append(_plant_repository(world, repository))
     # Each step is done in every repository before the next one begins: parents, blockers and mentions cross
     # repositories, settings such as `archived` would refuse the conversations, and everything before moves the times.
-    for step in (plant_conversations, relate_issues, _apply_settings, _set_times_and_numbers):
+    for step in (plant_conversations, relate_issues, _apply_settings, plant_scripts, _set_times_and_numbers):
         for repo in planted:
             with within(f"repositories: {repo.seed.name}"):
                 step(repo)

@@ -6,7 +6,7 @@ have GitHub's spelling (`2026-01-01T00:00:00Z`), references are ids of other rec
 
 from ghx_bench.twin.state.records.accounts import Membership, Team, TeamMember, Token, User
 from ghx_bench.twin.state.records.base import Record
-from ghx_bench.twin.state.records.checks import CheckRun, Status
+from ghx_bench.twin.state.records.checks import Annotation, CheckRun, Status
 from ghx_bench.twin.state.records.deployments import Deployment, DeploymentReview, DeploymentStatus, Environment
 from ghx_bench.twin.state.records.issues import (
     Assignee,
@@ -31,11 +31,13 @@ from ghx_bench.twin.state.records.repositories import (
 from ghx_bench.twin.state.records.rulesets import Ruleset
 from ghx_bench.twin.state.records.tables import RECORDS
 from ghx_bench.twin.state.records.variables import ActionsCache, Secret, Variable
-from ghx_bench.twin.state.records.workflows import RunAttempt, Workflow, WorkflowRun
+from ghx_bench.twin.state.records.workflows import Artifact, RunAttempt, Step, Workflow, WorkflowRun
 
 __all__ = [
     "RECORDS",
     "ActionsCache",
+    "Annotation",
+    "Artifact",
     "Assignee",
     "CheckRun",
     "Collaborator",
@@ -64,6 +66,7 @@ __all__ = [
     "RunAttempt",
     "Secret",
     "Status",
+    "Step",
     "Team",
     "TeamMember",
     "TeamRepository",

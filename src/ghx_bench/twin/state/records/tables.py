@@ -2,7 +2,7 @@
 
 from ghx_bench.twin.state.records.accounts import Membership, Team, TeamMember, Token, User
 from ghx_bench.twin.state.records.base import Record
-from ghx_bench.twin.state.records.checks import CheckRun, Status
+from ghx_bench.twin.state.records.checks import Annotation, CheckRun, Status
 from ghx_bench.twin.state.records.deployments import Deployment, DeploymentReview, DeploymentStatus, Environment
 from ghx_bench.twin.state.records.issues import (
     Assignee,
@@ -26,11 +26,12 @@ from ghx_bench.twin.state.records.repositories import (
 )
 from ghx_bench.twin.state.records.rulesets import Ruleset
 from ghx_bench.twin.state.records.variables import ActionsCache, Secret, Variable
-from ghx_bench.twin.state.records.workflows import RunAttempt, Workflow, WorkflowRun
+from ghx_bench.twin.state.records.workflows import Artifact, RunAttempt, Step, Workflow, WorkflowRun
 
 RECORDS: tuple[type[Record], ...] = (
     User, Token, Membership, Team, TeamMember, Repository, Collaborator, TeamRepository, Redirect, Protection, Label,
     Milestone, Issue, Dependency, Tombstone, Pull, IssueLabel, Assignee, ReviewRequest, Comment, Review, Thread,
     ReviewComment, Reaction, Event, Status, Workflow, WorkflowRun, RunAttempt, CheckRun,
     Ruleset, Environment, Deployment, DeploymentStatus, DeploymentReview, Variable, Secret, ActionsCache,
+    Step, Annotation, Artifact,
 )  # fmt: skip
