@@ -1,4 +1,4 @@
-"""Write what the twin supports into docs/twin.md: REST operations, GraphQL types and fields, and what answers 501.
+"""Write what the twin supports into docs/twin.md: REST operations, GraphQL types, MCP tools, and what answers 501.
 
     python scripts/twin_support.py           write the page anew
     python scripts/twin_support.py --check   say whether it is up to date
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import yaml
 from graphql import (
     GraphQLEnumType,
     GraphQLInputObjectType,
@@ -28,6 +29,7 @@ from ghx_bench.twin.rest.operations import OPERATIONS, Operation, catalogue_sour
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "twin.md"
 TWIN = ROOT / "src" / "ghx_bench" / "twin"
+DATA = ROOT / "tests" / "data"
 SECTION = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -50,11 +52,41 @@ def rest() -> str:
     groups: dict[str, list[Operation]] = {}
     for operation in OPERATIONS:
         groups.setdefault(operation.handler.__module__.rpartition(".")[2], []).append(operation)
+    rival = set((DATA / "emulate_operations.txt").read_text(encoding="utf-8").splitlines())
+    shared = sum(one.name in rival for one in OPERATIONS)
     lines = [f"{len(OPERATIONS)} operations; each leads to GitHub's own page on it."]
+    lines += [
+        f"[emulate](https://www.npmjs.com/package/emulate) 0.12.2 has {len(rival)}, {shared} of them among these."
+    ]
     for name, operations in groups.items():
-        lines += ["", f"**{name.replace('_', ' ').capitalize()}**", "", "| operation | what it does |", "|---|---|"]
-        lines += [f"| [`{one.name}`]({documentation_url(one.name)}) | {one.summary} |" for one in operations]
+        lines += ["", f"**{name.replace('_', ' ').capitalize()}**", ""]
+        lines += ["| operation | what it does | emulate |", "|---|---|---|"]
+        lines += [
+            f"| [`{one.name}`]({documentation_url(one.name)}) | {one.summary} | {'yes' if one.name in rival else ''} |"
+            for one in operations
+        ]
+    theirs = sorted(rival - {one.name for one in OPERATIONS})
+    lines += ["", f"Only emulate has, as of that version: {', '.join(f'`{one}`' for one in theirs)}."]
     return "\n".join(lines)
+
+
+def mcp() -> str:
+    """List the tools of two MCP servers with the requests they make, and which of these answer 501."""
+    table = yaml.safe_load((DATA / "mcp_requests.yaml").read_text(encoding="utf-8"))
+    missing = set(table["missing"])
+    heading = ["| tool | requests | still 501 |", "|---|---|---|"]
+    lines = ["**@modelcontextprotocol/server-github** (npm)", "", *heading]
+    lines += [_tool_row(tool, requests, missing) for tool, requests in table["npm"].items()]
+    for toolset, tools in table["go"].items():
+        lines += ["", f"**github-mcp-server** (GitHub's own), toolset {toolset}", "", *heading]
+        lines += [_tool_row(tool, requests, missing) for tool, requests in tools.items()]
+    return "\n".join(lines)
+
+
+def _tool_row(tool: str, requests: list[str], missing: set[str]) -> str:
+    shown = ", ".join(f"`{one}`" if " " in one else f"GraphQL `{one}`" for one in requests)
+    refused = ", ".join(f"`{one}`" for one in requests if one in missing)
+    return f"| `{tool}` | {shown} | {refused} |"
 
 
 def graphql() -> str:
@@ -134,7 +166,9 @@ def _text(node: ast.expr) -> str | None:
             return None
 
 
-SECTIONS: dict[str, Callable[[], str]] = {"sources": sources, "rest": rest, "graphql": graphql, "missing": missing}
+SECTIONS: dict[str, Callable[[], str]] = {
+    "sources": sources, "rest": rest, "graphql": graphql, "missing": missing, "mcp": mcp,
+}  # fmt: skip
 
 if __name__ == "__main__":
     main()

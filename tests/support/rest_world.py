@@ -291,7 +291,9 @@ def _deployments(made: Seeded) -> None:
         cache = caches.create(act, home, key="npm-1", ref="refs/heads/main", version="1", size_in_bytes=7)
         for name in ("old_deployment", "deployment"):
             deployed = deployments.create(act, home, ref="main", environment="staging")
-            status = deployments.create_status(act, home, deployed, state="success", log_url="https://ci.example/1")
+            status = deployments.create_status(
+                act, home, deployed, state="success", log_url="https://docs.github.com/ci"
+            )
             ids |= {name: deployed.id, "deployment_status": status.id}
         ids |= {"cache": cache.id}
     places = {"key": "/repos/acme/widgets/actions", "environment_key": "/repos/acme/widgets/environments/staging"}

@@ -19,6 +19,10 @@ from ghx_bench.capabilities.domains.workflow.index import ENTRIES as WORKFLOW_EN
 from ghx_bench.capabilities.entries import Entry, Signature, parse_signature
 from ghx_bench.capabilities.errors import InvalidInputError
 
+_DOMAINS = (
+    ISSUE_ENTRIES, PR_ENTRIES, PROJECT_ENTRIES, RELEASE_ENTRIES, REPO_ENTRIES, SEARCH_ENTRIES, WORKFLOW_ENTRIES,
+)  # fmt: skip
+
 ENTRIES: Mapping[str, Entry] = MappingProxyType(
     {
         entry.id: entry

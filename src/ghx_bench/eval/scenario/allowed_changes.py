@@ -46,6 +46,7 @@ def _kind(table: str, fields: str = "") -> Kind:
 # Written out, although the twin's records could tell it: what scenarios are written in must not change when a table
 # or a column of the twin is renamed.
 KINDS: Mapping[str, Kind] = {
+    "actions_caches": _kind("actions_caches", "last_accessed_at size_in_bytes"),
     "artifacts": _kind("artifacts", "expired name"),
     "assignees": _kind("assignees"),
     "branch_protections": _kind(
@@ -60,6 +61,10 @@ KINDS: Mapping[str, Kind] = {
     "comments": _kind("comments", "body minimized_reason"),
     "commit_comments": _kind("commit_comments", "body"),
     "commit_statuses": _kind("statuses", "description state target_url"),
+    "deployment_reviews": _kind("deployment_reviews"),
+    "deployment_statuses": _kind("deployment_statuses"),
+    "deployments": _kind("deployments"),
+    "environments": _kind("environments", "deployment_branch_policy name prevent_self_review reviewers wait_timer"),
     "issue_dependencies": _kind("dependencies"),
     "issue_labels": _kind("issue_labels"),
     "issues": _kind(
@@ -92,11 +97,14 @@ KINDS: Mapping[str, Kind] = {
     "review_comments": _kind("review_comments", "body commit_sha minimized_reason"),
     "review_requests": _kind("review_requests"),
     "reviews": _kind("reviews", "body commit_sha state submitted_at"),
+    "rulesets": _kind("rulesets", "bypass_actors conditions enforcement name rules target"),
+    "secrets": _kind("secrets", "name selected_repository_ids visibility"),
     "team_members": _kind("team_members"),
     "team_repositories": _kind("team_repositories", "role"),
     "teams": _kind("teams", "description name privacy slug"),
     "threads": _kind("threads", "commit_sha diff_hunk line outdated path resolved_by side start_line start_side"),
     "users": _kind("users", "bio blog company email location login name"),
+    "variables": _kind("variables", "name selected_repository_ids value visibility"),
     "workflow_run_attempts": _kind("run_attempts", "conclusion logs started_at status"),
     "workflow_runs": _kind("workflow_runs", "title"),
     "workflows": _kind("workflows", "name path state"),
@@ -113,7 +121,8 @@ PRIVATE_FIELDS = _words(
     "default author creator actor user team organization issue pull label blocking review thread in_reply_to subject "
     "subject_kind content workflow run attempt context sha event head_branch head_sha subject_type "
     "original_commit_sha original_line original_position original_start_line position line path commit_sha release "
-    "content_type size digest blob_sha uploader expires_at files inputs script"
+    "content_type size digest blob_sha uploader comment deployment environment environment_url key log_url payload "
+    "production_environment ref task transient_environment version expires_at files inputs script"
 )
 """Fields that stay as they were made, or follow from another change; by the names that the twin's differences have."""
 

@@ -180,9 +180,14 @@ def _by_type(query: IssueQuery, name: str | None) -> None:
         query.where("issues.issue_type_id IN (SELECT id FROM issue_types WHERE name = ? COLLATE NOCASE)", name)
 
 
+def _no_issue(query: IssueQuery) -> None:
+    query.where("0")  # a world has no custom fields, so that no issue has a value of one
+
+
 _ISSUE_FILTERS: dict[str, Callable[[IssueQuery, Any], None]] = {
     "assignee": _by_assignee,
     "created_by": _by_author,
+    "issue_field_values": lambda query, wanted: None if not wanted else _no_issue(query),
     "mentioned": _by_mention,
     "milestone": _by_milestone("milestones.id"),
     "milestone_number": _by_milestone("milestones.number"),

@@ -48,6 +48,8 @@ from ghx_bench.twin.state import records
 
 # In the schema because clients select them (`gh` asks for cards of projects); no world has one, so they need no view.
 EMPTY_TYPES = frozenset({
+    "IssueFieldDate", "IssueFieldDateValue", "IssueFieldNumber", "IssueFieldNumberValue", "IssueFieldSingleSelect",
+    "IssueFieldSingleSelectOption", "IssueFieldSingleSelectValue", "IssueFieldText", "IssueFieldTextValue",
     "Mannequin", "Project", "ProjectCard", "ProjectColumn",
 })  # fmt: skip
 

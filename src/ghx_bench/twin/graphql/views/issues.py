@@ -53,6 +53,10 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
         """Return whether it is on top of the list."""
         return self.subject.pinned
 
+    def issue_field_values(self) -> list[object]:
+        """Return the values of custom fields: a world has none."""
+        return []
+
     def issue_type(self) -> Any:
         """Return its type."""
         return self.context.view_of(self.context.database.get(IssueType, self.subject.issue_type_id))

@@ -137,6 +137,10 @@ class OrganizationView(OwnerView):
         """Return the types that issues in its repositories can have."""
         return order_types(self.context.database.all(IssueType, organization_id=self.subject.id), order_by)
 
+    def issue_fields(self) -> list[object]:
+        """Return the custom fields of its issues: a world has none."""
+        return []
+
     def members_with_role(self) -> list[Member]:
         """Return the members, each with their role."""
         memberships = self.context.database.all(Membership, organization_id=self.subject.id)

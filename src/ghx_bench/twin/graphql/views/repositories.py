@@ -78,6 +78,10 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
         """Return an issue by its number."""
         return self._find_by_number(lookup.issue, number, "an Issue")
 
+    def issue_fields(self) -> list[object]:
+        """Return the custom fields of its issues: a world has none."""
+        return []
+
     def issue_or_pull_request(self, number: int) -> Any:
         """Return an issue or pull request by its number."""
         return self._find_by_number(lookup.issue_or_pull, number, "an issue or pull request")
