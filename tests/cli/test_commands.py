@@ -36,7 +36,6 @@ def test_nothing_asked_is_help(ghx: Callable) -> None:
         (("capabilities", "list", "--jsn"), "--jsn"),
         (("capabilities", "explain"), "task"),
         (("capabilities", "explain", "issue.vew"), "did you mean 'issue.view'?"),
-        (("capabilities", "explain", "project_v2.org.view"), "cannot be called yet"),
         (("capabilities", "search"), "word"),
         (("capabilities", "search", " "), "name a word"),
         (("capabilities", "list", "--json=1"), "--json takes no value"),

@@ -298,16 +298,6 @@ def test_a_path_that_leads_nowhere_in_what_the_capability_returns_is_a_warning(c
     assert [each for each in mine.said() if "/condition/" in each] == expected
 
 
-def test_a_capability_that_cannot_be_called_yet_is_a_warning(mine: Project) -> None:
-    given = {"task": "project_v2.org.view", "input": {"org": "{{owner}}", "projectNumber": 1}}
-    mine.change(SCENARIO, lambda it: checkpoint(it).update(given))
-
-    assert mine.said() == [
-        f"warning: {SCENARIO}: /assertions/checkpoints/0/task: project_v2.org.view cannot be called yet; "
-        "look in another way"
-    ]
-
-
 def test_every_path_into_what_was_really_returned_is_fine(reference_run: Path) -> None:
     tasks = {
         (each.scenario.id, checkpoint.id): checkpoint

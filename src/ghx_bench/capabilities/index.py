@@ -4,8 +4,8 @@ A domain lists its capabilities in `domains/DOMAIN/index.py`, one `Entry` for ea
 before one is called: with this table a misspelt name is found when the file is read.
 """
 
-import re
 from collections.abc import Mapping
+from itertools import chain
 from types import MappingProxyType
 
 from ghx_bench._base.problems import did_you_mean, shortened
@@ -16,65 +16,32 @@ from ghx_bench.capabilities.domains.release.index import ENTRIES as RELEASE_ENTR
 from ghx_bench.capabilities.domains.repo.index import ENTRIES as REPO_ENTRIES
 from ghx_bench.capabilities.domains.search.index import ENTRIES as SEARCH_ENTRIES
 from ghx_bench.capabilities.domains.workflow.index import ENTRIES as WORKFLOW_ENTRIES
-from ghx_bench.capabilities.entries import Entry, Signature, parse_signature
+from ghx_bench.capabilities.entries import Entry, Signature
 from ghx_bench.capabilities.errors import InvalidInputError
 
 _DOMAINS = (
     ISSUE_ENTRIES, PR_ENTRIES, PROJECT_ENTRIES, RELEASE_ENTRIES, REPO_ENTRIES, SEARCH_ENTRIES, WORKFLOW_ENTRIES,
 )  # fmt: skip
 
-ENTRIES: Mapping[str, Entry] = MappingProxyType(
-    {
-        entry.id: entry
-        for entry in sorted(
-            (
-                *ISSUE_ENTRIES,
-                *PR_ENTRIES,
-                *PROJECT_ENTRIES,
-                *RELEASE_ENTRIES,
-                *REPO_ENTRIES,
-                *SEARCH_ENTRIES,
-                *WORKFLOW_ENTRIES,
-            )
-        )  # fmt: skip
-    }
-)
+ENTRIES: Mapping[str, Entry] = MappingProxyType({each.id: each for each in sorted(chain.from_iterable(_DOMAINS))})
 """Every capability that can be called, by id."""
 
-# Scenarios may name these before they can be called, so naming one is no misspelling. An indented line continues the
-# line above it; what may be left out is in brackets, as in `Entry.inputs`.
-_PLANNED = """
-"""
+SIGNATURES: Mapping[str, Signature] = MappingProxyType({id_: entry.signature for id_, entry in ENTRIES.items()})
+"""The inputs of every capability, by id."""
 
-PLANNED: Mapping[str, Signature] = MappingProxyType(
-    {
-        id_: parse_signature(inputs)
-        for id_, *inputs in (line.split() for line in re.sub(r"\n +", " ", _PLANNED).split("\n") if line)
-    }
-)
-"""The inputs of capabilities that cannot be called yet, by id; a domain that is added moves out of here."""
-
-SIGNATURES: Mapping[str, Signature] = MappingProxyType(
-    {**PLANNED, **{id_: entry.signature for id_, entry in ENTRIES.items()}}
-)
-"""The inputs of every capability that a scenario may name, by id."""
-
-CAPABILITY_IDS: tuple[str, ...] = tuple(sorted(SIGNATURES))
-"""Every capability that a scenario may name."""
+CAPABILITY_IDS: tuple[str, ...] = tuple(ENTRIES)
+"""The ids of all capabilities, sorted."""
 
 _LISTING = "`ghx capabilities list` lists what there is"
 
 
 class UnknownCapabilityError(InvalidInputError):
-    """A capability was named that does not exist, or not yet."""
+    """A capability was named that does not exist."""
 
     code = "UNKNOWN_CAPABILITY"
 
     def __init__(self, name: str) -> None:
-        if name in PLANNED:
-            super().__init__(f"{name} is in the catalogue but cannot be called yet; {_LISTING}")
-            return
-        hint = did_you_mean(name, (*ENTRIES, *PLANNED), otherwise=_LISTING)
+        hint = did_you_mean(name, ENTRIES, otherwise=_LISTING)
         super().__init__(f"no capability {shortened(name)}; {hint}")
 
 

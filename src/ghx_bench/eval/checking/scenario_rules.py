@@ -11,7 +11,7 @@ from pydantic import JsonValue, ValidationError
 from ghx_bench._base.problems import Tokens, did_you_mean, listed, nearest, shortened
 from ghx_bench._base.templates import in_braces, steps_of
 from ghx_bench.capabilities.entries import Signature
-from ghx_bench.capabilities.index import CAPABILITY_IDS, ENTRIES, PLANNED, SIGNATURES
+from ghx_bench.capabilities.index import CAPABILITY_IDS, ENTRIES, SIGNATURES
 from ghx_bench.capabilities.registry import capability
 from ghx_bench.documents import (
     Complaint,
@@ -183,9 +183,6 @@ def scenario_warnings(scenario: EvalScenario, known: Known) -> Iterator[Complain
     for index, checkpoint in enumerate(scenario.assertions.checkpoints):
         yield from _input_warnings(checkpoint, (*CHECKPOINT_LIST, index), known)
         yield from path_warnings(checkpoint, (*CHECKPOINT_LIST, index))
-        if checkpoint.task in PLANNED:
-            reason = f"{checkpoint.task} cannot be called yet"
-            yield Complaint(tokens=(*CHECKPOINT_LIST, index, "task"), reason=reason, suggestion="look in another way")
     for key in scenario.extensions or ():
         if key not in KEYS and (meant := nearest(key, KEYS)):
             reason = f"the bench reads no {shortened(key)} here"
