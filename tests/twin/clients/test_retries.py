@@ -22,8 +22,13 @@ COMMENTS = "/repos/acme/widgets/issues/1/comments"
 
 def trouble(*, after: bool = False) -> Sequence[Fault]:
     """Return two secondary rate limits and five failures, all of them for the writing of comments."""
-    limits = [Fault(method="POST", path=COMMENTS, skip=skip, times=1, rate_limit="secondary", wait_s=1) for skip in (9, 29)]
-    return [*limits, Fault(method="POST", path=COMMENTS, skip=3, times=5, probability=0.2, seed=3, status=502, after=after)]
+    limits = [
+        Fault(method="POST", path=COMMENTS, skip=skip, times=1, rate_limit="secondary", wait_s=1) for skip in (9, 29)
+    ]
+    return [
+        *limits,
+        Fault(method="POST", path=COMMENTS, skip=3, times=5, probability=0.2, seed=3, status=502, after=after),
+    ]
 
 
 def new_comments(twin: GitHubTwin, before: int) -> list[str]:
@@ -32,7 +37,9 @@ def new_comments(twin: GitHubTwin, before: int) -> list[str]:
 
 def write_by_githubkit(twin: GitHubTwin) -> None:
     def decide(error: GitHubException, count: int) -> RetryOption:
-        return RetryOption(RETRY_DEFAULT(error, count).do_retry, timedelta(0))  # its decisions, without its pauses
+        return RetryOption(
+            RETRY_DEFAULT(error, count).do_retry, timedelta(milliseconds=1)
+        )  # its decisions, not its pauses
 
     with GitHub(twin.token, base_url=f"{twin.url}/", auto_retry=decide) as client:
         for body in ALL:
