@@ -26,6 +26,12 @@ T = TypeVar("T")
 JSON = "application/vnd.github+json"
 """The media type that GitHub answers in unless asked for another."""
 
+FindMade = Callable[[], Awaitable[Mapping[str, Json] | None]]
+"""Looks whether a change was made whose answer was lost; returns the data of that answer, or None."""
+
+MAY_BE_DONE = "mayBeDone"
+"""The detail of an error that says: a change may have been made all the same, since only its answer was lost."""
+
 _API_VERSION = "2022-11-28"
 _READING = frozenset({"GET", "HEAD"})
 _FIRST_REDIRECT = 300
@@ -185,23 +191,36 @@ class GitHubClient:
         problem = f"{path} has more than {_MOST_PAGES} pages; ask for less of it"
         raise CapabilityError(problem, error_code=ErrorCode.TOO_LARGE)
 
-    async def graphql(self, document: str, variables: Mapping[str, Json] | None = None) -> Mapping[str, Json]:
-        """Return the data of a GraphQL document; raise the first of its errors, if there are any."""
-        response = await self.graphql_response(document, variables)
+    async def graphql(
+        self, document: str, variables: Mapping[str, Json] | None = None, *, find_made: FindMade | None = None
+    ) -> Mapping[str, Json]:
+        """Return the data of a GraphQL document; raise the first of its errors, if there are any.
+
+        With `find_made` a mutation is sent again even where it may have been carried out before its answer was lost:
+        `find_made` looks first, and returns the data of the answer if it was.
+        """
+        response = await self.graphql_response(document, variables, find_made=find_made)
         if response.errors:
             raise graphql_error(response.errors)
         if response.data is None:
             raise UnexpectedResponseError("GitHub answered a GraphQL document with neither data nor errors")
         return response.data
 
-    async def graphql_response(self, document: str, variables: Mapping[str, Json] | None = None) -> GraphQLResponse:
+    async def graphql_response(
+        self, document: str, variables: Mapping[str, Json] | None = None, *, find_made: FindMade | None = None
+    ) -> GraphQLResponse:
         """Return data and errors of a GraphQL document, for callers that can use one without the other."""
         mutates = document.lstrip().startswith("mutation")  # every document of ours begins with its operation
         content = json.dumps({"query": document, "variables": dict(variables or {})}).encode()
         await self._renew_token()
         request = self._request("POST", self.graphql_url, content=content)
         read = partial(read_graphql, redact=self._redact, mutates=mutates)
-        return await self._send_until_done(request, read, mutates=mutates)
+
+        async def look() -> GraphQLResponse | None:
+            made = None if find_made is None else await find_made()
+            return None if made is None else GraphQLResponse(data=made)
+
+        return await self._send_until_done(request, read, mutates=mutates, look=look if find_made else None)
 
     async def _ask(
         self,
@@ -247,8 +266,18 @@ class GitHubClient:
             headers["Authorization"] = f"Bearer {secret}"
         return Request(method=method, url=url, headers=headers, body=content)
 
-    async def _send_until_done(self, request: Request, read: Callable[[Response], T], *, mutates: bool) -> T:
-        """Send a request until it is carried out, refused for good, or was tried often enough."""
+    async def _send_until_done(
+        self,
+        request: Request,
+        read: Callable[[Response], T],
+        *,
+        mutates: bool,
+        look: Callable[[], Awaitable[T | None]] | None = None,
+    ) -> T:
+        """Send a request until it is carried out, refused for good, or was tried often enough.
+
+        `look` returns the answer to a change that was made although its answer was lost.
+        """
         waits: list[float] = []
         while True:
             try:
@@ -256,11 +285,17 @@ class GitHubClient:
                 return read(await self._send_following_redirects(request))
             except CapabilityError as error:
                 now_s = self.clock.now().timestamp()
-                wait = self._retries.wait_before_retry(error, waits=waits, mutates=mutates, now_s=now_s)
+                may_be_done = mutates and not _may_retry(error, mutates=True) and _may_retry(error, mutates=False)
+                must_not_repeat = mutates and look is None
+                wait = self._retries.wait_before_retry(error, waits=waits, mutates=must_not_repeat, now_s=now_s)
                 if wait is None:
+                    if may_be_done:
+                        error.details[MAY_BE_DONE] = True
                     raise
                 waits.append(wait)
                 await self._sleep(wait)
+                if may_be_done and look is not None and (made := await look()) is not None:
+                    return made
 
     async def _send_following_redirects(self, request: Request) -> Response:
         response = await self._send(request)

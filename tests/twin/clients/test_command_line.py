@@ -134,7 +134,7 @@ def test_exec_scripts_the_faults_of_a_file(environment: dict[str, str], tmp_path
     done = twin(environment, "exec", "--faults", str(faults), "--", "sh", "-c", script)
     wrong = twin(environment, "exec", "--faults", str(tmp_path / "none.yaml"), "--", "true")
 
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "octocat")
+    assert (done.returncode, done.stdout.endswith("octocat\n")) == (0, True)
     assert "Short and stout" in done.stderr
     assert (wrong.returncode, len(wrong.stderr.splitlines())) == (2, 1)
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, Self, cast
 
 import anyio
 
-from ghx_bench.capabilities.client import JSON, GitHubClient
+from ghx_bench.capabilities.client import JSON, MAY_BE_DONE, FindMade, GitHubClient
 from ghx_bench.capabilities.errors import CapabilityError, ErrorCode, GitHubError
 from ghx_bench.capabilities.responses import GraphQLResponse
 from ghx_bench.capabilities.transports.exchange import Request, Response
@@ -209,9 +209,18 @@ class _StepClient(GitHubClient):
         """Return whether requests carry a token."""
         return self._batcher.client.has_token
 
-    async def graphql_response(self, document: str, variables: Mapping[str, Any] | None = None) -> GraphQLResponse:
+    async def graphql_response(
+        self, document: str, variables: Mapping[str, Any] | None = None, *, find_made: FindMade | None = None
+    ) -> GraphQLResponse:
         """Send a document together with those of other steps."""
-        return await self._batcher.send(self._step, Document(text=document, variables=variables or {}))
+        asked = Document(text=document, variables=variables or {})
+        try:
+            return await self._batcher.send(self._step, asked)
+        except CapabilityError as error:
+            if find_made is None or MAY_BE_DONE not in error.details:
+                raise
+        made = await find_made()
+        return await self._batcher.send(self._step, asked) if made is None else GraphQLResponse(data=made)
 
     async def _ask(
         self,

@@ -1,10 +1,11 @@
 """SQLite as a world uses it: its tables, connections in memory and to files, and databases as bytes."""
 
+import re
 import sqlite3
 import zlib
 from collections.abc import Generator
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -77,12 +78,28 @@ def _connect(address: str) -> sqlite3.Connection:
     connection = sqlite3.connect(address, check_same_thread=False, cached_statements=512, isolation_level=None)
     # SQLite's own `lower` knows ASCII alone.
     connection.create_function("unicode_lower", 1, _lower, deterministic=True)
+    connection.create_function("has_words", 2, _has_words, deterministic=True)
     connection.execute("PRAGMA page_size = 4096")  # the same in every build: pages are copied from one to another
     return connection
 
 
 def _lower(text: str | None) -> str | None:
     return None if text is None else text.lower()
+
+
+def _has_words(text: str | None, words: str) -> bool:
+    """Return whether a text has words, in lower case with a space between them, one after the other."""
+    if not words:
+        return True
+    folded = (text or "").casefold()
+    # Most texts lack the first word even as part of another, which is quicker to see.
+    return words.partition(" ")[0] in folded and _words_pattern(words).search(folded) is not None
+
+
+@lru_cache(maxsize=256)
+def _words_pattern(words: str) -> re.Pattern[str]:
+    between = r"\W+".join(map(re.escape, words.split(" ")))
+    return re.compile(rf"(?<!\w){between}(?!\w)")
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:

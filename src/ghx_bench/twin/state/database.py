@@ -4,7 +4,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -311,6 +311,15 @@ class Database:
             if found is None:
                 found = self._connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
                 self._cache.keep("changes", "last", found, 0)
+            return found
+
+    def find_until_change(self, key: Hashable, find: Callable[[], tuple[int, ...]]) -> tuple[int, ...]:
+        """Return the ids that `find` returns; asked once under a key, until anything in the world changes."""
+        with self._lock:
+            found: tuple[int, ...] | None = self._cache.get("changes", key)
+            if found is None:
+                found = find()
+                self._cache.keep("changes", key, found, len(found) >> 5)  # 32 bytes each
             return found
 
     def keep_refs(self, refs: Mapping[int, Mapping[str, str]]) -> None:

@@ -9,6 +9,33 @@ from ghx_bench.twin.state.database import Database
 _LARGEST_PAGE = 100  # as on GitHub; more is a whole list, and SQLite limits the ids in a statement
 
 
+class Records(Sequence[RecordT], Generic[RecordT]):
+    """Records with these ids, in their order, read only as far as a page needs them."""
+
+    def __init__(self, database: Database, model: type[RecordT], ids: Sequence[int]) -> None:
+        self._database, self._model, self._ids = database, model, ids
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, index: int) -> RecordT: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[RecordT]: ...
+    def __getitem__(self, index: int | slice) -> RecordT | Sequence[RecordT]:
+        if isinstance(index, slice):
+            return Records(self._database, self._model, self._ids[index])
+        return self._fetch((self._ids[index],))[0]
+
+    def __iter__(self) -> Iterator[RecordT]:
+        for start in range(0, len(self._ids), _LARGEST_PAGE):
+            yield from self._fetch(self._ids[start : start + _LARGEST_PAGE])
+
+    def _fetch(self, ids: Sequence[int]) -> list[RecordT]:
+        found = {record.id: record for record in self._database.all(self._model, id=tuple(ids))}
+        return [found[identity] for identity in ids]
+
+
 class Rows(Sequence[RecordT], Generic[RecordT]):
     """Records of a table, counted and fetched only as far as a page needs them."""
 

@@ -1,11 +1,12 @@
 """The comments of an issue or a pull request."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.domains.issue.lookup import find_subject
+from ghx_bench.capabilities.domains.issue.lookup import issue_variables
 from ghx_bench.capabilities.models import (
     InputModel,
     Login,
@@ -41,6 +42,29 @@ _CREATE = """
 mutation Comment($id: ID!, $body: String!) {
   addComment(input: {subjectId: $id, body: $body}) { commentEdge { node { id body url } } }
 }
+"""
+
+LAST_COMMENT = "id comments(last: 1) { nodes { id } }"
+"""Selection of what `comment_on` must know of its subject."""
+
+_SUBJECT = f"""
+query CommentSubject($owner: String!, $name: String!, $issueNumber: Int!) {{
+  repository(owner: $owner, name: $name) {{
+    subject: issueOrPullRequest(number: $issueNumber) {{
+      ... on Issue {{ {LAST_COMMENT} }}
+      ... on PullRequest {{ {LAST_COMMENT} }}
+    }}
+  }}
+}}
+"""
+_MOST_MISSED = 100
+_LATEST = f"""
+query LatestComments($id: ID!) {{
+  node(id: $id) {{
+    ... on Issue {{ comments(last: {_MOST_MISSED}) {{ nodes {{ id body url viewerDidAuthor }} }} }}
+    ... on PullRequest {{ comments(last: {_MOST_MISSED}) {{ nodes {{ id body url viewerDidAuthor }} }} }}
+  }}
+}}
 """
 
 
@@ -85,12 +109,31 @@ class Comments(OutputModel):
 
 async def create_comment(client: GitHubClient, inputs: IssueCommentInput) -> NewComment:
     """Comment on an issue or a pull request."""
-    return await comment_on(client, (await find_subject(client, inputs))["id"], inputs.body)
+    answer = await client.graphql(_SUBJECT, issue_variables(inputs))
+    return await comment_on(client, require_value(answer, "repository", "subject"), inputs.body)
 
 
-async def comment_on(client: GitHubClient, id_: str, body: str) -> NewComment:
-    """Comment on something that has a node id."""
-    answer = await client.graphql(_CREATE, {"id": id_, "body": body})
+async def comment_on(client: GitHubClient, subject: Mapping[str, Any], body: str) -> NewComment:
+    """Comment on an issue or a pull request, once: where an answer is lost, the comment is looked for first.
+
+    `subject` has the fields of `LAST_COMMENT`: an older comment with the same words is not the one that was made.
+    """
+    known = [each["id"] for each in subject["comments"]["nodes"]]
+
+    async def find_made() -> Mapping[str, Any] | None:
+        latest = await client.graphql(_LATEST, {"id": subject["id"]})
+        comments: list[Mapping[str, Any]] = require_value(latest, "node", "comments", "nodes")
+        ids = [each["id"] for each in comments]
+        fresh = comments[ids.index(known[0]) + 1 :] if known and known[0] in ids else comments
+        # GitHub stores a text without the white space around it.
+        made = [
+            {key: each[key] for key in ("id", "body", "url")}
+            for each in fresh
+            if each["viewerDidAuthor"] and each["body"].strip() == body.strip()
+        ]
+        return {"addComment": {"commentEdge": {"node": made[-1]}}} if made else None
+
+    answer = await client.graphql(_CREATE, {"id": subject["id"], "body": body}, find_made=find_made)
     return NewComment.model_validate(require_value(answer, "addComment", "commentEdge", "node"))
 
 

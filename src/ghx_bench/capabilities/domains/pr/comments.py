@@ -1,7 +1,14 @@
 """The conversation of a pull request, without its reviews."""
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.domains.issue.comments import COMMENTS, CommentInput, Comments, NewComment, comment_on
+from ghx_bench.capabilities.domains.issue.comments import (
+    COMMENTS,
+    LAST_COMMENT,
+    CommentInput,
+    Comments,
+    NewComment,
+    comment_on,
+)
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.models import Paging, PullInput, require_value, to_page
@@ -24,7 +31,7 @@ class PullCommentInput(CommentInput, PullInput):
 
 async def create_comment(client: GitHubClient, inputs: PullCommentInput) -> NewComment:
     """Comment on a pull request as a whole."""
-    return await comment_on(client, (await find_pull(client, inputs))["id"], inputs.body)
+    return await comment_on(client, await find_pull(client, inputs, LAST_COMMENT), inputs.body)
 
 
 async def list_comments(client: GitHubClient, inputs: PullCommentsInput) -> Comments:

@@ -1,6 +1,6 @@
 """Searching issues and pull requests."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from ghx_bench.twin.queries.search.facts import Conversations, Facts
@@ -15,10 +15,12 @@ from ghx_bench.twin.queries.search.grammar import (
     words,
 )
 from ghx_bench.twin.queries.search.matching import split_words
+from ghx_bench.twin.queries.search.plain import STATES, find_plain
 from ghx_bench.twin.queries.search.qualifiers import KNOWN, Predicate, Qualifiers
 from ghx_bench.twin.queries.search.scopes import find_repositories
 from ghx_bench.twin.state.columns import where_clause
-from ghx_bench.twin.state.records import Issue
+from ghx_bench.twin.state.records import Issue, Repository
+from ghx_bench.twin.state.rows import Records
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
@@ -34,18 +36,35 @@ def search_issues(
     sort: str | None = None,
     order: str = "desc",
     kind: Kind | None = None,
-) -> list[Issue]:
+) -> Sequence[Issue]:
     """Return the issues and pull requests that fit a query, in the order asked for, else best match and newest first.
+
+    Only those are read that are looked at. Asked again, as for the next page, it searches anew once anything changed.
 
     Raises `InvalidRefusal` for a query past GitHub's limits or with a value that cannot be read, and its
     `UnknownSubjectRefusal` for one that names only people or repositories the viewer cannot see.
     """
+    asker = None if viewer is None else (viewer.id, viewer.scopes, viewer.unrestricted)
+    today = world.database.now()[:10]  # a query may name days from today on
+    key = ("search", asker, today, query, sort, order, kind)
+    ids = world.database.find_until_change(key, lambda: _search(world, viewer, query, (sort, order), kind))
+    return Records(world.database, Issue, ids)
+
+
+def _search(
+    world: World, viewer: Viewer | None, query: str, sort: tuple[str | None, str], kind: Kind | None
+) -> tuple[int, ...]:
     parsed = parse(query, KNOWN)
-    found = _candidates(world, viewer, query, parsed, kind)
+    repositories = find_repositories(world, viewer, parsed.root)
+    is_pull = None if kind is None else kind == "pr"
+    plain = find_plain(world, parsed, repositories, is_pull=is_pull, sort=_parse_sort(parsed, *sort))
+    if plain is not None:
+        return plain
+    found = _candidates(world, repositories, query, parsed, kind)
     qualifiers = Qualifiers(world, viewer, found)
     fits = compile_query(parsed.root, lambda leaf: _compile_leaf(leaf, qualifiers))
     hits = [facts for facts in found if fits(facts)]
-    return [facts.issue for facts in _sort_hits(hits, parsed, sort, order)]
+    return tuple(facts.issue.id for facts in _sort_hits(hits, parsed, *sort))
 
 
 def _compile_leaf(leaf: Leaf, qualifiers: Qualifiers) -> Predicate:
@@ -58,13 +77,13 @@ def _compile_leaf(leaf: Leaf, qualifiers: Qualifiers) -> Predicate:
             return qualifiers.compile(leaf)
 
 
-def _candidates(world: World, viewer: Viewer | None, query: str, parsed: Query, kind: Kind | None) -> list[Facts]:
-    repositories = {one.id: one for one in find_repositories(world, viewer, parsed.root)}
+def _candidates(world: World, homes: Sequence[Repository], query: str, parsed: Query, kind: Kind | None) -> list[Facts]:
+    repositories = {one.id: one for one in homes}
     equals: dict[str, Any] = {"repository_id": tuple(repositories)}
     required: list[str] = []
     for part in required_parts(parsed.root):
         if isinstance(part, Qualifier) and len(part.values) == 1:
-            equals |= _CHEAP.get((part.name, part.values[0].lower()), {})
+            equals |= STATES.get((part.name, part.values[0].lower()), {})
         elif isinstance(part, Word):
             required += (word for word in split_words(part.text) if word.isascii())
     if "linked:" in query.lower():  # it looks at the repositories of all candidates, with or without the words
@@ -74,9 +93,9 @@ def _candidates(world: World, viewer: Viewer | None, query: str, parsed: Query, 
     values += (f"%{word}%" for word in required for _ in range(_HAS_WORD.count("?")))
     rows = world.database.select(Issue, f"{where} ORDER BY id", values)
     found = [one for one in rows if kind is None or one.is_pull == (kind == "pr")]
-    homes = ((issue, repositories[issue.repository_id]) for issue in found)
+    placed = ((issue, repositories[issue.repository_id]) for issue in found)
     conversations = Conversations(world, repositories)
-    return [Facts(world, issue, home, conversations) for issue, home in homes if issue.is_pull or home.has_issues]
+    return [Facts(world, issue, home, conversations) for issue, home in placed if issue.is_pull or home.has_issues]
 
 
 # Texts that lack a word even as part of another need not be read. LIKE knows the case of ASCII alone, so texts with
@@ -90,15 +109,6 @@ _HAS_WORD = """(
         WHERE comments.body LIKE ? OR length(comments.body) != length(CAST(comments.body AS BLOB))
     )
 )"""
-# What the database can leave out by an index or a column; the whole query is then asked of the rest.
-_CHEAP: dict[tuple[str, str], dict[str, object]] = {
-    ("is", "open"): {"state": "open"},
-    ("state", "open"): {"state": "open"},
-    ("is", "closed"): {"state": "closed"},
-    ("state", "closed"): {"state": "closed"},
-    **{(name, "issue"): {"is_pull": False} for name in ("is", "type")},
-    **{(name, value): {"is_pull": True} for name in ("is", "type") for value in ("pr", "pull-request")},
-}
 
 
 def _sort_hits(hits: list[Facts], parsed: Query, sort: str | None, order: str) -> list[Facts]:
