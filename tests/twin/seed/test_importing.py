@@ -144,7 +144,7 @@ def test_without_a_token_what_is_public_is_imported_and_the_rest_is_named() -> N
     assert len(home.issues) == 4
     assert home.collaborators == {"octo": "write", "hubot": "write"}  # who GitHub says belongs to it
     assert any(each.startswith("roles of collaborators (") for each in imported.left_out)
-    assert "resolved threads (GraphQL does not answer)" in imported.left_out
+    assert "resolved threads (GraphQL needs a token)" in imported.left_out
     from_fork = next(each for each in home.pulls if each.number == 20)
     assert (from_fork.head, from_fork.outcome.head_repository) == ("patch", None)  # type: ignore[union-attr]
     with World.create() as again:

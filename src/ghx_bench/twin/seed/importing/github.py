@@ -126,7 +126,7 @@ class GitHubReader:
         for start in range(0, len(identities), at_once):
             data = self.graphql(query, {"ids": list(identities[start : start + at_once])})
             if data is None:
-                self.skip(f"{what} (GraphQL does not answer)")
+                self.skip(f"{what} (GraphQL {'needs a token' if self.token is None else 'does not answer'})")
                 return found
             found |= {node["nodeId"]: node for node in data["nodes"] if node}
         return found

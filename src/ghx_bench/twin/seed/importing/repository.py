@@ -115,8 +115,8 @@ def _read_records(work: _Import, shown: Json) -> SeedRepository:
     talk = Conversations(github=github, people=people, repository=name)
     issues, pulls = talk.find(issues=limits.issues, pulls=limits.pulls, since=limits.since)
     settings = _read_settings(work, shown)
-    opened = talk.import_issues(issues)
-    proposed = talk.import_pulls(pulls)
+    comments = talk.import_comments([*issues, *pulls])
+    opened, proposed = talk.import_issues(issues, comments), talk.import_pulls(pulls, comments)
     settings |= _read_roles(work, shown)
     return SeedRepository.model_validate(
         {
