@@ -8,6 +8,7 @@ from capability_calls import Ghx, call_input
 from issue_calls import ISSUE_CALLS
 from pr_calls import PR_CALLS
 from promised_capabilities import promised
+from release_calls import RELEASE_CALLS
 from repo_calls import REPO_CALLS
 from search_calls import SEARCH_CALLS
 
@@ -20,18 +21,20 @@ from ghx_bench.twin.faults import Fault, primary_rate_limit, secondary_rate_limi
 
 pytestmark = pytest.mark.slow
 
-CALLS = {**ISSUE_CALLS, **PR_CALLS, **REPO_CALLS, **SEARCH_CALLS}
+CALLS = {**ISSUE_CALLS, **PR_CALLS, **RELEASE_CALLS, **REPO_CALLS, **SEARCH_CALLS}
 IDS = sorted(CALLS)
 READS = [id_ for id_ in IDS if ENTRIES[id_].effect == "reads"]
 ADDED = frozenset({
     "issue.labels.list", "issue.timeline.list", "pr.comments.list", "pr.commits.list", "pr.files.list", "pr.ready",
-    "pr.reopen", "repo.branches.list", "repo.commits.list", "repo.contents.get", "repo.contents.put",
+    "pr.reopen", "release.assets.list", "release.delete", "repo.branches.list", "repo.commits.list",
+    "repo.contents.get", "repo.contents.put",
     "repo.file.delete", "repo.tags.list", "search.code", "search.issues", "search.prs",
 })  # fmt: skip
 """What there is beyond the catalogue."""
 MORE = {
     "issue.view": {"assignees", "milestone"},
     "pr.view": {"assignees", "milestone", "headBranch", "baseBranch", "isDraft", "reviewers"},
+    "release.view": {"isLatest", "notes"},
 }
 """What capabilities of the catalogue give beyond it."""
 FIELDS = {

@@ -36,7 +36,7 @@ def test_nothing_asked_is_help(ghx: Callable) -> None:
         (("capabilities", "list", "--jsn"), "--jsn"),
         (("capabilities", "explain"), "task"),
         (("capabilities", "explain", "issue.vew"), "did you mean 'issue.view'?"),
-        (("capabilities", "explain", "release.list"), "cannot be called yet"),
+        (("capabilities", "explain", "project_v2.org.view"), "cannot be called yet"),
         (("capabilities", "search"), "word"),
         (("capabilities", "search", " "), "name a word"),
         (("capabilities", "list", "--json=1"), "--json takes no value"),
@@ -46,8 +46,8 @@ def test_nothing_asked_is_help(ghx: Callable) -> None:
         (("doctor", "--json=0"), "--json takes no value"),
         (("skill", "--help=1"), "--help takes no value"),
         (("mcp", "--read-only=no"), "--read-only takes no value"),
-        (("mcp", "--toolsets", ""), "name some of issue, pr, repo, search"),
-        (("mcp", "--toolsets= , "), "name some of issue, pr, repo, search"),
+        (("mcp", "--toolsets", ""), "name some of issue, pr, release, repo, search"),
+        (("mcp", "--toolsets= , "), "name some of issue, pr, release, repo, search"),
     ],
 )
 def test_bad_usage_is_one_line(ghx: Callable, words: tuple[str, ...], said: str) -> None:

@@ -96,7 +96,7 @@ def test_an_input_that_is_missing_or_wrong_ends_with_2_and_says_why_in_json(
     [
         ((), "name a capability"),
         (("isue.view",), "did you mean 'issue.view'?"),
-        (("release.list",), "release.list is in the catalogue but cannot be called yet"),
+        (("project_v2.org.view",), "project_v2.org.view is in the catalogue but cannot be called yet"),
         (("workflow.vew",), "did you mean 'workflow.view'?"),
         (("issue.view", "--issueNumber", "1"), "missing 'owner' and 'name'; give -R owner/name"),
         (("issue.view", "--issueNumber", "1", "-R", "widgets"), "the repository is 'widgets'; write -R owner/name"),

@@ -299,11 +299,12 @@ def test_a_path_that_leads_nowhere_in_what_the_capability_returns_is_a_warning(c
 
 
 def test_a_capability_that_cannot_be_called_yet_is_a_warning(mine: Project) -> None:
-    given = {"task": "release.view", "input": {"owner": "{{owner}}", "name": "x", "tagName": "v1"}}
+    given = {"task": "project_v2.org.view", "input": {"org": "{{owner}}", "projectNumber": 1}}
     mine.change(SCENARIO, lambda it: checkpoint(it).update(given))
 
     assert mine.said() == [
-        f"warning: {SCENARIO}: /assertions/checkpoints/0/task: release.view cannot be called yet; look in another way"
+        f"warning: {SCENARIO}: /assertions/checkpoints/0/task: project_v2.org.view cannot be called yet; "
+        "look in another way"
     ]
 
 

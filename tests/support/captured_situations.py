@@ -11,6 +11,7 @@ from ghx_bench.twin.commands import (
     merges,
     pulls,
     refs,
+    releases,
     repositories,
     workflow_runs,
     workflows,
@@ -167,6 +168,10 @@ def _up_to_date_required(scene: Scene) -> object:
     )
 
 
+def _released(scene: Scene) -> object:
+    return releases.create(scene.act, scene.repository, tag_name="v1.0.0", name="One", body="notes")
+
+
 _LABELS = "/repos/acme/widgets/labels"
 _SCOPE = Fault(
     path=_LABELS,
@@ -183,6 +188,7 @@ _FOREIGN = {
 _BAD_TOKEN = {"GH_TOKEN": "ghp_unknown"}
 _RUN = Situation(changes=(_failed_run,))
 _JOB = Situation(changes=(_failed_run,), replaced=("--job 201", "--job NEWEST-JOB"))
+_RELEASED = Situation(changes=(_released,))
 _NEW_PULL = Situation(changes=(_closed_pull,), branch="feature")
 
 SITUATIONS = {
@@ -198,6 +204,7 @@ SITUATIONS = {
     "err-422-string": Situation(changes=(_with_branch,)),
     "err-git-insteadof-foreign-host": Situation(branch="feature", environment=_FOREIGN),
     "err-gql-merge-unprocessable": Situation(changes=(_draft,)),
+    "ghx-release-list-cli": Situation(code=1),  # gh sends a POST, which the capture's server took
     "git-pr-create-fill": _NEW_PULL,
     "git-pr-create-fill-223": _NEW_PULL,
     "issue-close-already": Situation(changes=(_closed_issue,)),
@@ -226,6 +233,8 @@ SITUATIONS = {
     "pr-status": Situation(branch="feature"),
     "pr-update-branch": Situation(changes=(_main_ahead,)),
     "pr-view-branch": Situation(branch="feature"),
+    **{f"release-{name}": _RELEASED for name in ("delete", "edit", "list", "upload")},
+    **{f"release-view-{name}": _RELEASED for name in ("json", "latest", "tag")},
     "run-cancel": Situation(changes=(_queued_run,)),
     "run-delete": _RUN,
     "run-download": _RUN,

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from ghx_bench.twin.commands import (
     checks,
     comments,
+    commit_comments,
     contents,
     issues,
     kernel,
@@ -17,6 +18,7 @@ from ghx_bench.twin.commands import (
     pulls,
     reactions,
     refs,
+    releases,
     repositories,
     reviews,
     threads,
@@ -36,6 +38,7 @@ from ghx_bench.twin.state.records import (
     Milestone,
     Pull,
     Record,
+    Release,
     Repository,
     Review,
     ReviewComment,
@@ -230,6 +233,40 @@ def _end_job(act: Act, first: int, second: int) -> None:
     checks.update_check_run(act, _chosen(act, CheckRun, first), conclusion=conclusion, **status)
 
 
+def _release(act: Act, first: int, second: int) -> None:
+    releases.create(
+        act,
+        _repository(act, first),
+        tag_name=f"v{second}",
+        name=(None, "Next")[second % 2],
+        draft=first % 2 == 1,
+        prerelease=second % 3 == 0,
+        make_latest=(None, "false", "legacy")[first % 3],
+    )
+
+
+def _edit_release(act: Act, first: int, second: int) -> None:
+    release = _chosen(act, Release, first)
+    match second % 4:
+        case 0:
+            releases.update(act, release, draft=not release.draft)
+        case 1:
+            releases.update(act, release, make_latest="true")
+        case 2:
+            releases.update(act, release, tag_name=f"w{second}", body=f"edit {second}")
+        case _:
+            releases.update(act, release, prerelease=not release.prerelease)
+
+
+def _delete_tag(act: Act, first: int, second: int) -> None:
+    refs.delete(act, _repository(act, first), ref=f"refs/tags/v{second}")
+
+
+def _comment_on_commit(act: Act, first: int, second: int) -> None:
+    home = lookup.repository_of(act.world, pull := _chosen(act, Pull, first))
+    commit_comments.create(act, home, sha=pull.head_sha, body=f"on {second}", position=second)
+
+
 def _merge(act: Act, first: int, second: int) -> None:
     methods: tuple[Method, ...] = ("merge", "squash", "rebase")
     merges.merge(act, _chosen(act, Pull, first), method=methods[second % 3])
@@ -292,6 +329,7 @@ COMMANDS: dict[str, Command] = {
         act, _issue(act, first), reason=("completed", "not_planned", "duplicate")[second % 3]
     ),
     "close pull": lambda act, first, _: pulls.close(act, _chosen(act, Pull, first)),
+    "comment on commit": _comment_on_commit,
     "comment": lambda act, first, second: comments.create(act, _chosen(act, Issue, first), f"see #{second}"),
     "delete branch": _delete_branch,
     "delete comment": lambda act, first, _: comments.delete(act, _chosen(act, Comment, first)),
@@ -299,6 +337,8 @@ COMMANDS: dict[str, Command] = {
     "delete label": lambda act, first, _: labels.delete(act, _chosen(act, Label, first)),
     "delete milestone": lambda act, first, _: milestones.delete(act, _chosen(act, Milestone, first)),
     "delete pending": lambda act, first, _: reviews.delete_pending(act, _chosen(act, Review, first)),
+    "delete release": lambda act, first, _: releases.delete(act, _chosen(act, Release, first)),
+    "delete tag": _delete_tag,
     "delete repository": lambda act, first, second: (
         repositories.delete(act, _chosen(act, Repository, 1 + second % 2)) if first + second > 11 else None
     ),
@@ -307,6 +347,7 @@ COMMANDS: dict[str, Command] = {
     "dismiss": lambda act, first, _: reviews.dismiss(act, _chosen(act, Review, first), "No."),
     "draft": lambda act, first, _: pulls.convert_to_draft(act, _chosen(act, Pull, first)),
     "edit comment": lambda act, first, second: comments.update(act, _chosen(act, Comment, first), f"edit {second}"),
+    "edit release": _edit_release,
     "edit review": lambda act, first, _: reviews.update(act, _chosen(act, Review, first), body=""),
     "end job": _end_job,
     "force push": _force,
@@ -324,6 +365,7 @@ COMMANDS: dict[str, Command] = {
     "put file": _put_file,
     "react": _react,
     "ready": lambda act, first, _: pulls.mark_ready(act, _chosen(act, Pull, first)),
+    "release": _release,
     "reopen": lambda act, first, _: issues.reopen(act, _issue(act, first)),
     "reopen pull": lambda act, first, _: pulls.reopen(act, _chosen(act, Pull, first)),
     "reply": _reply,
@@ -335,6 +377,9 @@ COMMANDS: dict[str, Command] = {
     "settings": _settings,
     "submit": _submit,
     "transfer": _transfer,
+    "upload": lambda act, first, second: releases.upload_asset(
+        act, _chosen(act, Release, first), name=f"a{second}", content=bytes([first, 255])
+    ),
     "update branch": lambda act, first, _: pulls.update_branch(act, _chosen(act, Pull, first)),
     "update pull": _update_pull,
 }

@@ -1,6 +1,7 @@
 """For every operation a request that is granted and one that is refused; `R` stands for /repos/acme/widgets."""
 
 from rest_calls import Call, call, refused_media
+from rest_release_cases import RELEASE_CASES
 from rest_run_cases import RUN_CASES
 
 _ONE_PIXEL = "aGVsbG8="
@@ -217,6 +218,7 @@ CASES: dict[str, tuple[Call, Call]] = {
         call("R/check-runs/{check_run}/annotations"),
         call("R/check-runs/99/annotations"),
     ),
+    **RELEASE_CASES,
     **RUN_CASES,
     f"GET {_REPOSITORY}/labels": (call("R/labels?per_page=3"), call("/repos/acme/none/labels")),
     f"POST {_REPOSITORY}/labels": (

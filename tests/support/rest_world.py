@@ -7,6 +7,7 @@ from typing import Any
 from ghx_bench.twin.commands import (
     checks,
     comments,
+    commit_comments,
     contents,
     issues,
     labels,
@@ -16,6 +17,7 @@ from ghx_bench.twin.commands import (
     pulls,
     reactions,
     refs,
+    releases,
     repositories,
     reviews,
     threads,
@@ -115,6 +117,7 @@ def seeded() -> Seeded:
     _files(made)
     _conversations(made)
     _review(made)
+    _releases(made)
     return made
 
 
@@ -139,6 +142,17 @@ def _people(world: World) -> dict[str, User]:
         repositories.create(act, owner=people["ann"], name="secret", visibility="private", auto_init=True)
         repositories.create(act, owner=people["ann"], name="empty")
     return people
+
+
+def _releases(made: Seeded) -> None:
+    home = _home(made)
+    with made.world.acting(Viewer(user=made.people["bob"])) as act:
+        release = releases.create(act, home, tag_name="v1", name="One", body="The first.")
+        draft = releases.create(act, home, tag_name="next", draft=True)
+        asset = releases.upload_asset(act, release, name="app.bin", content=b"\x00\xff", label="The app")
+        comment = commit_comments.create(act, home, sha=made.shas["main"], body="Nice")
+        made.ids["commit_comment"] = comment.id
+        made.ids |= {"release": release.id, "draft": draft.id, "asset": asset.id}
 
 
 def _files(made: Seeded) -> None:

@@ -11,13 +11,17 @@ from types import MappingProxyType
 from ghx_bench._base.problems import did_you_mean, shortened
 from ghx_bench.capabilities.domains.issue.index import ENTRIES as ISSUE_ENTRIES
 from ghx_bench.capabilities.domains.pr.index import ENTRIES as PR_ENTRIES
+from ghx_bench.capabilities.domains.release.index import ENTRIES as RELEASE_ENTRIES
 from ghx_bench.capabilities.domains.repo.index import ENTRIES as REPO_ENTRIES
 from ghx_bench.capabilities.domains.search.index import ENTRIES as SEARCH_ENTRIES
 from ghx_bench.capabilities.entries import Entry, Signature, parse_signature
 from ghx_bench.capabilities.errors import InvalidInputError
 
 ENTRIES: Mapping[str, Entry] = MappingProxyType(
-    {entry.id: entry for entry in sorted((*ISSUE_ENTRIES, *PR_ENTRIES, *REPO_ENTRIES, *SEARCH_ENTRIES))}
+    {
+        entry.id: entry
+        for entry in sorted((*ISSUE_ENTRIES, *PR_ENTRIES, *RELEASE_ENTRIES, *REPO_ENTRIES, *SEARCH_ENTRIES))
+    }
 )
 """Every capability that can be called, by id."""
 
@@ -32,12 +36,6 @@ project_v2.items.issue.remove owner projectNumber itemId
 project_v2.items.list owner projectNumber [first] [after]
 project_v2.org.view org projectNumber
 project_v2.user.view user projectNumber
-
-release.create owner name tagName [title] [notes] [targetCommitish] [prerelease]
-release.list owner name [first] [after]
-release.publish owner name releaseId [title] [notes] [prerelease]
-release.update owner name releaseId [tagName] [title] [notes] [targetCommitish] [prerelease] [draft]
-release.view owner name tagName
 
 workflow.dispatch owner name workflowId ref [inputs]
 workflow.job.logs.raw owner name jobId

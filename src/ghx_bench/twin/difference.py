@@ -46,6 +46,8 @@ class Difference:
         """Return whether this merely follows from another difference."""
         if self.kind == "refs" and self.field is not None:
             return self.field == _HEAD or self.field.startswith("refs/pull/")
+        if self.kind == "releases" and self.field == "is_latest":
+            return self.after is False  # another release has become the latest
         return self.field in BOOKKEEPING
 
 

@@ -183,6 +183,7 @@ _BY_FIELD: dict[str, _Finder] = {
     "thread_id": _through_thread,
     "subject_id": _through_subject,
     "run_id": _through(records.WorkflowRun, "run_id"),
+    "release_id": _through(records.Release, "release_id"),
 }
 _KINDS = {
     "U": _Kind(records.User, _no_repository),
@@ -206,5 +207,8 @@ _KINDS = {
     "W": _Kind(records.Workflow, _own_field),
     "WFR": _Kind(records.WorkflowRun, _own_field),
     "BPR": _Kind(records.Protection, _own_field),
+    "CC": _Kind(records.CommitComment, _own_field),
+    "RE": _Kind(records.Release, _own_field),
+    "RA": _Kind(records.ReleaseAsset, _through(records.Release, "release_id")),
 }
 _PREFIXES = {kind.model: prefix for prefix, kind in _KINDS.items() if kind.model is not records.User}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 # "any": a host of ours, where the path alone decides; "none": a host of GitHub's that has nothing here
-HostKind = Literal["api", "uploads", "web", "raw", "none", "any"]
+HostKind = Literal["api", "uploads", "web", "raw", "codeload", "none", "any"]
 GITHUB_HOSTS = (
     "github.com",
     "www.github.com",
@@ -24,7 +24,14 @@ _GITHUB = ("github.com", "github.localhost")
 _OWN_HOST = re.compile(
     r"(127(\.\d{1,3}){3}|\[::1\]|([\w-]+\.)*(localhost|github\.com|githubusercontent\.com))(:\d{1,5})?", re.ASCII
 )
-_PREFIXED: dict[str, HostKind] = {"/api/uploads": "uploads", "/raw": "raw"}
+_SUBDOMAINS: dict[str, HostKind] = {
+    "": "web",
+    "www.": "web",
+    "api.": "api",
+    "uploads.": "uploads",
+    "codeload.": "codeload",
+}
+_PREFIXED: dict[str, HostKind] = {"/api/uploads": "uploads", "/raw": "raw", "/codeload": "codeload"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +43,7 @@ class BaseUrls:
     graphql: str
     uploads: str
     raw: str
+    codeload: str
 
 
 GITHUB_URLS = BaseUrls(
@@ -44,6 +52,7 @@ GITHUB_URLS = BaseUrls(
     graphql="https://api.github.com/graphql",
     uploads="https://uploads.github.com",
     raw="https://raw.githubusercontent.com",
+    codeload="https://codeload.github.com",
 )
 
 
@@ -75,12 +84,9 @@ def find_door(host: str, scheme: str, path: str) -> Door:
     """Return the part of GitHub that the Host header and the path address."""
     name = host.lower()
     for base in _GITHUB:
-        if name in {base, f"www.{base}"}:
-            return Door(host_kind="web", prefix="", urls=_github_urls(base))
-        if name == f"api.{base}":
-            return Door(host_kind="api", prefix="", urls=_github_urls(base))
-        if name == f"uploads.{base}":
-            return Door(host_kind="uploads", prefix="", urls=_github_urls(base))
+        kind = _SUBDOMAINS.get(name.removesuffix(base)) if name.endswith(base) else None
+        if kind is not None:
+            return Door(host_kind=kind, prefix="", urls=_github_urls(base))
     if name == "raw.githubusercontent.com":
         return Door(host_kind="raw", prefix="", urls=GITHUB_URLS)
     if name in GITHUB_HOSTS:
@@ -97,11 +103,12 @@ def _github_urls(base: str) -> BaseUrls:
         graphql=f"http://api.{base}/graphql",
         uploads=f"http://uploads.{base}",
         raw=f"http://raw.{base}",
+        codeload=f"http://codeload.{base}",
     )
 
 
 def _door_of_own_host(root: str, path: str) -> Door:
-    known = ("/api/v3", "/api/uploads", "/raw")
+    known = ("/api/v3", *_PREFIXED)
     prefix = next((each for each in known if path == each or path.startswith(each + "/")), "")
     enterprise = path.startswith("/api/")
     urls = BaseUrls(
@@ -110,5 +117,6 @@ def _door_of_own_host(root: str, path: str) -> Door:
         graphql=f"{root}/api/graphql" if enterprise else f"{root}/graphql",
         uploads=f"{root}/api/uploads",
         raw=f"{root}/raw",
+        codeload=f"{root}/codeload",
     )
     return Door(host_kind=_PREFIXED.get(prefix, "any"), prefix=prefix, urls=urls)

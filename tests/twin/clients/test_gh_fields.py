@@ -24,7 +24,6 @@ COMMANDS = {
 UNKNOWN_TO_SOME = frozenset({"pr checks", "search code"})
 """Commands, or their flag for JSON, that gh 2.23 does not have."""
 NEEDS_MORE = {
-    "latestRelease": "releases",
     "projects": "projects",
     "projectsV2": "projects",
 }

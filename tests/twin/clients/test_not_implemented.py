@@ -10,7 +10,7 @@ from gh_client import GhClient
         ("user/keys", "GET /user/keys"),
         ("user/issues", "GET /user/issues"),
         ("repos/acme/widgets/commits/feature/check-suites", "GET /repos/{owner}/{repo}/commits/{ref}/check-suites"),
-        ("repos/acme/widgets/releases", "GET /repos/{owner}/{repo}/releases"),
+        ("repos/acme/widgets/hooks", "GET /repos/{owner}/{repo}/hooks"),
     ],
 )
 def test_an_operation_that_the_twin_lacks_is_501_and_named(new_gh: GhClient, path: str, operation: str) -> None:

@@ -25,10 +25,10 @@ def test_a_path_that_github_does_not_have_is_not_found(ann: Client) -> None:
 
 
 def test_what_github_has_and_the_twin_has_not_says_so(ann: Client) -> None:
-    reply = ann.get(f"{R}/releases")
+    reply = ann.get(f"{R}/hooks")
 
     assert reply.status == 501
-    assert "GET /repos/{owner}/{repo}/releases" in reply.json()["message"]
+    assert "GET /repos/{owner}/{repo}/hooks" in reply.json()["message"]
 
 
 def test_a_wrong_method_is_not_found(ann: Client) -> None:

@@ -419,7 +419,7 @@ REPOSITORIES = {
 
 
 LOOKS = {
-    "an archive of the default branch is there on GitHub": Row(known_by=DESCRIPTION, ask="GET R/zipball", status=501),
+    "an archive of the default branch is there on GitHub": Row(known_by=DESCRIPTION, ask="GET R/zipball", status=302),
     "a comment on a whole file is on its first line": Row(
         known_by=NOTES,
         ask="POST R/pulls/{pull}/comments",

@@ -8,6 +8,7 @@ from seeds import seed_of, world_of
 
 from ghx_bench.twin.queries import lookup, workflow_runs
 from ghx_bench.twin.queries.permissions import user_role
+from ghx_bench.twin.queries.releases import latest_release
 from ghx_bench.twin.seed.document import WorldSeed
 from ghx_bench.twin.seed.planting import SeedError
 from ghx_bench.twin.state.records import Label, Thread
@@ -33,10 +34,25 @@ def test_the_example_is_a_world(example: str) -> None:
         assert lookup.repository(world, None, "agent", "widgets").parent_id == widgets.id
 
 
-def test_the_runs_that_are_shown_fit_the_example(example: str) -> None:
-    _, shown = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+def with_section(example: str, heading: str) -> str:
+    """Return the example with what a section of the page shows of a repository."""
+    section = PAGE.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    (shown,) = re.findall(r"^```yaml\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
     indented = "".join(f"    {line}\n" for line in shown.splitlines())
-    with world_of(example.replace("    issues:\n", f"{indented}    issues:\n", 1)) as world:
+    return example.replace("    issues:\n", f"{indented}    issues:\n", 1)
+
+
+def test_the_releases_that_are_shown_fit_the_example(example: str) -> None:
+    with world_of(with_section(example, "Releases")) as world:
+        home = lookup.repository(world, None, "acme", "widgets")
+        latest = latest_release(world, home)
+        assert latest is not None
+        assert latest.tag_name == "v1.0.0"
+        assert set(world.git(home).refs("refs/tags/")) == {"refs/tags/v1.0.0", "refs/tags/v1.1.0-rc1"}
+
+
+def test_the_runs_that_are_shown_fit_the_example(example: str) -> None:
+    with world_of(with_section(example, "Workflow runs")) as world:
         run = workflow_runs.run(world, lookup.repository(world, None, "acme", "widgets"), 101)
         latest = workflow_runs.latest_attempt(world, run)
         assert (latest.number, latest.status, run.head_branch) == (2, "in_progress", "faster")

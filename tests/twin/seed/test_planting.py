@@ -15,6 +15,7 @@ from ghx_bench.twin.seed.checks import SeedAttempt, SeedCheck, SeedCommitCheck, 
 from ghx_bench.twin.seed.conversations import SeedComment, SeedIssue, SeedPull, SeedReview, SeedThread
 from ghx_bench.twin.seed.document import (
     SeedCommit,
+    SeedCommitComment,
     SeedFile,
     SeedLabel,
     SeedMilestone,
@@ -28,6 +29,7 @@ from ghx_bench.twin.seed.document import (
 )
 from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.loading import load_seed
+from ghx_bench.twin.seed.releases import SeedAsset, SeedRelease
 from ghx_bench.twin.state.records import (
     Assignee,
     CheckRun,
@@ -40,6 +42,8 @@ from ghx_bench.twin.state.records import (
     Protection,
     Pull,
     Reaction,
+    Release,
+    ReleaseAsset,
     Repository,
     Review,
     ReviewComment,
@@ -57,7 +61,7 @@ from ghx_bench.twin.world import World
 WRITTEN_BY_PEOPLE = (
     WorldSeed, SeedUser, SeedToken, SeedOrganization, SeedTeam, SeedRepository, SeedFile, SeedCommit, SeedLabel,
     SeedMilestone, SeedProtection, SeedCommitCheck, SeedCheck, SeedIssue, SeedPull, SeedComment, SeedReview, SeedThread,
-    SeedWorkflow, SeedRun, SeedAttempt, SeedJob,
+    SeedWorkflow, SeedRun, SeedAttempt, SeedJob, SeedRelease, SeedAsset, SeedCommitComment,
 )  # fmt: skip
 WRITTEN_BY_EXPORTS = {"exported", "bundle", "gone_numbers", "outcome", "place", "review", "commit_sha"}
 
@@ -117,6 +121,22 @@ def test_people_have_their_profiles_and_tokens(world: World) -> None:
     scopes = {token.token: token.scopes for token in world.database.all(Token, user_id=octo.id)}
     assert scopes["t-weak"] == ("public_repo",)
     assert "repo" in scopes["t-octo"]
+
+
+def test_releases_have_tags_files_and_times(world: World) -> None:
+    home = lookup.repository(world, None, "acme", "widgets")
+    first, backport, candidate, draft = world.database.all(Release, repository_id=home.id)
+    assert (first.name, first.body, first.is_latest) == ("One", "The first one.", True)
+    times = (first.created_at, first.published_at, first.updated_at)
+    assert times == ("2021-02-01T00:00:00Z", "2021-02-02T00:00:00Z", "2021-02-03T00:00:00Z")
+    assert not any((backport.is_latest, candidate.is_latest, draft.is_latest))
+    git = world.git(home)
+    assert git.ref("refs/tags/v0.9.1") == git.ref("refs/heads/feature")
+    assert git.ref("refs/tags/v2.0") is None
+    notes, app = world.database.all(ReleaseAsset, release_id=first.id)
+    assert (notes.name, notes.label, notes.content_type) == ("notes.txt", "Notes", "text/plain")
+    assert (notes.created_at, notes.updated_at) == ("2021-02-02T00:00:00Z", "2021-02-03T00:00:00Z")
+    assert (git.blob(notes.blob_sha), git.blob(app.blob_sha)) == (b"Read me\n", b"\x00\xff")
 
 
 def test_organizations_have_members_and_teams(world: World) -> None:

@@ -57,6 +57,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "collaborators": _kind("collaborators", "role"),
     "comments": _kind("comments", "body minimized_reason"),
+    "commit_comments": _kind("commit_comments", "body"),
     "commit_statuses": _kind("statuses", "description state target_url"),
     "issue_dependencies": _kind("dependencies"),
     "issue_labels": _kind("issue_labels"),
@@ -74,6 +75,10 @@ KINDS: Mapping[str, Kind] = {
     ),
     "reactions": _kind("reactions"),
     REFS: _kind(REFS),
+    "release_assets": _kind("release_assets", "label name"),
+    "releases": _kind(
+        "releases", "body created_at draft is_latest name prerelease published_at tag_name target_commitish"
+    ),
     "repositories": _kind(
         "repositories",
         "allow_auto_merge allow_forking allow_merge_commit allow_rebase_merge allow_squash_merge allow_update_branch "
@@ -101,7 +106,8 @@ PRIVATE_FIELDS = _words(
     "id repository created_at updated_at pushed_at next_number next_milestone_number number is_pull type site_admin "
     "default author creator actor user team organization issue pull label blocking review thread in_reply_to subject "
     "subject_kind content workflow run attempt context sha event head_branch head_sha subject_type "
-    "original_commit_sha original_line original_position original_start_line"
+    "original_commit_sha original_line original_position original_start_line position line path commit_sha release "
+    "content_type size digest blob_sha uploader"
 )
 """Fields that stay as they were made, or follow from another change; by the names that the twin's differences have."""
 

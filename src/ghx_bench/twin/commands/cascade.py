@@ -1,4 +1,4 @@
-"""Which records are deleted together with an issue, a comment, a workflow run or a repository."""
+"""Which records are deleted together with an issue, a comment, a workflow run, a release or a repository."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,6 +8,7 @@ from ghx_bench.twin.state.records import (
     CheckRun,
     Collaborator,
     Comment,
+    CommitComment,
     Dependency,
     Event,
     Issue,
@@ -19,6 +20,8 @@ from ghx_bench.twin.state.records import (
     Reaction,
     Record,
     Redirect,
+    Release,
+    ReleaseAsset,
     Repository,
     Review,
     ReviewComment,
@@ -68,6 +71,11 @@ def under_run(database: Database, run: WorkflowRun) -> Iterator[Record]:
         yield attempt
 
 
+def under_release(database: Database, release: Release) -> Iterator[Record]:
+    """Yield the files of a release, not itself."""
+    yield from database.all(ReleaseAsset, release_id=release.id)
+
+
 def under_repository(database: Database, repository: Repository) -> Iterator[Record]:
     """Yield the records that belong to a repository, not itself."""
     for issue in database.all(Issue, repository_id=repository.id):
@@ -77,7 +85,12 @@ def under_repository(database: Database, repository: Repository) -> Iterator[Rec
     for run in database.all(WorkflowRun, repository_id=repository.id):
         yield from database.all(RunAttempt, run_id=run.id)  # its jobs are check runs of the repository
         yield run
-    owned = (Label, Milestone, Status, CheckRun, Workflow, Protection, Collaborator, TeamRepository, Redirect)
+    for release in database.all(Release, repository_id=repository.id):
+        yield from under_release(database, release)
+        yield release
+    owned = (
+        Label, Milestone, Status, CheckRun, Workflow, Protection, Collaborator, TeamRepository, Redirect, CommitComment,
+    )  # fmt: skip
     for model in owned:
         yield from database.all(model, repository_id=repository.id)
     for tombstone in database.all(Tombstone, repository_id=repository.id):

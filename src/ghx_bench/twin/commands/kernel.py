@@ -11,10 +11,20 @@ from ghx_bench.twin.git.repository import Signature
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.columns import RecordT
-from ghx_bench.twin.state.records import Comment, Issue, Label, Milestone, Repository, User
+from ghx_bench.twin.state.records import (
+    Comment,
+    CommitComment,
+    Issue,
+    Label,
+    Milestone,
+    Release,
+    ReleaseAsset,
+    Repository,
+    User,
+)
 from ghx_bench.twin.world import Act
 
-TimedT = TypeVar("TimedT", Comment, Issue, Label, Milestone, Repository, User)
+TimedT = TypeVar("TimedT", Comment, CommitComment, Issue, Label, Milestone, Release, ReleaseAsset, Repository, User)
 
 
 class Unset(Enum):

@@ -9,9 +9,10 @@ from ghx_bench.twin.git.repository import GitRepository, RefUpdate
 from ghx_bench.twin.queries import permissions
 from ghx_bench.twin.queries.protections import push_obstacle
 from ghx_bench.twin.refusals import InvalidRefusal
-from ghx_bench.twin.state.records import Pull, Repository
+from ghx_bench.twin.state.records import Pull, Release, Repository
 from ghx_bench.twin.world import Act
 
+_TAGS = "refs/tags/"
 _SLASHES = 2  # at least, in a full name
 _NEEDS_WRITE = "Must have push access to repository"
 
@@ -73,8 +74,16 @@ def record_push(act: Act, repository: Repository, updates: Sequence[RefUpdate]) 
     for update in updates:
         if update.ref == f"{BRANCHES}{current.default_branch}":
             workflows.discover(act, current, update.old, update.new)
+        if update.new is None and update.ref.startswith(_TAGS):
+            _unpublish(act, current, update.ref.removeprefix(_TAGS))
     for pull in _auto_merging_pulls(act, current, updates):
         merges.attempt_auto_merge(act, pull)
+
+
+def _unpublish(act: Act, repository: Repository, tag_name: str) -> None:
+    """Make the release of a deleted tag a draft, as GitHub does."""
+    for release in act.database.all(Release, repository_id=repository.id, tag_name=tag_name, draft=False):
+        kernel.touch(act, release, draft=True, is_latest=False, published_at=None)
 
 
 def _auto_merging_pulls(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> list[Pull]:

@@ -13,6 +13,7 @@ from ghx_bench.twin.state.records import (
     Assignee,
     Issue,
     Pull,
+    Release,
     Repository,
     Review,
     ReviewComment,
@@ -163,3 +164,33 @@ def _require_commits(act: Act, repository: Repository, *shas: str) -> None:
     for sha in shas:
         if act.git(repository).kind(sha) != "commit":
             raise InvalidRefusal(f"commit {sha} is not in the bundle")
+
+
+def add_release(
+    act: Act,
+    repository: Repository,
+    *,
+    tag_name: str,
+    target_commitish: str,
+    name: str | None,
+    body: str | None,
+    draft: bool,
+    prerelease: bool,
+    is_latest: bool,
+) -> Release:
+    """Add a release whose tag, if it has one, is there already."""
+    return act.database.insert(
+        Release,
+        repository_id=repository.id,
+        tag_name=tag_name,
+        target_commitish=target_commitish,
+        name=name,
+        body=body,
+        draft=draft,
+        prerelease=prerelease,
+        is_latest=is_latest,
+        author_id=kernel.actor_id(act, repository),
+        created_at=act.now,
+        published_at=None if draft else act.now,
+        updated_at=act.now,
+    )

@@ -1,6 +1,7 @@
 """Histories: which commits led to a commit, in the orders that git and GitHub list them; merged and rebased."""
 
 import heapq
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -19,6 +20,9 @@ from ghx_bench.twin.git.objects import (
     signature_line,
 )
 from ghx_bench.twin.git.trees import lookup
+
+# Commit, line there, line here, how many; lines of the file itself begin with a tab.
+_BLAME = re.compile(r"([0-9a-f]{40}) \d+ (\d+) (\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +44,30 @@ class Filter:
             return True
         author = commit_record(commit).author
         return bool({author.name.casefold(), author.email.casefold()} & {name.casefold() for name in self.author})
+
+
+@dataclass(frozen=True, slots=True)
+class BlamedRange:
+    """Neighbouring lines of a file, counted from 1, that one commit wrote last."""
+
+    sha: str
+    start: int
+    end: int
+
+
+def parse_blame(lines: Sequence[str]) -> list[BlamedRange]:
+    """Return the ranges of `git blame --porcelain`; neighbours of one commit are one range."""
+    found: list[BlamedRange] = []
+    for line in lines:
+        header = _BLAME.fullmatch(line)
+        if header is None:
+            continue
+        start, count_ = int(header[2]), int(header[3])
+        if found and found[-1].sha == header[1]:
+            found[-1] = BlamedRange(header[1], found[-1].start, start + count_ - 1)
+        else:
+            found.append(BlamedRange(header[1], start, start + count_ - 1))
+    return found
 
 
 class Log(Sequence[Commit]):

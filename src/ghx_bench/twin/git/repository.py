@@ -292,6 +292,11 @@ class GitRepository:
         chosen = history.Filter(path=path, since=since, until=until, author=names)
         return history.Log(self._log(str(self._commit(start).id), chosen), lambda sha: commit_record(self._commit(sha)))
 
+    def blame(self, sha: str, path: str) -> tuple[history.BlamedRange, ...]:
+        """Return which commits wrote the lines of a file as it is in a commit, from its first line to its last."""
+        printed = self._text("blame", "--porcelain", self.peel(sha), "--", path)
+        return tuple(history.parse_blame(printed.split("\n")))
+
     # Differences
 
     def diff(self, base: str | None, head: str, *, from_merge_base: bool = True) -> tuple[FileDiff, ...]:
@@ -307,6 +312,10 @@ class GitRepository:
         """Return the commits that `head` has and `base` has not (or `head` alone) as `git format-patch` prints them."""
         chosen = ("-1", self.peel(head)) if base is None else (f"{self.peel(base)}..{self.peel(head)}",)
         return self._text("format-patch", "--stdout", "--no-signature", "--no-color", *chosen)
+
+    def archive(self, sha: str, kind: str, prefix: str) -> bytes:
+        """Return the files of a commit as `git archive` packs them, each below `prefix`; dated as the commit is."""
+        return program.run(self.path, ("archive", f"--format={kind}", f"--prefix={prefix}", self.peel(sha)))
 
     # Merges
 

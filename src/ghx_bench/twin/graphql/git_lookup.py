@@ -5,8 +5,19 @@ import re
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import Commit, Signature
 from ghx_bench.twin.graphql.context import Context
-from ghx_bench.twin.graphql.subjects import BlobThing, CommitThing, EntryThing, GitThing, RefThing, TagThing, TreeThing
+from ghx_bench.twin.graphql.subjects import (
+    BlamedLines,
+    BlameOf,
+    BlobThing,
+    CommitThing,
+    EntryThing,
+    GitThing,
+    RefThing,
+    TagThing,
+    TreeThing,
+)
 from ghx_bench.twin.queries import comparison, lookup
+from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import Pull, Repository, User
 
 _CO_AUTHOR = re.compile(r"(?i:co-authored-by):\s*(?P<name>[^<]*?)\s*<(?P<email>[^>]+)>")
@@ -74,6 +85,23 @@ def entry(context: Context, thing: GitThing, path: str) -> EntryThing | None:
     except GitError:
         return None
     return EntryThing(thing.repository, found, path.strip("/")) if found else None
+
+
+def blame(context: Context, thing: CommitThing, path: str) -> BlameOf:
+    """Return which commits wrote the lines of a file; refuse a path at which there is none."""
+    git = context.world.git(thing.repository)
+    entry = git.entry(thing.sha, path)
+    if entry is None or entry.type != "blob":
+        raise NotFoundRefusal(f"Could not resolve file for path '{path}'.")
+    context.spend_bytes(entry.size or 0)
+    ranges = git.blame(thing.sha, path)
+    commits = {sha: git.commit(sha) for sha in {one.sha for one in ranges}}
+    newest_first = sorted(commits, key=lambda sha: found.committer.utc if (found := commits[sha]) else "", reverse=True)
+    # Evenly from 1 to 10 over the commits of the file, as far as there are that many.
+    ages = {sha: 1 + 9 * place // max(1, len(newest_first) - 1) for place, sha in enumerate(newest_first)}
+    return BlameOf(
+        tuple(BlamedLines(CommitThing(thing.repository, one.sha), one.start, one.end, ages[one.sha]) for one in ranges)
+    )
 
 
 def ref(context: Context, repository: Repository | None, name: str) -> RefThing | None:

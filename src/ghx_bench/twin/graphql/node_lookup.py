@@ -17,6 +17,8 @@ from ghx_bench.twin.state.records import (
     Pull,
     Reaction,
     Record,
+    Release,
+    ReleaseAsset,
     Review,
     ReviewComment,
     Thread,
@@ -96,7 +98,15 @@ def _is_visible(context: Context, record: Record) -> bool:
     home = repository_id(context.database, record)
     if home is not None and context.visible(context.repository(home)) is None:
         return False
-    return not _is_unsubmitted(context, record)
+    return not _is_unsubmitted(context, record) and not _is_hidden_draft(context, record)
+
+
+def _is_hidden_draft(context: Context, record: Record) -> bool:
+    """Return whether something belongs to a draft release, which only those who can push may see."""
+    release = context.database.get(Release, record.release_id) if isinstance(record, ReleaseAsset) else record
+    if not isinstance(release, Release) or not release.draft:
+        return False
+    return not context.may(context.home(release.repository_id), "write")
 
 
 def _is_unsubmitted(context: Context, record: Record) -> bool:

@@ -36,6 +36,23 @@ class TagThing(GitThing):
 
 
 @dataclass(frozen=True, slots=True)
+class BlamedLines:
+    """Lines of a file that one commit wrote last, and how old it is among those of the file: from 1 (new) to 10."""
+
+    commit: CommitThing
+    start: int
+    end: int
+    age: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlameOf:
+    """Which commits wrote the lines of a file."""
+
+    ranges: tuple[BlamedLines, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RefThing:
     """A branch or tag: its full name and what it points at."""
 

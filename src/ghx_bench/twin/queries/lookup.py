@@ -8,12 +8,14 @@ from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import (
     Collaborator,
     Comment,
+    CommitComment,
     Issue,
     Label,
     Membership,
     Milestone,
     Pull,
     Redirect,
+    Release,
     Repository,
     Team,
     Tombstone,
@@ -71,7 +73,7 @@ def repository_by_id(world: World, viewer: Viewer | None, identity: int) -> Repo
     return found
 
 
-def repository_of(world: World, record: Issue | Pull | Label | Milestone) -> Repository:
+def repository_of(world: World, record: Issue | Pull | Label | Milestone | Release | CommitComment) -> Repository:
     """Return the repository that a record lives in."""
     found = world.database.get(Repository, record.repository_id)
     if found is None:

@@ -40,7 +40,9 @@ MOST_FIELDS = 1000  # in a query string
 _LONG_BODY = 64 * 1024
 # What may be as large as a repository: trees, blobs, histories and their differences, and searches over everything.
 # Not `contents`, which shows at most 1 MB of a file: a thread costs as much as reading a small one.
-_LONG = re.compile(r"/search/|/(?:git/trees|git/blobs|compare|commits|contributors|languages|files|merges?)(?:/|$)")
+_LONG = re.compile(
+    r"/search/|/(?:git/trees|git/blobs|compare|commits|contributors|languages|files|merges?|generate-notes|assets)(?:/|$)"
+)
 _LONG_MEDIA = re.compile(r"diff|patch|raw")
 FRESH = RateLimit()
 _REDIRECTS = "https://docs.github.com/rest/guides/best-practices-for-using-the-rest-api#follow-redirects"
@@ -49,7 +51,9 @@ _ANYTHING = {"*/*", "application/*", "application/json", "text/*"}
 _NO_CODE_SEARCH = FieldError(
     resource="Search", field="q", code="invalid", message="Must be authenticated to access the code search API"
 )
-_WRITTEN = frozenset({"issues", "pulls", "comments", "reviews", "timeline", "contents", "readme", "license"})
+_WRITTEN = frozenset(
+    {"releases", "issues", "pulls", "comments", "reviews", "timeline", "contents", "readme", "license"}
+)
 
 
 def answer(
@@ -77,7 +81,7 @@ def answer(
     try:
         accept = headers.get("accept", "")
         media = _media_parameters(accept)
-        _check_accept(accept)
+        _check_accept(accept, operation.own_media)
         _check_version(headers.get("x-github-api-version", ""))
         _check_representation(media, operation.template)
         request = RestRequest(
@@ -89,6 +93,7 @@ def answer(
             parameters=found.parameters,
             query=_parse_query(query),
             media=media,
+            headers=headers,
             content=body,
             rate=rate,
         )
@@ -130,6 +135,8 @@ def _route(world: World, viewer: Viewer, method: str, raw_path: str) -> tuple[st
             raw_path = f"/repos/-/-{by_id[2] or ''}"  # a name that no repository can have: not found, as by name
         else:
             raw_path = f"/repos/{lookup.full_name(world, home)}{by_id[2] or ''}"
+    if _ARCHIVE.fullmatch(raw_path):  # GitHub takes the default branch where none is named
+        raw_path += "/HEAD"
     found = router().find(method, raw_path)
     known = known_operation(method, raw_path) if found else None
     # GitHub may have a closer match that the twin lacks: `/user/keys` is a 501, not the account with the id "keys".
@@ -144,8 +151,7 @@ def _fixed_segments(operation: str) -> int:
 
 def _not_served_reply(method: str, raw_path: str) -> Reply:
     """Return 501 for a path that GitHub has, so that no client takes what the twin lacks for absent; else 404."""
-    archive = _ARCHIVE.fullmatch(raw_path) is not None  # GitHub takes the default branch where none is named
-    known = known_operation(method, f"{raw_path}/HEAD" if archive else raw_path)
+    known = known_operation(method, raw_path)
     if known is None:
         return no_such_path()
     refusal = NotImplementedRefusal(f"{known} is not implemented by the twin.")
@@ -226,9 +232,13 @@ def _check_version(version: str) -> None:
         raise BadRequestRefusal("The version you specified is not a supported version.")
 
 
-def _check_accept(accept: str) -> None:
-    """Refuse a client that takes neither JSON nor any media type of GitHub's."""
+def _check_accept(accept: str, own_media: str | None) -> None:
+    """Refuse a client that takes neither JSON, nor any media type of GitHub's, nor what only this operation sends."""
     kinds = [part.split(";")[0].strip().lower() for part in accept.split(",") if part.strip()]
-    if not kinds or any(kind in _ANYTHING or kind.startswith("application/vnd.github") for kind in kinds):
+    if (
+        not kinds
+        or own_media in kinds
+        or any(kind in _ANYTHING or kind.startswith("application/vnd.github") for kind in kinds)
+    ):
         return
     raise _UnsupportedMediaRefusal(f"Unsupported 'Accept' header: {kinds}. Must accept 'application/json'.")

@@ -12,10 +12,12 @@ from ghx_bench.twin.reply import Reply
 from ghx_bench.twin.rest.errors import DOCUMENTATION
 from ghx_bench.twin.rest.handlers import (
     actions,
+    archives,
     branches,
     checks,
     collaborators,
     comments,
+    commit_comments,
     commits,
     contents,
     events,
@@ -26,6 +28,7 @@ from ghx_bench.twin.rest.handlers import (
     merging,
     meta,
     pulls,
+    releases,
     repositories,
     reviews,
     search,
@@ -39,7 +42,9 @@ Handler = Callable[[RestRequest], Reply]
 R = "/repos/{owner}/{repo}"
 _ISSUE, _PULL = f"{R}/issues/{{issue_number}}", f"{R}/pulls/{{pull_number}}"
 _COMMENT, _REVIEW_COMMENT = f"{R}/issues/comments/{{comment_id}}", f"{R}/pulls/comments/{{comment_id}}"
+_COMMIT_COMMENT = f"{R}/comments/{{comment_id}}"
 _RUN, _WORKFLOW = f"{R}/actions/runs/{{run_id}}", f"{R}/actions/workflows/{{workflow_id}}"
+_RELEASE, _ASSET = f"{R}/releases/{{release_id}}", f"{R}/releases/assets/{{asset_id}}"
 _REVIEW, _PROTECTION = f"{_PULL}/reviews/{{review_id}}", f"{R}/branches/{{branch}}/protection"
 
 
@@ -52,6 +57,7 @@ class Operation:
     handler: Handler
     own_scope: str | None = None  # where it is not the one of the template's first segment
     needs_token: bool = False  # also where everything that is asked for is public
+    own_media: str | None = None  # a media type that it sends beside those of the API
 
     @property
     def name(self) -> str:
@@ -127,6 +133,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", f"{R}/readme", contents.get_readme),
     Operation("GET", f"{R}/readme/{{dir}}", contents.get_readme),
     Operation("GET", f"{R}/license", contents.get_license),
+    Operation("GET", f"{R}/tarball/{{ref}}", archives.get_tarball, own_media="application/octet-stream"),
+    Operation("GET", f"{R}/zipball/{{ref}}", archives.get_zipball, own_media="application/octet-stream"),
     # Branches, tags and commits
     Operation("GET", f"{R}/branches", branches.list_branches),
     Operation("GET", f"{R}/branches/{{branch}}", branches.get_branch),
@@ -150,6 +158,12 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", f"{R}/commits/{{commit_sha}}/branches-where-head", commits.list_branches_at),
     Operation("GET", f"{R}/commits/{{commit_sha}}/pulls", commits.list_pulls_with),
     Operation("GET", f"{R}/compare/{{basehead}}", commits.compare),
+    Operation("GET", f"{R}/comments", commit_comments.list_repository_comments),
+    Operation("GET", _COMMIT_COMMENT, commit_comments.get_comment),
+    Operation("PATCH", _COMMIT_COMMENT, commit_comments.update_comment),
+    Operation("DELETE", _COMMIT_COMMENT, commit_comments.delete_comment),
+    Operation("GET", f"{R}/commits/{{commit_sha}}/comments", commit_comments.list_comments),
+    Operation("POST", f"{R}/commits/{{commit_sha}}/comments", commit_comments.create_comment),
     # The git database
     Operation("GET", f"{R}/git/ref/{{ref}}", git_objects.get_ref),
     Operation("GET", f"{R}/git/refs", git_objects.list_refs),
@@ -193,6 +207,20 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("POST", f"{_RUN}/cancel", actions.cancel),
     Operation("GET", f"{R}/actions/jobs/{{job_id}}", actions.get_job),
     Operation("POST", f"{R}/actions/jobs/{{job_id}}/rerun", actions.rerun_job),
+    # Releases
+    Operation("GET", f"{R}/releases", releases.list_releases),
+    Operation("POST", f"{R}/releases", releases.create_release),
+    Operation("POST", f"{R}/releases/generate-notes", releases.generate_notes),
+    Operation("GET", f"{R}/releases/latest", releases.get_latest_release),
+    Operation("GET", f"{R}/releases/tags/{{tag}}", releases.get_release_by_tag),
+    Operation("GET", _RELEASE, releases.get_release),
+    Operation("PATCH", _RELEASE, releases.update_release),
+    Operation("DELETE", _RELEASE, releases.delete_release),
+    Operation("GET", f"{_RELEASE}/assets", releases.list_assets),
+    Operation("POST", f"{_RELEASE}/assets", releases.upload_asset),
+    Operation("GET", _ASSET, releases.get_asset, own_media=releases.BYTES),
+    Operation("PATCH", _ASSET, releases.update_asset),
+    Operation("DELETE", _ASSET, releases.delete_asset),
     # Labels and milestones
     Operation("GET", f"{R}/labels", labels.list_labels),
     Operation("POST", f"{R}/labels", labels.create_label),

@@ -1,5 +1,6 @@
 """One REST request as its handler gets it."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -42,6 +43,7 @@ class RestRequest:
     parameters: dict[str, str]
     query: dict[str, str]
     media: frozenset[str]  # parameters of GitHub's media types in Accept
+    headers: Mapping[str, str]  # names in lower case
     content: bytes
     rate: RateLimit
 

@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 from urllib.parse import unquote
 
-CATCH_ALL = frozenset({"ref", "path", "basehead", "branch", "name", "tree_sha"})  # may hold slashes, plain or encoded
+CATCH_ALL = frozenset(
+    {"ref", "path", "basehead", "branch", "name", "tag", "tree_sha"}
+)  # may hold slashes, plain or encoded
 TargetT = TypeVar("TargetT")
 
 

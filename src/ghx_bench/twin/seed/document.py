@@ -7,6 +7,7 @@ from pydantic import Field, StrictBool, StrictInt
 from ghx_bench.twin.seed.checks import SeedCommitCheck, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedIssue, SeedPull
 from ghx_bench.twin.seed.format import Login, Moment, Number, RepositoryName, Role, SeedModel
+from ghx_bench.twin.seed.releases import SeedRelease
 
 
 class SeedToken(SeedModel):
@@ -124,6 +125,19 @@ class SeedProtection(SeedModel):
     allow_deletions: StrictBool = False
 
 
+class SeedCommitComment(SeedModel):
+    """A comment on a commit."""
+
+    commit: str = Field(description="A branch, a tag or the sha of a commit.")
+    author: Login | None = Field(default=None, description="Who wrote it; the owner if left out.")
+    body: str
+    path: str | None = Field(default=None, description="The file it is about.")
+    position: StrictInt | None = Field(default=None, description="The line in the difference, below its first header.")
+    line: StrictInt | None = Field(default=None, description="The line in the file.")
+    at: Moment | None = None
+    updated_at: Moment | None = None
+
+
 class SeedRepository(SeedModel):
     """A repository with its history and conversations."""
 
@@ -161,6 +175,8 @@ class SeedRepository(SeedModel):
     protection: tuple[SeedProtection, ...] = ()
     issues: tuple[SeedIssue, ...] = ()
     pulls: tuple[SeedPull, ...] = ()
+    commit_comments: tuple[SeedCommitComment, ...] = Field(default=(), description="Comments on commits.")
+    releases: tuple[SeedRelease, ...] = Field(default=(), description="Releases, in the order they were made.")
     at: Moment | None = Field(default=None, description="When it was made.")
     updated_at: Moment | None = None
     pushed_at: Moment | None = None

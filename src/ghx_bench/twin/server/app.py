@@ -22,6 +22,7 @@ from ghx_bench.twin.faults import Fault, Surface
 from ghx_bench.twin.journal import LONGEST_TEXT, Entry
 from ghx_bench.twin.reply import Reply, error_reply, json_reply
 from ghx_bench.twin.rest import dispatch
+from ghx_bench.twin.rest.errors import no_such_path
 from ghx_bench.twin.rest.request import RateLimit
 from ghx_bench.twin.server import git, graphql, pages
 from ghx_bench.twin.server.hosting import Access, Hosting
@@ -35,11 +36,12 @@ WORLD_OF_CONNECTION = "world"
 _GRAPHQL_PATHS = frozenset({"/graphql", "/api/graphql"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _RATE_LIMIT = "/rate_limit"
-_BESIDE_THE_API = frozenset({"web", "raw", "none"})
+_BESIDE_THE_API = frozenset({"web", "raw", "codeload", "none"})
 _OK, _NOT_MODIFIED, _BAD, _UNAUTHENTICATED, _CLIENT_IS_GONE = 200, 304, 400, 401, 499
 _NO_LENGTH = frozenset({204, 304})  # statuses whose replies have no body
 _SECRET = re.compile(r"(?i)\b(access_token|client_secret)=[^&]*")
 PIECE = 1024 * 1024  # of a long answer
+_UPLOAD = re.compile(r"/(?:repos/[^/]+/[^/]+|repositories/\d+)/releases/[^/]+/assets")
 _MAY_MUTATE = re.compile(rb"mutation|\\u|\0")
 _API_HEADERS = {
     "server": "github.com",
@@ -210,7 +212,7 @@ async def _answer_api(exchange: _Exchange) -> Reply:
     if access is None or (access.viewer.is_anonymous and exchange.surface == "graphql"):
         return error_reply(401, "Bad credentials" if exchange.token else "Requires authentication")
     body = await request.body()
-    if request.door.host_kind in _BESIDE_THE_API:
+    if request.door.host_kind in _BESIDE_THE_API or pages.is_download(request):
         return await _answer_or_fail(exchange, body, lambda: _answer_page(request, access))
     if exchange.surface == "graphql":
         return await _answer_or_fail(exchange, body, lambda: _answer_graphql(request, access, body))
@@ -281,6 +283,11 @@ async def _answer_graphql(request: Request, access: Access, body: bytes) -> Repl
 
 
 async def _answer_rest(request: Request, access: Access, body: bytes) -> Reply:
+    # Files of releases go to a host of their own, and nothing else does.
+    if request.door.host_kind in {"api", "uploads"}:
+        is_upload = request.method == "POST" and _UPLOAD.fullmatch(request.path) is not None
+        if is_upload != (request.door.host_kind == "uploads"):
+            return no_such_path()
     is_read = request.method in _READING
 
     def call() -> Reply:

@@ -21,7 +21,7 @@ _LONG_BODY = 8 * 1024  # 150 ms of reading and checking a document
 _MANY_NODES = 3_000  # at 60 µs each, if all of them are there
 _PAGED = re.compile(rb"first|last")
 _LONG = re.compile(
-    rb"entries|search|history|comparison|\bfiles|\btext"
+    rb"entries|search|history|comparison|blame|\bfiles|\btext"
 )  # lists and texts that are not counted in nodes
 
 

@@ -1,14 +1,22 @@
-"""What GitHub's other hosts show beside the API: files as they are, and differences; pages for people are not here."""
+"""What GitHub's other hosts show beside the API: files as they are, differences, archives and what releases carry.
+
+Pages for people are not here.
+"""
 
 import re
-from urllib.parse import quote, unquote
+from hmac import compare_digest
+from typing import cast
+from urllib.parse import parse_qs, quote, unquote
 
-from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries import archives, lookup, permissions
+from ghx_bench.twin.queries import releases as releases_of
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.reply import Reply, error_reply
 from ghx_bench.twin.rest import dispatch
+from ghx_bench.twin.rest.handlers.releases import asset_reply
 from ghx_bench.twin.server.hosting import Access
 from ghx_bench.twin.server.request import Request
+from ghx_bench.twin.state.records import Release, ReleaseAsset, Repository
 
 _TEXT = "text/plain; charset=utf-8"
 _OK = 200
@@ -16,7 +24,18 @@ _REPOSITORY = re.compile(r"/([^/]+)/([^/]+)(?:/|$)")
 _FILE = re.compile(r"/([^/]+)/([^/]+)/(.+)")
 _RAW_PAGE = re.compile(r"/([^/]+)/([^/]+)/raw/(.+)")
 _DIFFERENCE = re.compile(r"/([^/]+)/([^/]+)/(pull|commit|compare)/(.+)\.(diff|patch)")
+_ARCHIVE_PAGE = re.compile(r"/([^/]+)/([^/]+)/archive/(.+)\.(tar\.gz|zip)")
+_LATEST = re.compile(r"/([^/]+)/([^/]+)/releases/latest(?:/download/([^/]+))?")
+_DOWNLOAD = re.compile(r"/([^/]+)/([^/]+)/releases/download/(.+)/([^/]+)")
+_DOWNLOADS = re.compile(r"/(?!repos/)[^/]+/[^/]+/(?:archive/|releases/(?:download/|latest(?:/download/|$)))")
+_ARCHIVE = re.compile(r"/([^/]+)/([^/]+)/(legacy\.)?(tar\.gz|zip)/(.+)")
+_ARCHIVE_TYPES = {"tar.gz": "application/x-gzip", "zip": "application/zip"}
 _ENDPOINTS = {"pull": "pulls", "commit": "commits", "compare": "compare"}
+
+
+def is_download(request: Request) -> bool:
+    """Return whether a path on a host of ours is one of GitHub's pages that programs download from."""
+    return request.door.host_kind == "any" and not request.door.prefix and bool(_DOWNLOADS.match(request.path))
 
 
 def answer(request: Request, access: Access) -> Reply:
@@ -26,7 +45,9 @@ def answer(request: Request, access: Access) -> Reply:
     match request.door.host_kind:
         case "raw":
             return _file(request, access)
-        case "web":
+        case "codeload":
+            return _archive(request, access)
+        case "web" | "any":
             return _page(request, access)
         case _:
             return error_reply(501, f"Not Implemented: {request.headers.get('host', '')}; the twin has nothing there")
@@ -48,14 +69,19 @@ def _file(request: Request, access: Access) -> Reply:
 
 def _page(request: Request, access: Access) -> Reply:
     if raw := _RAW_PAGE.fullmatch(request.path):
-        reply = _text(302, "", "file")
         place = quote(unquote(raw[3]), safe="/")  # `raw_url` of the API has its slashes encoded
-        reply.headers["location"] = f"{request.door.urls.raw}/{raw[1]}/{raw[2]}/{place}"
-        return reply
+        return _redirect(f"{request.door.urls.raw}/{raw[1]}/{raw[2]}/{place}")
     if wanted := _DIFFERENCE.fullmatch(request.path):
         owner, name, kind, what, media = wanted.groups()
         reply = _ask_api(request, access, f"/repos/{owner}/{name}/{_ENDPOINTS[kind]}/{what}", media)
         return _text(reply.status, reply.content if reply.status == _OK else "Not Found", "difference")
+    if archived := _ARCHIVE_PAGE.fullmatch(request.path):
+        owner, name, ref, kind = archived.groups()
+        return _redirect(f"{request.door.urls.codeload}/{owner}/{name}/{kind}/{ref}")
+    return _released(request, access) or _no_page(request, access)
+
+
+def _no_page(request: Request, access: Access) -> Reply:
     named = _REPOSITORY.match(request.path)
     try:
         if named is not None:
@@ -63,6 +89,72 @@ def _page(request: Request, access: Access) -> Reply:
     except NotFoundRefusal:
         return _text(404, "Not Found", "page")
     return _text(501, "Not Implemented: the twin has no pages for people; ask the API for what is on them", "page")
+
+
+def _released(request: Request, access: Access) -> Reply | None:
+    """Return a file of a release, or where the latest release is; None for other paths."""
+    latest, wanted = _LATEST.fullmatch(request.path), _DOWNLOAD.fullmatch(request.path)
+    named = latest or wanted
+    home = _find_repository(access, named[1], named[2]) if named else None
+    if home is None:
+        return None
+    world = access.hosted.world
+    if latest is not None:
+        found = releases_of.latest_release(world, home)
+        if found is None:
+            return _text(404, "Not Found", "page")
+        page = f"{request.door.urls.html}/{latest[1]}/{latest[2]}/releases"
+        tag = quote(found.tag_name, safe="/")
+        return _redirect(f"{page}/download/{tag}/{latest[3]}" if latest[3] else f"{page}/tag/{tag}")
+    assert wanted is not None  # noqa: S101 - one of the two was found
+    release = releases_of.release_by_tag(world, home, unquote(wanted[3])) or _find_draft(access, home, wanted[3])
+    asset = world.database.one(ReleaseAsset, release_id=release.id, name=unquote(wanted[4])) if release else None
+    if asset is None:
+        return _text(404, "Not Found", "file")
+    reply = asset_reply(world.git(home).blob(asset.blob_sha) or b"", asset)
+    reply.operation = "GET file of a release"
+    return reply
+
+
+def _find_draft(access: Access, home: Repository, name: str) -> Release | None:
+    world = access.hosted.world
+    drafts = world.database.all(Release, repository_id=home.id, draft=True)
+    found = (one for one in drafts if releases_of.untagged_name(one) == name)
+    return next((one for one in found if releases_of.is_visible(world, access.viewer, home, one)), None)
+
+
+def _archive(request: Request, access: Access) -> Reply:
+    wanted = _ARCHIVE.fullmatch(request.path)
+    owner, name, legacy, kind, ref = wanted.groups() if wanted else ("", "", None, "", "")
+    ref, world = unquote(ref), access.hosted.world
+    token = parse_qs(request.query).get("token", [""])[0]
+    home = _find_repository(access, owner, name, token=token, ref=ref)
+    full = archives.full_ref(world, home, ref) if home else None
+    sha = world.git(home).resolve(full, home.default_branch) if home and full else None
+    if home is None or full is None or sha is None:
+        return _text(404, "404: Not Found", "archive")
+    called = archives.api_archive_name(world, home, full, sha) if legacy else archives.page_archive_name(home, full)
+    content = archives.archive(world, home, sha, cast("archives.ArchiveKind", kind), called.folder)
+    headers = {"content-disposition": f"attachment; filename={called.file}.{kind}"}
+    media = _ARCHIVE_TYPES[kind]
+    return Reply(content=content, media_type=media, headers=headers, operation="GET archive of a website")
+
+
+def _find_repository(access: Access, owner: str, name: str, *, token: str = "", ref: str = "") -> Repository | None:
+    """Return a repository that the viewer may see, or whose archive the token in the address opens."""
+    world = access.hosted.world
+    try:
+        found = lookup.repository(world, None, unquote(owner), unquote(name))
+    except NotFoundRefusal:
+        return None
+    is_open = permissions.is_visible(world, access.viewer, found)
+    return found if is_open or compare_digest(token, archives.archive_token(found, ref)) else None
+
+
+def _redirect(address: str) -> Reply:
+    reply = _text(302, "", "page")
+    reply.headers["location"] = address
+    return reply
 
 
 def _ask_api(request: Request, access: Access, path: str, media: str, *, query: str = "") -> Reply:

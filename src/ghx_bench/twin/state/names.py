@@ -31,6 +31,8 @@ _REFERENCED: dict[str, type[Record]] = {
     "workflow_id": records.Workflow,
     "run_id": records.WorkflowRun,
     "attempt_id": records.RunAttempt,
+    "release_id": records.Release,
+    "uploader_id": records.User,
 }
 # A field in braces stands for its value, or for the name of the record that it refers to.
 _TEMPLATES: dict[type[Record], str] = {
@@ -60,6 +62,9 @@ _TEMPLATES: dict[type[Record], str] = {
     records.WorkflowRun: "{repository_id} run {id}",
     records.RunAttempt: "{run_id} attempt {number}",
     records.CheckRun: "{repository_id} check {name}",
+    records.Release: "{repository_id} release {tag_name}",
+    records.CommitComment: "{repository_id} commit comment {id}",
+    records.ReleaseAsset: "{release_id} asset {name}",
 }
 
 

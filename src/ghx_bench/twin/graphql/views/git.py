@@ -9,6 +9,8 @@ from ghx_bench.twin.git.repository import AnnotatedTag, Commit
 from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.subjects import (
     ActorThing,
+    BlamedLines,
+    BlameOf,
     BlobThing,
     CommitThing,
     EntryThing,
@@ -22,7 +24,7 @@ from ghx_bench.twin.graphql.views.base import Linked, View
 from ghx_bench.twin.nodes import GitNodeKind, find_record, git_node_id
 from ghx_bench.twin.queries import checks
 from ghx_bench.twin.refusals import NotFoundRefusal
-from ghx_bench.twin.state.records import Pull, User
+from ghx_bench.twin.state.records import CommitComment, Pull, User
 
 ThingT = TypeVar("ThingT", bound=GitThing)
 
@@ -161,6 +163,15 @@ class CommitView(Linked, GitObjectView[CommitThing]):
             raise NotFoundRefusal(f"Could not resolve file for path '{path}'.")
         return self.context.view_of(found)
 
+    def blame(self, path: str) -> Any:
+        """Return which commits wrote the lines of a file last."""
+        return self.context.view_of(git_lookup.blame(self.context, self.subject, path))
+
+    def comments(self) -> list[CommitComment]:
+        """Return the comments on it."""
+        home, sha = self.subject.repository.id, self.subject.sha
+        return self.context.database.all(CommitComment, repository_id=home, commit_sha=sha)
+
     def associated_pull_requests(self, order_by: dict[str, str] | None = None) -> list[Pull]:
         """Return the pull requests that brought it, or want to."""
         found = git_lookup.pulls_with(self.context, self.subject.repository, self.subject.sha)
@@ -195,6 +206,38 @@ class CommitView(Linked, GitObjectView[CommitThing]):
         if not isinstance(user, User):
             return []
         return [user.email or "", f"{user.id}+{user.login}@users.noreply.github.com"]
+
+
+class BlameView(View[BlameOf]):
+    """Which commits wrote the lines of a file."""
+
+    typename: ClassVar[str] = "Blame"
+    __slots__ = ()
+
+    def ranges(self) -> list[Any]:
+        """Return the lines, from the first to the last, by the commits that wrote them."""
+        self.context.spend(len(self.subject.ranges))
+        return [self.context.view_of(lines) for lines in self.subject.ranges]
+
+
+class BlameRangeView(View[BlamedLines]):
+    """Lines of a file that one commit wrote."""
+
+    typename: ClassVar[str] = "BlameRange"
+    sources: ClassVar = {"subject": BlamedLines}
+    __slots__ = ()
+
+    def commit(self) -> Any:
+        """Return the commit."""
+        return self.context.view_of(self.subject.commit)
+
+    def starting_line(self) -> int:
+        """Return the first of the lines."""
+        return self.subject.start
+
+    def ending_line(self) -> int:
+        """Return the last of the lines."""
+        return self.subject.end
 
 
 class TreeView(GitObjectView[TreeThing]):

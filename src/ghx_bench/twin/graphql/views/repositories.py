@@ -11,14 +11,17 @@ from ghx_bench.twin.graphql.subjects import Member, Pinned, RefThing, TopicOf
 from ghx_bench.twin.graphql.views.community import CommunityFields
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.issue_types import IssueType, issue_types_of
+from ghx_bench.twin.queries.releases import latest_release
 from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import (
     Collaborator,
+    CommitComment,
     Issue,
     Label,
     Milestone,
     Protection,
     Pull,
+    Release,
     Repository,
     User,
 )
@@ -136,6 +139,31 @@ class RepositoryView(CommunityFields):
             key, direction = keys[order_by["field"]], "DESC" if order_by["direction"] == "DESC" else "ASC"
             order = f"{key} IS NULL {direction}, {key} {direction}, number {direction}"
         return Rows(self.context.database, Milestone, f"WHERE {where} ORDER BY {order}", values)
+
+    def commit_comments(self) -> Sequence[CommitComment]:
+        """Return the comments on its commits."""
+        rest = "WHERE repository_id = ? ORDER BY id"
+        return Rows(self.context.database, CommitComment, rest, (self.subject.id,))
+
+    def latest_release(self) -> Any:
+        """Return its latest release, where it has one."""
+        return self.context.view_of(latest_release(self.context.world, self.subject))
+
+    def release(self, tag_name: str) -> Any:
+        """Return the release of a tag; a draft only to those who can push."""
+        found = self.context.database.all(Release, order="draft", repository_id=self.subject.id, tag_name=tag_name)
+        shown = (one for one in found if not one.draft or self.context.may(self.subject, "write"))
+        return self.context.view_of(next(shown, None))
+
+    def releases(self, order_by: dict[str, str] | None = None) -> Sequence[Release]:
+        """Return its releases; drafts only to those who can push."""
+        drafts = "" if self.context.may(self.subject, "write") else " AND draft = 0"
+        order = "id"
+        if order_by:
+            way = "DESC" if order_by["direction"] == "DESC" else "ASC"
+            order = f"{'name' if order_by['field'] == 'NAME' else 'created_at'} {way}, id {way}"
+        rest = f"WHERE repository_id = ?{drafts} ORDER BY {order}"
+        return Rows(self.context.database, Release, rest, (self.subject.id,))
 
     def default_branch_ref(self) -> Any:
         """Return the branch that clones start on."""

@@ -7,7 +7,7 @@ from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.users import simple_user
 from ghx_bench.twin.rest.render.view import View, quote_part
-from ghx_bench.twin.state.records import Repository
+from ghx_bench.twin.state.records import CommitComment, Repository
 
 UNSIGNED = {"verified": False, "reason": "unsigned", "signature": None, "payload": None, "verified_at": None}
 
@@ -34,7 +34,7 @@ def commit(view: View, repository: Repository, commit: Commit) -> JsonObject:
             "message": message(commit),
             "tree": {"sha": commit.tree, "url": view.api(repository, f"/git/trees/{commit.tree}")},
             "url": view.api(repository, f"/git/commits/{commit.sha}"),
-            "comment_count": 0,
+            "comment_count": view.database.count(CommitComment, repository_id=repository.id, commit_sha=commit.sha),
             "verification": UNSIGNED,
         },
         "url": url,
@@ -98,6 +98,26 @@ def file(view: View, repository: Repository, sha: str, changed: FileDiff) -> Jso
     if changed.previous_path is not None:
         body["previous_filename"] = changed.previous_path
     return body
+
+
+def commit_comment(view: View, comment: CommitComment) -> JsonObject:
+    """Render a comment on a commit."""
+    repository, author = view.repository(comment.repository_id), view.user(comment.author_id)
+    return {
+        "url": view.api(repository, f"/comments/{comment.id}"),
+        "html_url": view.html(repository, f"/commit/{comment.commit_sha}#commitcomment-{comment.id}"),
+        "id": comment.id,
+        "node_id": view.node(comment),
+        "user": simple_user(view, author),
+        "position": comment.position,
+        "line": comment.line,
+        "path": comment.path,
+        "commit_id": comment.commit_sha,
+        "created_at": comment.created_at,
+        "updated_at": comment.updated_at,
+        "author_association": view.association(repository, author),
+        "body": comment.body,
+    }
 
 
 def _account(view: View, signature: Signature) -> JsonObject | None:

@@ -1,8 +1,8 @@
 """Harvests a whole world: accounts, repositories with their settings, labels, milestones, checks and workflow runs.
 
-Kept: people, settings, history to the commit, checks, workflow runs, conversations with their states, authors and
-times. Not kept: the entries of timelines (planting writes new ones), database ids (but those of workflow runs), former
-names of repositories, where moved issues went, and the world's clock.
+Kept: people, settings, history to the commit, checks, workflow runs, releases with their files, conversations with
+their states, authors and times. Not kept: the entries of timelines (planting writes new ones), database ids (but those
+of workflow runs), former names of repositories, where moved issues went, and the world's clock.
 """
 
 import base64
@@ -15,6 +15,7 @@ from ghx_bench.twin.queries import lookup, workflow_runs
 from ghx_bench.twin.seed.checks import SeedAttempt, SeedCommitCheck, SeedJob, SeedRun, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedPull
 from ghx_bench.twin.seed.document import (
+    SeedCommitComment,
     SeedLabel,
     SeedMilestone,
     SeedOrganization,
@@ -26,9 +27,11 @@ from ghx_bench.twin.seed.document import (
     WorldSeed,
 )
 from ghx_bench.twin.seed.harvesting.conversations import harvest_issues, harvest_pulls
+from ghx_bench.twin.seed.harvesting.releases import harvest_releases
 from ghx_bench.twin.state.records import (
     CheckRun,
     Collaborator,
+    CommitComment,
     Label,
     Membership,
     Milestone,
@@ -106,7 +109,8 @@ def _repository(world: World, repository: Repository) -> SeedRepository:
     pulls = tuple(harvest_pulls(world, repository))
     checks = tuple(_checks(world, repository))
     workflows = tuple(_workflows(world, repository))
-    reported = {each.commit for each in (*checks, *(run for workflow in workflows for run in workflow.runs))}
+    comments = tuple(_commit_comments(world, repository))
+    reported = {each.commit for each in (*checks, *comments, *(run for workflow in workflows for run in workflow.runs))}
     history = bundle(world.git(repository), also=_commits_of(pulls) | reported)
     return SeedRepository.model_validate(
         {
@@ -120,6 +124,8 @@ def _repository(world: World, repository: Repository) -> SeedRepository:
             "workflows": workflows,
             "issues": tuple(harvest_issues(world, repository)),
             "pulls": pulls,
+            "commit_comments": comments,
+            "releases": tuple(harvest_releases(world, repository)),
             "at": repository.created_at,
         }
     )
@@ -168,6 +174,18 @@ def _milestone(world: World, milestone: Milestone) -> SeedMilestone:
             "at": milestone.created_at,
         }
     )
+
+
+def _commit_comments(world: World, repository: Repository) -> Iterator[SeedCommitComment]:
+    for comment in world.database.all(CommitComment, repository_id=repository.id):
+        yield SeedCommitComment.model_validate(
+            {
+                **{name: getattr(comment, name) for name in ("body", "path", "position", "line", "updated_at")},
+                "commit": comment.commit_sha,
+                "author": _login(world, comment.author_id),
+                "at": comment.created_at,
+            }
+        )
 
 
 def _checks(world: World, repository: Repository) -> Iterator[SeedCommitCheck]:

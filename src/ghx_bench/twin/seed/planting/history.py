@@ -89,7 +89,12 @@ def _changes(repo: PlantedRepository, files: Files) -> list[TreeChange]:
 def _bytes(path: str, content: str | SeedFile) -> bytes:
     if isinstance(content, str):
         return content.encode()
-    return _decode_base64(path, content.content) if content.encoding == "base64" else content.content.encode()
+    return decode_content(path, content.content, content.encoding)
+
+
+def decode_content(what: str, content: str, encoding: str) -> bytes:
+    """Return the bytes that a seed writes as text or in base64."""
+    return _decode_base64(what, content) if encoding == "base64" else content.encode()
 
 
 def _decode_base64(what: str, text: str) -> bytes:

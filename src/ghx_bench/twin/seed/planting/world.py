@@ -2,15 +2,23 @@
 
 from typing import Any
 
-from ghx_bench.twin.commands import labels, milestones, repositories, users
+from ghx_bench.twin.commands import commit_comments, labels, milestones, repositories, users
 from ghx_bench.twin.commands.kernel import reload
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal
-from ghx_bench.twin.seed.document import SeedMilestone, SeedOrganization, SeedRepository, SeedUser, WorldSeed
+from ghx_bench.twin.seed.document import (
+    SeedCommitComment,
+    SeedMilestone,
+    SeedOrganization,
+    SeedRepository,
+    SeedUser,
+    WorldSeed,
+)
 from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.planting.checks import plant_checks, plant_workflows
 from ghx_bench.twin.seed.planting.conversations import date_conversations, plant_conversations, relate_issues
-from ghx_bench.twin.seed.planting.history import plant_history
+from ghx_bench.twin.seed.planting.history import find_commit, plant_history
+from ghx_bench.twin.seed.planting.releases import plant_releases
 from ghx_bench.twin.seed.planting.repository import PlantedRepository
 from ghx_bench.twin.state.records import Label, Repository, Tombstone, User
 from ghx_bench.twin.world import Act, World
@@ -33,7 +41,7 @@ def plant(world: World, seed: WorldSeed) -> None:
             planted.append(_plant_repository(world, repository))
     # Each step is done in every repository before the next one begins: parents, blockers and mentions cross
     # repositories, settings such as `archived` would refuse the conversations, and everything before moves the times.
-    for step in (plant_conversations, relate_issues, _apply_settings, _set_times_and_numbers):
+    for step in (plant_conversations, relate_issues, plant_releases, _apply_settings, _set_times_and_numbers):
         for repo in planted:
             with within(f"repositories: {repo.seed.name}"):
                 step(repo)
@@ -79,6 +87,9 @@ def _plant_repository(world: World, seed: SeedRepository) -> PlantedRepository:
     for milestone in seed.milestones:
         with within(f"milestones: {milestone.title!r}"):
             _plant_milestone(repo, milestone)
+    for comment in seed.commit_comments:
+        with within(f"commit_comments: {comment.commit}"):
+            _plant_commit_comment(repo, comment)
     return repo
 
 
@@ -126,6 +137,18 @@ def _plant_milestone(repo: PlantedRepository, seed: SeedMilestone) -> None:
     if seed.state == "closed":
         with repo.world.acting(None, at=seed.closed_at) as act:
             milestones.update(act, made, state="closed")
+
+
+def _plant_commit_comment(repo: PlantedRepository, seed: SeedCommitComment) -> None:
+    with repo.acting_as(seed.author or repo.steward, at=seed.at) as act:
+        made = commit_comments.create(
+            act,
+            repo.record,
+            sha=find_commit(repo, seed.commit),
+            **seed.model_dump(include={"body", "path", "position", "line"}),
+        )
+        if seed.updated_at is not None:
+            act.database.update(made, updated_at=seed.updated_at)
 
 
 def _apply_settings(repo: PlantedRepository) -> None:

@@ -18,8 +18,10 @@ from ghx_bench.twin.state.records.issues import (
     Tombstone,
 )
 from ghx_bench.twin.state.records.pulls import Pull, Review, ReviewComment, ReviewRequest, Thread
+from ghx_bench.twin.state.records.releases import Release, ReleaseAsset
 from ghx_bench.twin.state.records.repositories import (
     Collaborator,
+    CommitComment,
     Label,
     Milestone,
     Protection,
@@ -36,6 +38,7 @@ __all__ = [
     "CheckRun",
     "Collaborator",
     "Comment",
+    "CommitComment",
     "Dependency",
     "Event",
     "Issue",
@@ -48,6 +51,8 @@ __all__ = [
     "Reaction",
     "Record",
     "Redirect",
+    "Release",
+    "ReleaseAsset",
     "Repository",
     "Review",
     "ReviewComment",

@@ -1,4 +1,4 @@
-"""Repositories, access to them, their labels and milestones."""
+"""Repositories, access to them, their labels and milestones, and comments on their commits."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -137,3 +137,21 @@ class Milestone(Record):
     created_at: str
     updated_at: str
     closed_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitComment(Record):
+    """A comment on a commit, or on a line of a file that it changes."""
+
+    table: ClassVar[str] = "commit_comments"
+    indexed: ClassVar = (("repository_id", "commit_sha"),)
+
+    repository_id: int
+    commit_sha: str
+    author_id: int
+    body: str
+    path: str | None = None
+    position: int | None = None  # lines below the file's first hunk header
+    line: int | None = None
+    created_at: str
+    updated_at: str

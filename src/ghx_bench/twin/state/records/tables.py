@@ -14,8 +14,10 @@ from ghx_bench.twin.state.records.issues import (
     Tombstone,
 )
 from ghx_bench.twin.state.records.pulls import Pull, Review, ReviewComment, ReviewRequest, Thread
+from ghx_bench.twin.state.records.releases import Release, ReleaseAsset
 from ghx_bench.twin.state.records.repositories import (
     Collaborator,
+    CommitComment,
     Label,
     Milestone,
     Protection,
@@ -29,4 +31,5 @@ RECORDS: tuple[type[Record], ...] = (
     User, Token, Membership, Team, TeamMember, Repository, Collaborator, TeamRepository, Redirect, Protection, Label,
     Milestone, Issue, Dependency, Tombstone, Pull, IssueLabel, Assignee, ReviewRequest, Comment, Review, Thread,
     ReviewComment, Reaction, Event, Status, Workflow, WorkflowRun, RunAttempt, CheckRun,
+    Release, ReleaseAsset, CommitComment,
 )  # fmt: skip
