@@ -23,6 +23,7 @@ from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.importing import ImportedRepository, ImportLimits, import_repository
 from ghx_bench.twin.seed.importing.accounts import People
 from ghx_bench.twin.seed.importing.github import GitHubReader, ImportFailedError
+from ghx_bench.twin.seed.importing.history import ImportedHistory
 from ghx_bench.twin.seed.importing.redaction import Redactor
 from ghx_bench.twin.seed.loading import load_seed
 from ghx_bench.twin.seed.planting import plant
@@ -262,6 +263,15 @@ def test_a_rate_limit_is_waited_for_and_a_server_error_tried_again() -> None:
     assert slept == [91.0, 1.0, 2.0]
     assert "rate limit reached: waiting 91 s" in said
     assert len(imported.seed.repositories[0].issues) == 1
+
+
+def test_a_token_goes_to_no_other_server_and_git_to_no_program(tmp_path: Path) -> None:
+    with GitHubReader("http://127.0.0.1:9", "t") as github:
+        with pytest.raises(ImportFailedError, match="leads to http://elsewhere.example/x, which is another server"):
+            github._ask("GET", "http://elsewhere.example/x")
+    for url in (f"file://{tmp_path}", "ext::touch ran"):
+        with pytest.raises(ImportFailedError, match="transport '(file|ext)' not allowed"):
+            ImportedHistory(tmp_path / "fetched.git", url).fetch(("refs/heads/*:refs/heads/*",))
 
 
 def test_an_error_that_stays_ends_the_import() -> None:
