@@ -266,11 +266,11 @@ def test_a_rate_limit_is_waited_for_and_a_server_error_tried_again() -> None:
 
 
 def test_a_token_goes_to_no_other_server_and_git_to_no_program(tmp_path: Path) -> None:
-    with GitHubReader("http://127.0.0.1:9", "t") as github:
-        with pytest.raises(ImportFailedError, match="leads to http://elsewhere.example/x, which is another server"):
-            github._ask("GET", "http://elsewhere.example/x")
+    elsewhere = pytest.raises(ImportFailedError, match=r"leads to http://elsewhere\.example/x, which is another server")
+    with GitHubReader("http://127.0.0.1:9", "t") as github, elsewhere:
+        github._ask("GET", "http://elsewhere.example/x")
     for url in (f"file://{tmp_path}", "ext::touch ran"):
-        with pytest.raises(ImportFailedError, match="transport '(file|ext)' not allowed"):
+        with pytest.raises(ImportFailedError, match=r"transport '(file|ext)' not allowed"):
             ImportedHistory(tmp_path / "fetched.git", url).fetch(("refs/heads/*:refs/heads/*",))
 
 
