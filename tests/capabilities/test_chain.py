@@ -9,13 +9,14 @@ from issue_calls import ISSUE_CALLS
 from pr_calls import PR_CALLS
 from repo_calls import REPO_CALLS
 from search_calls import SEARCH_CALLS
+from workflow_calls import WORKFLOW_CALLS
 
 from ghx_bench.capabilities.chain import MOST_STEPS, ChainResult, read_steps, run_chain
 from ghx_bench.capabilities.errors import InvalidInputError
 from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.twin.faults import Fault
 
-CALLS = {**ISSUE_CALLS, **PR_CALLS, **REPO_CALLS, **SEARCH_CALLS}
+CALLS = {**ISSUE_CALLS, **PR_CALLS, **REPO_CALLS, **SEARCH_CALLS, **WORKFLOW_CALLS}
 WIDGETS = {"owner": OWNER, "name": NAME}
 TOOLS = {"owner": OWNER, "name": "tools"}
 FIRST = {**WIDGETS, "issueNumber": 1}

@@ -11,6 +11,7 @@ from promised_capabilities import promised
 from release_calls import RELEASE_CALLS
 from repo_calls import REPO_CALLS
 from search_calls import SEARCH_CALLS
+from workflow_calls import WORKFLOW_CALLS
 
 from ghx_bench.capabilities.environment import blocking_client_from_environment
 from ghx_bench.capabilities.execution import execute_task
@@ -21,7 +22,7 @@ from ghx_bench.twin.faults import Fault, primary_rate_limit, secondary_rate_limi
 
 pytestmark = pytest.mark.slow
 
-CALLS = {**ISSUE_CALLS, **PR_CALLS, **RELEASE_CALLS, **REPO_CALLS, **SEARCH_CALLS}
+CALLS = {**ISSUE_CALLS, **PR_CALLS, **RELEASE_CALLS, **REPO_CALLS, **SEARCH_CALLS, **WORKFLOW_CALLS}
 IDS = sorted(CALLS)
 READS = [id_ for id_ in IDS if ENTRIES[id_].effect == "reads"]
 ADDED = frozenset({
@@ -34,9 +35,13 @@ ADDED = frozenset({
 MORE = {
     "issue.view": {"assignees", "milestone"},
     "pr.view": {"assignees", "milestone", "headBranch", "baseBranch", "isDraft", "reviewers"},
+    "workflow.dispatch": {"runId", "url"},
+    "workflow.job.logs.view": {"failedSteps", "excerpt"},
     "release.view": {"isLatest", "notes"},
 }
 """What capabilities of the catalogue give beyond it."""
+MORE_INPUTS = {"workflow.job.logs.view": {"failedSteps", "lastLines", "search", "context"}}
+"""What capabilities of the catalogue take beyond it."""
 FIELDS = {
     "issue.comments.list": "id body authorLogin url createdAt",
     "issue.list": "id number title state url",
@@ -80,7 +85,7 @@ def test_inputs_and_outputs_are_those_of_the_catalogue(id_: str) -> None:
         return
 
     assert set(called.input_schema.get("required", ())) == documented.required
-    assert set(called.input_schema["properties"]) == documented.inputs
+    assert set(called.input_schema["properties"]) == documented.inputs | MORE_INPUTS.get(id_, set())
     assert (ENTRIES[id_].effect != "reads") == documented.mutates
     assert _required(called.output_schema) >= set(documented.output_schema["required"])
     assert set(called.output_schema["properties"]) == set(documented.output_schema["properties"]) | MORE.get(id_, set())

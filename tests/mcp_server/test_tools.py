@@ -11,6 +11,7 @@ from mcp import types
 
 from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.registry import capability
+from ghx_bench.mcp.toolsets import select
 from ghx_bench.twin.faults import Fault
 from ghx_bench.twin.pytest_plugin import GitHubTwin
 
@@ -137,6 +138,11 @@ async def test_toolsets_choose_domains(connect: Callable) -> None:
 
     assert {name.partition("_")[0] for name in names} == {"search", "repo", "chain"}
     assert error_of(refused)["code"] == "VALIDATION"
+
+
+def test_toolsets_go_by_the_names_of_githubs_own_server_too() -> None:
+    assert select(["actions", "issues"]) == select(["workflow", "issue"])
+    assert "workflow_job_logs_view" in select(["actions"]).tools
 
 
 @SLOW_TO_START

@@ -18,7 +18,7 @@ from ghx_bench.twin.commands import (
 )
 from ghx_bench.twin.faults import Fault, primary_rate_limit
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.state.records import Issue, Pull, Repository
+from ghx_bench.twin.state.records import Issue, Pull, Repository, Step
 from ghx_bench.twin.world import Act, World
 
 Change = Callable[["Scene"], object]
@@ -73,7 +73,13 @@ class Scene:
         self.write("main", ".github/workflows/ci.yml", "name: CI\non: push\n")
         workflow = workflows.create_or_update(self.act, self.repository, name="CI", path=".github/workflows/ci.yml")
         run = workflow_runs.create(self.act, workflow, sha=self.pull.head_sha, branch="feature", identity=101)
-        workflow_runs.add_job(self.act, run, name="build", conclusion=conclusion)
+        job = workflow_runs.add_job(self.act, run, name="build", conclusion=conclusion)
+        if job.completed_at is not None:
+            for number, name in enumerate(("Set up job", "Run tests"), 1):
+                self.act.database.insert(
+                    Step, job_id=job.id, number=number, name=name, conclusion=conclusion if number > 1 else "success",
+                    started_at=job.started_at, completed_at=job.completed_at,
+                )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

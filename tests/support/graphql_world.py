@@ -30,7 +30,18 @@ from ghx_bench.twin.graphql.execution import execute
 from ghx_bench.twin.nodes import git_node_id, node_id
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.reply import Reply
-from ghx_bench.twin.state.records import RECORDS, Issue, Pull, Record, Repository, Team, TeamRepository, Thread, User
+from ghx_bench.twin.state.records import (
+    RECORDS,
+    Issue,
+    Pull,
+    Record,
+    Repository,
+    Step,
+    Team,
+    TeamRepository,
+    Thread,
+    User,
+)
 from ghx_bench.twin.urls import GITHUB_URLS
 from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer
 from ghx_bench.twin.world import Act, World
@@ -186,7 +197,12 @@ def _propose(town: Town) -> None:
         checks.create_status(act, town.repository, sha=pull.head_sha, state="success", context="ci/lint")
         workflow = workflows.create_or_update(act, town.repository, name="CI")
         run = workflow_runs.create(act, workflow, sha=pull.head_sha, event="pull_request", branch="feature")
-        workflow_runs.add_job(act, run, name="build", conclusion="success")
+        job = workflow_runs.add_job(act, run, name="build", conclusion="success")
+        checks.add_annotation(act, job, path="poem.txt", message="Too long", annotation_level="notice", start_line=2)
+        act.database.insert(
+            Step, job_id=job.id, number=1, name="Set up job", conclusion="success", started_at=job.started_at,
+            completed_at=job.completed_at,
+        )  # fmt: skip
     with town.acting("rev") as act:
         first = threads.create(act, pull, path="poem.txt", body="Why?", line=15)
         thread = act.database.get(Thread, first.thread_id)

@@ -203,6 +203,15 @@ CASES: dict[str, tuple[Call, Call]] = {
         call("R/commits/feature%2Fx/check-runs"),
         call("R/commits/none/check-runs"),
     ),
+    f"GET {_REPOSITORY}/commits/{{ref}}/check-suites": (
+        call("R/commits/feature%2Fx/check-suites?check_name=test"),
+        call("R/commits/none/check-suites"),
+    ),
+    f"GET {_REPOSITORY}/check-suites/{{check_suite_id}}": (call("R/check-suites/{run}"), call("R/check-suites/99")),
+    f"GET {_REPOSITORY}/check-suites/{{check_suite_id}}/check-runs": (
+        call("R/check-suites/{running}/check-runs?filter=all"),
+        call("R/check-suites/99/check-runs"),
+    ),
     f"POST {_REPOSITORY}/check-runs": (
         call("R/check-runs", {"name": "lint", "head_sha": "{head}", "status": "in_progress"}, "robot"),
         call("R/check-runs", {"name": "lint"}, "robot"),
@@ -215,7 +224,7 @@ CASES: dict[str, tuple[Call, Call]] = {
         call("R/check-runs/{check_run}", {"conclusion": "perhaps"}, "robot"),
     ),
     f"GET {_REPOSITORY}/check-runs/{{check_run_id}}/annotations": (
-        call("R/check-runs/{check_run}/annotations"),
+        call("R/check-runs/{run_job}/annotations"),
         call("R/check-runs/99/annotations"),
     ),
     **RELEASE_CASES,

@@ -17,6 +17,10 @@ RUN_CASES: dict[str, tuple[Call, Call]] = {
         call("R/actions/workflows/{workflow}/disable", user="bob"),
         call("R/actions/workflows/{workflow}/disable", user="eve"),
     ),
+    f"POST {_ACTIONS}/workflows/{{workflow_id}}/dispatches": (
+        call("R/actions/workflows/ci.yml/dispatches", {"ref": "behind", "return_run_details": True}, "bob"),
+        call("R/actions/workflows/{workflow}/dispatches", {"ref": "main"}),
+    ),
     f"GET {_ACTIONS}/workflows/{{workflow_id}}/runs": (
         call("R/actions/workflows/{workflow}/runs?status=failure&branch=feature/x&event=pull_request"),
         call("R/actions/workflows/99/runs"),
@@ -38,6 +42,37 @@ RUN_CASES: dict[str, tuple[Call, Call]] = {
     f"GET {_ACTIONS}/runs/{{run_id}}/jobs": (
         call("R/actions/runs/{running}/jobs?filter=all"),
         call("R/actions/runs/x/jobs"),
+    ),
+    f"GET {_ACTIONS}/runs/{{run_id}}/attempts/{{attempt_number}}/logs": (
+        call(f"{_RUN}/attempts/1/logs"),
+        call(f"{_RUN}/attempts/2/logs"),
+    ),
+    f"GET {_ACTIONS}/runs/{{run_id}}/logs": (call(f"{_RUN}/logs", user="eve"), call("R/actions/runs/{running}/logs")),
+    f"DELETE {_ACTIONS}/runs/{{run_id}}/logs": (call(f"{_RUN}/logs"), call(f"{_RUN}/logs", user="eve")),
+    f"GET {_ACTIONS}/runs/{{run_id}}/timing": (call(f"{_RUN}/timing"), call("R/actions/runs/99/timing")),
+    f"POST {_ACTIONS}/runs/{{run_id}}/force-cancel": (
+        call("R/actions/runs/{running}/force-cancel"),
+        call(f"{_RUN}/force-cancel"),
+    ),
+    f"GET {_ACTIONS}/jobs/{{job_id}}/logs": (
+        call("R/actions/jobs/{run_job}/logs"),
+        call("R/actions/jobs/{running_job}/logs"),
+    ),
+    f"GET {_ACTIONS}/artifacts": (
+        call("R/actions/artifacts?name=report"),
+        call("/repos/acme/none/actions/artifacts"),
+    ),
+    f"GET {_ACTIONS}/artifacts/{{artifact_id}}": (
+        call("R/actions/artifacts/{artifact}"),
+        call("R/actions/artifacts/99"),
+    ),
+    f"DELETE {_ACTIONS}/artifacts/{{artifact_id}}": (
+        call("R/actions/artifacts/{artifact}"),
+        call("R/actions/artifacts/{artifact}", user="eve"),
+    ),
+    f"GET {_ACTIONS}/artifacts/{{artifact_id}}/{{archive_format}}": (
+        call("R/actions/artifacts/{artifact}/zip"),
+        call("R/actions/artifacts/{artifact}/tar"),
     ),
     f"GET {_ACTIONS}/runs/{{run_id}}/artifacts": (call(f"{_RUN}/artifacts"), call("R/actions/runs/99/artifacts")),
     f"POST {_ACTIONS}/runs/{{run_id}}/rerun": (

@@ -1,5 +1,6 @@
 """A seeded world and a client that asks its REST API without any socket."""
 
+import base64
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,10 +28,10 @@ from ghx_bench.twin.commands import (
 )
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.rest.dispatch import answer
-from ghx_bench.twin.state.records import Event, User
+from ghx_bench.twin.state.records import Artifact, CheckRun, Event, Step, User, WorkflowRun
 from ghx_bench.twin.urls import GITHUB_URLS, BaseUrls
 from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer
-from ghx_bench.twin.world import World
+from ghx_bench.twin.world import Act, World
 
 SOURCE = "".join(f"value_{number} = {number}\n" for number in range(1, 21))
 
@@ -243,6 +244,29 @@ def _runs(made: Seeded) -> None:
             last = workflow_runs.add_job(act, made_run, name="test", conclusion="failure")
             ids |= {"workflow": workflow.id, name: made_run.id, f"{name}_job": last.id}
         workflow_runs.rerun_failed(act, made_run)
+        _say_what_happened(act, made)
+
+
+def _say_what_happened(act: Act, made: Seeded) -> None:
+    """Give the jobs of the run that has ended steps with logs, an annotation and an artifact."""
+    run = act.database.get(WorkflowRun, made.ids["run"])
+    assert run is not None
+    failed = act.database.get(CheckRun, made.ids["run_job"])
+    assert failed is not None
+    names = ("Set up job", "Run pytest", "Complete job")
+    for job in act.database.all(CheckRun, attempt_id=failed.attempt_id):
+        for number, name in enumerate(names, 1):
+            is_test = name == "Run pytest"
+            act.database.insert(
+                Step, job_id=job.id, number=number, name=name, started_at=job.started_at, completed_at=act.now,
+                conclusion=job.conclusion if is_test else "success", log="1 of 2 failed\n" if is_test else None,
+            )  # fmt: skip
+    checks.add_annotation(act, failed, path="src/app.py", message="Boom", start_line=3, title="Test")
+    artifact = act.database.insert(
+        Artifact, repository_id=run.repository_id, run_id=run.id, name="report", created_at=act.now,
+        files={"report.txt": base64.b64encode(b"97 %").decode()}, updated_at=act.now, expires_at="2099-01-01T00:00:00Z",
+    )  # fmt: skip
+    made.ids["artifact"] = artifact.id
 
 
 def _another_pull(made: Seeded, name: str) -> None:
@@ -252,6 +276,9 @@ def _another_pull(made: Seeded, name: str) -> None:
         assert start is not None
         refs.create(act, home, ref=f"refs/heads/{name}", sha=start)
         contents.put(act, home, path=f"{name}.txt", content=b"x\n", message=f"Add {name}", branch=name)
+        if name == "behind":
+            file = b"on: workflow_dispatch\njobs: {build: {steps: [{run: make}]}}\n"
+            contents.put(act, home, path=".github/workflows/ci.yml", content=file, message="Add CI", branch=name)
         pull = pulls.create(act, home, title=name.title(), head=name, base="main")
         reviews.request_reviews(act, pull, users=[made.people["bob"]])
         made.ids[name] = lookup.issue_of(made.world, pull).number

@@ -15,7 +15,7 @@ UINT32 = st.integers(0, 2**32 - 1)
 WITHOUT_NODES = {
     records.Token, records.Membership, records.TeamMember, records.Collaborator, records.TeamRepository,
     records.Redirect, records.Tombstone, records.IssueLabel, records.Assignee, records.Dependency,
-    records.RunAttempt,
+    records.RunAttempt, records.Step, records.Annotation,
 }  # fmt: skip
 OUTSIDE = {records.User, records.Token, records.Membership, records.Team, records.TeamMember}
 

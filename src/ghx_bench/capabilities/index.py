@@ -14,13 +14,16 @@ from ghx_bench.capabilities.domains.pr.index import ENTRIES as PR_ENTRIES
 from ghx_bench.capabilities.domains.release.index import ENTRIES as RELEASE_ENTRIES
 from ghx_bench.capabilities.domains.repo.index import ENTRIES as REPO_ENTRIES
 from ghx_bench.capabilities.domains.search.index import ENTRIES as SEARCH_ENTRIES
+from ghx_bench.capabilities.domains.workflow.index import ENTRIES as WORKFLOW_ENTRIES
 from ghx_bench.capabilities.entries import Entry, Signature, parse_signature
 from ghx_bench.capabilities.errors import InvalidInputError
 
 ENTRIES: Mapping[str, Entry] = MappingProxyType(
     {
         entry.id: entry
-        for entry in sorted((*ISSUE_ENTRIES, *PR_ENTRIES, *RELEASE_ENTRIES, *REPO_ENTRIES, *SEARCH_ENTRIES))
+        for entry in sorted(
+            (*ISSUE_ENTRIES, *PR_ENTRIES, *RELEASE_ENTRIES, *REPO_ENTRIES, *SEARCH_ENTRIES, *WORKFLOW_ENTRIES)
+        )
     }
 )
 """Every capability that can be called, by id."""
@@ -37,17 +40,6 @@ project_v2.items.list owner projectNumber [first] [after]
 project_v2.org.view org projectNumber
 project_v2.user.view user projectNumber
 
-workflow.dispatch owner name workflowId ref [inputs]
-workflow.job.logs.raw owner name jobId
-workflow.job.logs.view owner name jobId
-workflow.list owner name [first] [after]
-workflow.run.artifacts.list owner name runId [first] [after]
-workflow.run.cancel owner name runId
-workflow.run.rerun.all owner name runId
-workflow.run.rerun.failed owner name runId
-workflow.run.view owner name runId
-workflow.runs.list owner name [first] [after] [branch] [event] [status]
-workflow.view owner name workflowId
 """
 
 PLANNED: Mapping[str, Signature] = MappingProxyType(

@@ -26,13 +26,13 @@ async def get_page(
 
 
 async def get_results(
-    client: GitHubClient, path: str, paging: Paging, *, params: dict[str, str], accept: str
+    client: GitHubClient, path: str, paging: Paging, *, params: dict[str, str], accept: str = JSON
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return one page of a search, counts included, and its `pageInfo`."""
+    """Return one page of a list that comes in an object, such as a search with its counts, and its `pageInfo`."""
     response, page_info = await _get(client, path, paging, params, accept=accept)
     results: object = response.data
     if not isinstance(results, dict):
-        raise UnexpectedResponseError("GitHub answered a search with something that is no object")
+        raise UnexpectedResponseError("GitHub answered with something that is no object")
     return cast("dict[str, Any]", results), page_info
 
 

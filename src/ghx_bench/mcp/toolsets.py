@@ -12,6 +12,10 @@ from ghx_bench.capabilities.index import ENTRIES
 TOOLSETS: tuple[str, ...] = tuple(dict.fromkeys(entry.domain for entry in ENTRIES.values()))
 """The groups that tools come in: the domains of the capabilities."""
 
+_GITHUB_NAMES = MappingProxyType(
+    {"actions": "workflow", "issues": "issue", "pull_requests": "pr", "repos": "repo"}
+)  # what GitHub's own server calls them
+
 CHAIN = "chain"
 """The name of the tool that calls several others."""
 
@@ -38,7 +42,7 @@ class Selection:
 
 def select(toolsets: Iterable[str] = (), *, read_only: bool = False) -> Selection:
     """Return the capabilities of some toolsets, of all if none is named; with `read_only`, only reading ones."""
-    wanted = tuple(toolsets) or TOOLSETS
+    wanted = tuple(_GITHUB_NAMES.get(name, name) for name in toolsets) or TOOLSETS
     for name in wanted:
         if name not in TOOLSETS:
             raise UnknownToolsetError(name)

@@ -183,6 +183,8 @@ _BY_FIELD: dict[str, _Finder] = {
     "thread_id": _through_thread,
     "subject_id": _through_subject,
     "run_id": _through(records.WorkflowRun, "run_id"),
+    "job_id": _through(records.CheckRun, "job_id"),
+    "check_run_id": _through(records.CheckRun, "check_run_id"),
     "release_id": _through(records.Release, "release_id"),
 }
 _KINDS = {
@@ -206,6 +208,7 @@ _KINDS = {
     "CR": _Kind(records.CheckRun, _own_field),
     "W": _Kind(records.Workflow, _own_field),
     "WFR": _Kind(records.WorkflowRun, _own_field),
+    "AR": _Kind(records.Artifact, _own_field),
     "BPR": _Kind(records.Protection, _own_field),
     "CC": _Kind(records.CommitComment, _own_field),
     "RE": _Kind(records.Release, _own_field),

@@ -6,10 +6,11 @@ address is ever fixed: github.com gets github.com's, a loopback port gets its ow
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 # "any": a host of ours, where the path alone decides; "none": a host of GitHub's that has nothing here
-HostKind = Literal["api", "uploads", "web", "raw", "codeload", "none", "any"]
+HostKind = Literal["api", "uploads", "downloads", "web", "raw", "codeload", "none", "any"]
 GITHUB_HOSTS = (
     "github.com",
     "www.github.com",
@@ -17,6 +18,7 @@ GITHUB_HOSTS = (
     "uploads.github.com",
     "codeload.github.com",
     "raw.githubusercontent.com",
+    "pipelines.actions.githubusercontent.com",
     "gist.github.com",
 )
 """The names under which clients find the twin through its proxy."""
@@ -24,14 +26,9 @@ _GITHUB = ("github.com", "github.localhost")
 _OWN_HOST = re.compile(
     r"(127(\.\d{1,3}){3}|\[::1\]|([\w-]+\.)*(localhost|github\.com|githubusercontent\.com))(:\d{1,5})?", re.ASCII
 )
-_SUBDOMAINS: dict[str, HostKind] = {
-    "": "web",
-    "www.": "web",
-    "api.": "api",
-    "uploads.": "uploads",
-    "codeload.": "codeload",
-}
-_PREFIXED: dict[str, HostKind] = {"/api/uploads": "uploads", "/raw": "raw", "/codeload": "codeload"}
+_PREFIXED: dict[str, HostKind] = {
+    "/api/uploads": "uploads", "/downloads": "downloads", "/raw": "raw", "/codeload": "codeload",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +39,7 @@ class BaseUrls:
     html: str
     graphql: str
     uploads: str
+    downloads: str  # by signed addresses, without credentials
     raw: str
     codeload: str
 
@@ -51,6 +49,7 @@ GITHUB_URLS = BaseUrls(
     html="https://github.com",
     graphql="https://api.github.com/graphql",
     uploads="https://uploads.github.com",
+    downloads="https://pipelines.actions.githubusercontent.com",
     raw="https://raw.githubusercontent.com",
     codeload="https://codeload.github.com",
 )
@@ -82,16 +81,27 @@ def covers_github(host: str) -> bool:
 
 def find_door(host: str, scheme: str, path: str) -> Door:
     """Return the part of GitHub that the Host header and the path address."""
-    name = host.lower()
-    for base in _GITHUB:
-        kind = _SUBDOMAINS.get(name.removesuffix(base)) if name.endswith(base) else None
-        if kind is not None:
-            return Door(host_kind=kind, prefix="", urls=_github_urls(base))
-    if name == "raw.githubusercontent.com":
-        return Door(host_kind="raw", prefix="", urls=GITHUB_URLS)
-    if name in GITHUB_HOSTS:
-        return Door(host_kind="none", prefix="", urls=GITHUB_URLS)
-    return _door_of_own_host(f"{scheme}://{host}", path)
+    return _github_doors().get(host.lower()) or _door_of_own_host(f"{scheme}://{host}", path)
+
+
+@cache
+def _github_doors() -> dict[str, Door]:
+    kinds: dict[str, HostKind] = {
+        "": "web", "www.": "web", "api.": "api", "uploads.": "uploads", "downloads.": "downloads",
+        "codeload.": "codeload",
+    }  # fmt: skip
+    others: dict[str, HostKind] = {
+        "raw.githubusercontent.com": "raw",
+        "pipelines.actions.githubusercontent.com": "downloads",
+    }
+    return {
+        **{name: Door(host_kind=others.get(name, "none"), prefix="", urls=GITHUB_URLS) for name in GITHUB_HOSTS},
+        **{
+            f"{start}{base}": Door(host_kind=kind, prefix="", urls=_github_urls(base))
+            for base in _GITHUB
+            for start, kind in kinds.items()
+        },
+    }
 
 
 def _github_urls(base: str) -> BaseUrls:
@@ -102,6 +112,7 @@ def _github_urls(base: str) -> BaseUrls:
         html=f"http://{base}",
         graphql=f"http://api.{base}/graphql",
         uploads=f"http://uploads.{base}",
+        downloads=f"http://downloads.{base}",
         raw=f"http://raw.{base}",
         codeload=f"http://codeload.{base}",
     )
@@ -116,6 +127,7 @@ def _door_of_own_host(root: str, path: str) -> Door:
         html=root,
         graphql=f"{root}/api/graphql" if enterprise else f"{root}/graphql",
         uploads=f"{root}/api/uploads",
+        downloads=f"{root}/downloads",
         raw=f"{root}/raw",
         codeload=f"{root}/codeload",
     )

@@ -18,6 +18,7 @@ from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.git.storage import GitStorage, Refs
 from ghx_bench.twin.journal import Journal
+from ghx_bench.twin.signatures import Signatures
 from ghx_bench.twin.state.clock import ClockPolicy
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import Repository
@@ -55,6 +56,7 @@ class World:
         self.is_closed = False
         self.journal = Journal()
         self.faults = Faults()
+        self.signatures = Signatures()
 
     @classmethod
     def create(cls, directory: Path | None = None) -> Self:

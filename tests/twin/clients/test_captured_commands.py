@@ -33,8 +33,6 @@ LATER = {
     "issue-edit-add-project": "projects",
     "project-": "projects",
     "ruleset-": "rulesets",
-    "run-view-job-log": "logs of workflow runs",
-    "run-view-log": "logs of workflow runs",
     "secret-": "secrets",
     "status": "notifications and feeds",
     "variable-": "variables",

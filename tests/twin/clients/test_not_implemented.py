@@ -9,7 +9,6 @@ from gh_client import GhClient
     [
         ("user/keys", "GET /user/keys"),
         ("user/issues", "GET /user/issues"),
-        ("repos/acme/widgets/commits/feature/check-suites", "GET /repos/{owner}/{repo}/commits/{ref}/check-suites"),
         ("repos/acme/widgets/hooks", "GET /repos/{owner}/{repo}/hooks"),
     ],
 )

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from rest_world import Client, Seeded
 
+from ghx_bench.twin.state.records import Artifact, RunAttempt, Step
+
 R = "/repos/acme/widgets"
 
 
@@ -135,9 +137,116 @@ def test_a_workflow_is_found_by_id_and_file_and_switched_off_and_on(ann: Client)
     assert workflow["html_url"] == "https://github.com/acme/widgets/blob/main/.github/workflows/ci.yml"
 
 
-def test_logs_are_not_there_yet(world: Seeded, ann: Client) -> None:
+def test_logs_are_behind_a_redirect_to_a_signed_address(world: Seeded, ann: Client) -> None:
     for path in (f"runs/{world.ids['run']}/logs", f"jobs/{world.ids['run_job']}/logs"):
-        assert ann.get(f"{R}/actions/{path}").status == 501
+        reply = ann.get(f"{R}/actions/{path}")
+
+        assert (reply.status, reply.content) == (302, b"")
+        assert reply.headers["Location"].startswith("https://pipelines.actions.githubusercontent.com/actions/")
+        assert "urlSignature=" in reply.headers["Location"]
+
+
+@pytest.mark.parametrize(
+    ("logs", "status", "message"), [("expired", 410, "Server Error"), ("deleted", 404, "Not Found")]
+)
+def test_logs_that_are_gone_are_refused(world: Seeded, ann: Client, logs: str, status: int, message: str) -> None:
+    with world.world.acting(None) as act:
+        for attempt in act.database.all(RunAttempt, run_id=world.ids["run"]):
+            act.database.update(attempt, logs=logs)
+
+    for path in (f"runs/{world.ids['run']}/logs", f"runs/{world.ids['run']}/attempts/1/logs"):
+        reply = ann.get(f"{R}/actions/{path}")
+        assert (reply.status, reply.json()["message"]) == (status, message)
+    assert ann.get(f"{R}/actions/jobs/{world.ids['run_job']}/logs").status == status
+
+
+def test_deleted_logs_are_gone_and_the_run_stays(world: Seeded, ann: Client) -> None:
+    run = f"{R}/actions/runs/{world.ids['run']}"
+
+    assert ann.delete(f"{run}/logs").status == 204
+
+    assert ann.get(f"{run}/logs").status == 404
+    assert ann.get(run).json()["conclusion"] == "failure"
+    running = ann.delete(f"{R}/actions/runs/{world.ids['running']}/logs")
+    assert (running.status, running.json()["message"]) == (
+        403,
+        "Cannot delete logs of a workflow run that is not completed.",
+    )
+
+
+def test_a_job_shows_its_steps(world: Seeded, ann: Client) -> None:
+    job = ann.get(f"{R}/actions/jobs/{world.ids['run_job']}").json()
+
+    assert [(step["number"], step["name"], step["conclusion"]) for step in job["steps"]] == [
+        (1, "Set up job", "success"),
+        (2, "Run pytest", "failure"),
+        (3, "Complete job", "success"),
+    ]
+
+
+def test_a_cancelled_job_ends_its_steps(world: Seeded, ann: Client) -> None:
+    run = world.ids["running"]
+    job = next(each for each in ann.get(f"{R}/actions/runs/{run}/jobs").json()["jobs"] if each["name"] == "test")
+    with world.world.acting(None) as act:
+        for number, status in enumerate(("completed", "in_progress", "queued"), 1):
+            act.database.insert(Step, job_id=job["id"], number=number, name=f"Step {number}", status=status)
+
+    assert ann.post(f"{R}/actions/runs/{run}/force-cancel").status == 202
+
+    steps = ann.get(f"{R}/actions/jobs/{job['id']}").json()["steps"]
+    assert [(step["status"], step["conclusion"]) for step in steps] == [
+        ("completed", None),
+        ("completed", "cancelled"),
+        ("completed", "skipped"),
+    ]
+
+
+def test_annotations_of_a_job_are_listed_and_counted(world: Seeded, ann: Client) -> None:
+    check = f"{R}/check-runs/{world.ids['run_job']}"
+
+    (found,) = ann.get(f"{check}/annotations").json()
+
+    assert (found["path"], found["start_line"], found["annotation_level"], found["message"]) == (
+        "src/app.py",
+        3,
+        "failure",
+        "Boom",
+    )
+    assert ann.get(check).json()["output"]["annotations_count"] == 1
+
+
+def test_an_artifact_is_listed_downloaded_and_deleted(world: Seeded, ann: Client) -> None:
+    artifacts, run = f"{R}/actions/artifacts", f"{R}/actions/runs/{world.ids['run']}"
+
+    (found,) = ann.get(f"{artifacts}?name=report").json()["artifacts"]
+
+    assert ann.get(f"{run}/artifacts").json() == {"total_count": 1, "artifacts": [found]}
+    assert ann.get(f"{artifacts}?name=other").json() == {"total_count": 0, "artifacts": []}
+    assert (found["name"], found["expired"], found["workflow_run"]["id"]) == ("report", False, world.ids["run"])
+    assert ann.get(f"{artifacts}/{found['id']}/zip").status == 302
+    assert ann.delete(f"{artifacts}/{found['id']}").status == 204
+    assert ann.get(f"{artifacts}/{found['id']}").status == 404
+
+
+def test_an_artifact_expires_with_the_clock_of_the_world(world: Seeded, ann: Client) -> None:
+    with world.world.acting(None) as act:
+        artifact = act.database.get(Artifact, world.ids["artifact"])
+        assert artifact is not None
+        act.database.update(artifact, expires_at=act.now)
+
+    shown = ann.get(f"{R}/actions/artifacts/{artifact.id}")
+    refused = ann.get(f"{R}/actions/artifacts/{artifact.id}/zip")
+
+    assert shown.json()["expired"]
+    assert (refused.status, refused.json()["message"]) == (410, "Artifact has expired")
+
+
+def test_who_only_reads_deletes_no_logs_and_no_artifact(world: Seeded) -> None:
+    eve = world.client("eve")
+
+    assert eve.get(f"{R}/actions/jobs/{world.ids['run_job']}/logs").status == 302
+    for path in (f"runs/{world.ids['run']}/logs", f"artifacts/{world.ids['artifact']}"):
+        assert eve.delete(f"{R}/actions/{path}").status == 403
 
 
 def _state(client: Client) -> Any:

@@ -6,12 +6,15 @@ from pathlib import Path
 import pytest
 from seeds import seed_of, world_of
 
+from ghx_bench.twin.commands import refs
+from ghx_bench.twin.commands.actions import progress
+from ghx_bench.twin.git.repository import RefUpdate
 from ghx_bench.twin.queries import lookup, workflow_runs
 from ghx_bench.twin.queries.permissions import user_role
 from ghx_bench.twin.queries.releases import latest_release
 from ghx_bench.twin.seed.document import WorldSeed
 from ghx_bench.twin.seed.planting import SeedError
-from ghx_bench.twin.state.records import Label, Thread
+from ghx_bench.twin.state.records import Label, Step, Thread, WorkflowRun
 
 PAGE = Path(__file__).parents[3] / "docs" / "seeds.md"
 
@@ -60,6 +63,31 @@ def test_the_runs_that_are_shown_fit_the_example(example: str) -> None:
             ("build", "success"),
             ("test", None),
         ]
+
+
+def test_the_script_that_is_shown_makes_the_run_red_until_the_cause_is_mended(example: str) -> None:
+    *_, shown = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    indented = "".join(f"    {line}\n" for line in shown.splitlines())
+    files = (
+        '      .github/workflows/ci.yml: "on: push\\njobs: {test: {steps: [{name: Run tests, run: pytest}]}}\\n"\n'
+        '      tests/test_turn.py: "assert turn(90) == 180\\n"\n'
+    )
+    seed = example.replace("    issues:\n", f"{indented}    issues:\n", 1).replace(
+        "    files:\n", f"    files:\n{files}", 1
+    )
+    with world_of(seed) as world:
+        widgets = lookup.repository(world, None, "acme", "widgets")
+        run = workflow_runs.run(world, widgets, 102)
+        (job,) = workflow_runs.jobs(world, workflow_runs.latest_attempt(world, run))
+        assert job.conclusion == "failure"
+        assert "assert 90 == 180" in (world.database.all(Step, job_id=job.id, name="Run tests")[0].log or "")
+        mended = world.git(widgets).ref("refs/heads/faster")
+        with world.acting(None) as act:
+            act.git(widgets).set_ref("refs/heads/mended", mended)
+            refs.record_push(act, widgets, [RefUpdate("refs/heads/mended", None, mended)])
+        progress.finish(world)
+        (run,) = world.database.all(WorkflowRun, head_sha=mended, event="push", head_branch="mended")
+        assert workflow_runs.latest_attempt(world, run).conclusion == "success"
 
 
 def test_the_same_example_makes_the_same_world(example: str) -> None:

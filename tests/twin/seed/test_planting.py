@@ -11,12 +11,20 @@ from seeds import RICH, rich_world, world_of
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import user_role
 from ghx_bench.twin.queries.reviews import visible_reviews
-from ghx_bench.twin.seed.checks import SeedAttempt, SeedCheck, SeedCommitCheck, SeedJob, SeedRun, SeedWorkflow
+from ghx_bench.twin.seed.checks import (
+    SeedArtifact,
+    SeedAttempt,
+    SeedCheck,
+    SeedCommitCheck,
+    SeedJob,
+    SeedRun,
+    SeedStep,
+    SeedWorkflow,
+)
 from ghx_bench.twin.seed.conversations import SeedComment, SeedIssue, SeedPull, SeedReview, SeedThread
 from ghx_bench.twin.seed.document import (
     SeedCommit,
     SeedCommitComment,
-    SeedFile,
     SeedLabel,
     SeedMilestone,
     SeedOrganization,
@@ -27,9 +35,20 @@ from ghx_bench.twin.seed.document import (
     SeedUser,
     WorldSeed,
 )
+from ghx_bench.twin.seed.format import SeedFile
 from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.loading import load_seed
 from ghx_bench.twin.seed.releases import SeedAsset, SeedRelease
+from ghx_bench.twin.seed.workflow_scripts import (
+    SeedAnnotation,
+    SeedCondition,
+    SeedOutcome,
+    SeedRule,
+    SeedScript,
+    SeedScriptJob,
+    SeedScriptStep,
+    SeedYamlValue,
+)
 from ghx_bench.twin.state.records import (
     Assignee,
     CheckRun,
@@ -61,7 +80,9 @@ from ghx_bench.twin.world import World
 WRITTEN_BY_PEOPLE = (
     WorldSeed, SeedUser, SeedToken, SeedOrganization, SeedTeam, SeedRepository, SeedFile, SeedCommit, SeedLabel,
     SeedMilestone, SeedProtection, SeedCommitCheck, SeedCheck, SeedIssue, SeedPull, SeedComment, SeedReview, SeedThread,
-    SeedWorkflow, SeedRun, SeedAttempt, SeedJob, SeedRelease, SeedAsset, SeedCommitComment,
+    SeedWorkflow, SeedRun, SeedAttempt, SeedJob, SeedStep, SeedArtifact, SeedAnnotation, SeedScript, SeedScriptJob,
+    SeedScriptStep, SeedRule, SeedOutcome, SeedCondition, SeedYamlValue,
+    SeedRelease, SeedAsset, SeedCommitComment,
 )  # fmt: skip
 WRITTEN_BY_EXPORTS = {"exported", "bundle", "gone_numbers", "outcome", "place", "review", "commit_sha"}
 

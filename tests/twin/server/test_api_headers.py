@@ -146,10 +146,7 @@ def test_a_method_that_a_path_does_not_have_is_not_found(client: httpx2.Client, 
 
 
 def test_what_github_has_and_the_twin_lacks_says_so(client: httpx2.Client) -> None:
-    reply = client.get("/repos/acme/widgets/actions/runs/1/logs")
+    reply = client.get("/repos/acme/widgets/hooks")
 
     assert reply.status_code == 501
-    assert (
-        reply.json()["message"]
-        == "GET /repos/{owner}/{repo}/actions/runs/{run_id}/logs is not implemented by the twin."
-    )
+    assert reply.json()["message"] == "GET /repos/{owner}/{repo}/hooks is not implemented by the twin."

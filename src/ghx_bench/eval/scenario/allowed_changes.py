@@ -46,6 +46,7 @@ def _kind(table: str, fields: str = "") -> Kind:
 # Written out, although the twin's records could tell it: what scenarios are written in must not change when a table
 # or a column of the twin is renamed.
 KINDS: Mapping[str, Kind] = {
+    "artifacts": _kind("artifacts", "expired name"),
     "assignees": _kind("assignees"),
     "branch_protections": _kind(
         "protections",
@@ -93,13 +94,13 @@ KINDS: Mapping[str, Kind] = {
     "teams": _kind("teams", "description name privacy slug"),
     "threads": _kind("threads", "commit_sha diff_hunk line outdated path resolved_by side start_line start_side"),
     "users": _kind("users", "bio blog company email location login name"),
-    "workflow_run_attempts": _kind("run_attempts", "conclusion started_at status"),
+    "workflow_run_attempts": _kind("run_attempts", "conclusion logs started_at status"),
     "workflow_runs": _kind("workflow_runs", "title"),
     "workflows": _kind("workflows", "name path state"),
 }
 """What patterns can name, by the names that docs/scenarios.md gives them."""
 
-PRIVATE_TABLES = frozenset({"events", "redirects", "tokens", "tombstones"})
+PRIVATE_TABLES = frozenset({"annotations", "events", "redirects", "steps", "tokens", "tombstones"})
 """Tables of the twin that no pattern needs: what GitHub notes itself where something else is changed."""
 
 PRIVATE_FIELDS = _words(
@@ -107,7 +108,7 @@ PRIVATE_FIELDS = _words(
     "default author creator actor user team organization issue pull label blocking review thread in_reply_to subject "
     "subject_kind content workflow run attempt context sha event head_branch head_sha subject_type "
     "original_commit_sha original_line original_position original_start_line position line path commit_sha release "
-    "content_type size digest blob_sha uploader"
+    "content_type size digest blob_sha uploader expires_at files inputs script"
 )
 """Fields that stay as they were made, or follow from another change; by the names that the twin's differences have."""
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import (
+    Annotation,
+    Artifact,
     Assignee,
     CheckRun,
     Collaborator,
@@ -28,6 +30,7 @@ from ghx_bench.twin.state.records import (
     ReviewRequest,
     RunAttempt,
     Status,
+    Step,
     TeamRepository,
     Thread,
     Tombstone,
@@ -65,10 +68,13 @@ def under_comment(database: Database, comment: Comment | ReviewComment) -> Itera
 
 
 def under_run(database: Database, run: WorkflowRun) -> Iterator[Record]:
-    """Yield the attempts at a workflow run and their jobs, not the run itself."""
+    """Yield the attempts at a workflow run, their jobs, and its artifacts, not the run itself."""
     for attempt in database.all(RunAttempt, run_id=run.id):
-        yield from database.all(CheckRun, attempt_id=attempt.id)
+        for job in database.all(CheckRun, attempt_id=attempt.id):
+            yield from _under_check_run(database, job)
+            yield job
         yield attempt
+    yield from database.all(Artifact, run_id=run.id)
 
 
 def under_release(database: Database, release: Release) -> Iterator[Record]:
@@ -83,13 +89,16 @@ def under_repository(database: Database, repository: Repository) -> Iterator[Rec
         yield from database.all(Tombstone, moved_to_id=issue.id)
         yield issue
     for run in database.all(WorkflowRun, repository_id=repository.id):
-        yield from database.all(RunAttempt, run_id=run.id)  # its jobs are check runs of the repository
+        yield from under_run(database, run)
         yield run
     for release in database.all(Release, repository_id=repository.id):
         yield from under_release(database, release)
         yield release
+    for check_run in database.all(CheckRun, repository_id=repository.id, attempt_id=None):
+        yield from _under_check_run(database, check_run)
+        yield check_run
     owned = (
-        Label, Milestone, Status, CheckRun, Workflow, Protection, Collaborator, TeamRepository, Redirect, CommitComment,
+        Label, Milestone, Status, Workflow, Protection, Collaborator, TeamRepository, Redirect, CommitComment,
     )  # fmt: skip
     for model in owned:
         yield from database.all(model, repository_id=repository.id)
@@ -97,6 +106,11 @@ def under_repository(database: Database, repository: Repository) -> Iterator[Rec
         home = database.get(Issue, tombstone.moved_to_id)
         if home is None or home.repository_id != repository.id:  # else it went with that issue
             yield tombstone
+
+
+def _under_check_run(database: Database, check_run: CheckRun) -> Iterator[Record]:
+    yield from database.all(Step, job_id=check_run.id)
+    yield from database.all(Annotation, check_run_id=check_run.id)
 
 
 def _under_pull(database: Database, pull: Pull) -> Iterator[Record]:

@@ -4,7 +4,7 @@ from ghx_bench.twin.commands import kernel, merges, texts
 from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.queries import lookup, permissions, workflow_runs
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal
-from ghx_bench.twin.state.records import CheckRun, Repository, RunAttempt, Status
+from ghx_bench.twin.state.records import Annotation, CheckRun, Repository, RunAttempt, Status
 from ghx_bench.twin.world import Act
 
 STATES = ("error", "failure", "pending", "success")
@@ -135,6 +135,37 @@ def update_check_run(
     update_attempt(act, current.attempt_id)
     merges.attempt_auto_merges(act, current.repository_id, current.head_sha)
     return changed
+
+
+def add_annotation(
+    act: Act,
+    run: CheckRun,
+    *,
+    path: str,
+    message: str,
+    annotation_level: str = "failure",
+    start_line: int = 1,
+    end_line: int | None = None,
+    start_column: int | None = None,
+    end_column: int | None = None,
+    title: str | None = None,
+    raw_details: str | None = None,
+) -> Annotation:
+    """Add what a check run says about lines of a file, without a permission check."""
+    _check_texts("CheckRun", path=path, message=message, title=title, raw_details=raw_details)
+    return act.database.insert(
+        Annotation,
+        check_run_id=run.id,
+        path=path,
+        start_line=start_line,
+        end_line=end_line or start_line,
+        start_column=start_column,
+        end_column=end_column,
+        annotation_level=annotation_level,
+        title=title,
+        message=message,
+        raw_details=raw_details,
+    )
 
 
 def commit_of(act: Act, repository: Repository, sha: str) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ghx_bench.twin.commands import issues, kernel, placement, refs, synchronization, timeline
+from ghx_bench.twin.commands.actions import starting
 from ghx_bench.twin.commands.issues.creation import require_author_or
 from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.commands.merges import attempt_auto_merge
@@ -59,6 +60,7 @@ def create(
     fetch_head(act, pull, issue, found.sha)
     check_new_commits(act, repository, found, base)
     synchronization.refresh_trial_merge(act, pull)
+    starting.start_for_pull(act, pull, "opened")
     return pull
 
 
@@ -129,6 +131,7 @@ def reopen(act: Act, pull: Pull) -> Pull:
     current = act.database.update(current, base_sha=base)
     placement.move_threads(act, current)
     synchronization.refresh_trial_merge(act, current)
+    starting.start_for_pull(act, current, "reopened")
     return current
 
 
@@ -152,6 +155,7 @@ def _set_draft(act: Act, pull: Pull, *, draft: bool, event: str) -> Pull:
     timeline.record_event(act, issue, event)
     kernel.touch(act, issue)
     current = act.database.update(current, draft=draft)
+    starting.start_for_pull(act, current, "converted_to_draft" if draft else "ready_for_review")
     attempt_auto_merge(act, current)
     return kernel.reload(act, current)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ghx_bench.twin.commands import kernel, merges, workflows
+from ghx_bench.twin.commands import kernel, merges
 from ghx_bench.twin.commands.synchronization import BRANCHES, open_pulls_of_base, open_pulls_of_head, synchronize
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import GitRepository, RefUpdate
@@ -72,8 +72,6 @@ def record_push(act: Act, repository: Repository, updates: Sequence[RefUpdate]) 
     current = kernel.reload(act, repository)
     synchronize(act, current, updates)
     for update in updates:
-        if update.ref == f"{BRANCHES}{current.default_branch}":
-            workflows.discover(act, current, update.old, update.new)
         if update.new is None and update.ref.startswith(_TAGS):
             _unpublish(act, current, update.ref.removeprefix(_TAGS))
     for pull in _auto_merging_pulls(act, current, updates):

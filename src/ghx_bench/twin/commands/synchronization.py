@@ -5,7 +5,8 @@ The functions here ask for no permission: they follow from a change that the vie
 
 from collections.abc import Iterable, Sequence
 
-from ghx_bench.twin.commands import kernel, placement, timeline
+from ghx_bench.twin.commands import kernel, placement, timeline, workflows
+from ghx_bench.twin.commands.actions import starting
 from ghx_bench.twin.commands.issues import mark_closed
 from ghx_bench.twin.git.repository import Commit, GitRepository, RefUpdate
 from ghx_bench.twin.queries import lookup, permissions
@@ -40,6 +41,9 @@ def synchronize(act: Act, repository: Repository, updates: Sequence[RefUpdate]) 
     for update in branches:
         if update.new is None:
             _delete_branch(act, repository, update)
+        if update.ref == f"{BRANCHES}{repository.default_branch}":
+            workflows.discover(act, repository, update.old, update.new)
+    starting.start_for_push(act, repository, changed)
 
 
 def _choose_default_branch(act: Act, repository: Repository) -> Repository:
@@ -147,6 +151,7 @@ def move_head(act: Act, pull: Pull, sha: str) -> Pull:
     placement.move_threads(act, moved)
     dismiss_stale_reviews(act, moved)
     refresh_trial_merge(act, moved)
+    starting.start_for_pull(act, moved, "synchronize")
     return moved
 
 

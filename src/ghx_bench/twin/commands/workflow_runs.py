@@ -1,16 +1,30 @@
 """Runs of workflows: started, re-run, cancelled, deleted.
 
-The twin runs nothing: as where no runner is online, the jobs of an attempt stay queued until a client reports how they
-ended (`checks.update_check_run`, which is `PATCH .../check-runs/{id}` for Apps).
+Where a workflow has a script, `actions.progress` plays its runs. Else, as where no runner is online, the jobs of an
+attempt stay queued until a client reports how they ended (`checks.update_check_run`, which is
+`PATCH .../check-runs/{id}` for Apps).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from typing import Any
 
 from ghx_bench.twin.commands import cascade, checks, kernel, merges, texts
+from ghx_bench.twin.commands.actions import starting
 from ghx_bench.twin.queries import permissions, workflow_runs
+from ghx_bench.twin.queries.actions import job_plans
 from ghx_bench.twin.refusals import ConflictRefusal, ForbiddenRefusal, InvalidRefusal
-from ghx_bench.twin.state.records import CheckRun, Issue, Pull, Repository, RunAttempt, Workflow, WorkflowRun
+from ghx_bench.twin.state.records import (
+    Annotation,
+    Artifact,
+    CheckRun,
+    Record,
+    Repository,
+    RunAttempt,
+    Step,
+    Workflow,
+    WorkflowRun,
+)
 from ghx_bench.twin.world import Act
 
 RUNNING = "This workflow is already running"
@@ -18,6 +32,7 @@ NOT_RETRIED = "This workflow run cannot be retried"
 _OLD_JOB = "Only jobs from the current attempt can be re-run"
 _COMPLETED = "Cannot cancel a workflow run that is completed."
 _NOT_COMPLETED = "Cannot delete a workflow run that is not completed."
+_LOGS_IN_USE = "Cannot delete logs of a workflow run that is not completed."
 
 
 def create(
@@ -31,6 +46,7 @@ def create(
     number: int | None = None,
     identity: int | None = None,
     conclusion: str | None = None,
+    inputs: Mapping[str, Any] | None = None,
 ) -> WorkflowRun:
     """Add a run for a commit with its first attempt and no job yet; a conclusion ends it without any.
 
@@ -43,20 +59,10 @@ def create(
     if not event.strip():
         raise texts.missing("WorkflowRun", "event")
     _refuse_taken(act, workflow, number, identity)
-    newest = act.database.all(WorkflowRun, order="number DESC", limit=1, workflow_id=workflow.id)
-    run = act.database.insert(
-        WorkflowRun,
-        **({} if identity is None else {"id": identity}),
-        repository_id=home.id,
-        workflow_id=workflow.id,
-        number=number or 1 + max((one.number for one in newest), default=0),
-        event=event,
-        head_branch=branch,
-        head_sha=commit,
-        title=title or _title(act, home, commit, event),
-        actor_id=kernel.actor_id(act, home),
-        created_at=act.now,
-    )
+    run = starting.insert_run(
+        act, workflow, sha=commit, event=event, branch=branch, title=title, number=number, identity=identity,
+        inputs=inputs,
+    )  # fmt: skip
     begin_attempt(act, run, conclusion=conclusion)
     return run
 
@@ -67,16 +73,7 @@ def begin_attempt(act: Act, run: WorkflowRun, *, conclusion: str | None = None) 
     permissions.require(act, home, "write")
     if conclusion is not None and conclusion not in checks.CONCLUSIONS:
         raise texts.invalid("WorkflowRun", "conclusion", value=conclusion)
-    return act.database.insert(
-        RunAttempt,
-        run_id=run.id,
-        number=1 + act.database.count(RunAttempt, run_id=run.id),
-        status="completed" if conclusion else "queued",
-        conclusion=conclusion,
-        actor_id=kernel.actor_id(act, home),
-        started_at=act.now,
-        updated_at=act.now,
-    )
+    return starting.insert_attempt(act, run, conclusion=conclusion)
 
 
 def add_job(
@@ -105,12 +102,12 @@ def rerun(act: Act, run: WorkflowRun) -> RunAttempt:
 
 
 def rerun_failed(act: Act, run: WorkflowRun) -> RunAttempt:
-    """Re-run the jobs that failed or were cancelled; the new attempt copies the others as they ended."""
+    """Re-run the jobs that failed or were cancelled, and those that need them; others are copied as they ended."""
     return _rerun_jobs(act, run, lambda job: job.conclusion in workflow_runs.FAILED)
 
 
 def rerun_job(act: Act, job: CheckRun) -> RunAttempt:
-    """Re-run one job; the new attempt copies the others as they ended."""
+    """Re-run one job, and those that need it; the new attempt copies the others as they ended."""
     origin = workflow_runs.origin(act.world, job)
     if origin is None:
         raise ForbiddenRefusal(NOT_RETRIED)
@@ -130,6 +127,7 @@ def cancel(act: Act, run: WorkflowRun) -> None:
     for job in jobs:
         if job.status != "completed":
             act.database.update(job, status="completed", conclusion="cancelled", completed_at=act.now)
+            _end_steps(act, job)
     if jobs:
         checks.update_attempt(act, attempt.id)
     else:
@@ -145,6 +143,29 @@ def delete(act: Act, run: WorkflowRun) -> None:
     merges.attempt_auto_merges(act, run.repository_id, run.head_sha)
 
 
+def delete_logs(act: Act, run: WorkflowRun) -> None:
+    """Delete the logs of all attempts at a run that has ended."""
+    permissions.require(act, _repository_of(act, run), "write")
+    if workflow_runs.latest_attempt(act.world, run).status != "completed":
+        raise ForbiddenRefusal(_LOGS_IN_USE)
+    for attempt in act.database.all(RunAttempt, run_id=run.id):
+        act.database.update(attempt, logs="deleted")
+
+
+def delete_artifact(act: Act, artifact: Artifact) -> None:
+    """Delete an artifact."""
+    permissions.require(act, _repository_of(act, artifact), "write")
+    act.database.delete(kernel.reload(act, artifact))
+
+
+def _end_steps(act: Act, job: CheckRun) -> None:
+    """End the steps of a cancelled job: the one that was under way is cancelled, those after it are skipped."""
+    for step in workflow_runs.steps(act.world, job):
+        if step.status != "completed":
+            ending = "cancelled" if step.status == "in_progress" else "skipped"
+            act.database.update(step, status="completed", conclusion=ending, completed_at=act.now)
+
+
 def _rerun_jobs(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool]) -> RunAttempt:
     current = kernel.reload(act, run)
     permissions.require(act, _repository_of(act, current), "write")
@@ -152,18 +173,29 @@ def _rerun_jobs(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool
     if latest.status != "completed":
         raise ForbiddenRefusal(RUNNING)
     jobs = workflow_runs.jobs(act.world, latest)
-    wanted = {job.id for job in jobs if is_wanted(job)}
+    wanted = job_plans.with_dependents(act.world, current, {job.name for job in jobs if is_wanted(job)})
     if not wanted:
         raise ForbiddenRefusal(NOT_RETRIED)
     attempt = begin_attempt(act, current)
     for job in jobs:
-        if job.id in wanted:
+        if job.name in wanted:
             _queue_job(act, attempt, job)
         else:
-            same = {name: value for name, value in asdict(job).items() if name not in {"id", "attempt_id"}}
-            act.database.insert(CheckRun, **same, attempt_id=attempt.id)
+            _copy_job(act, attempt, job)
     checks.update_attempt(act, attempt.id)
     return attempt
+
+
+def _copy_job(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
+    copy = act.database.insert(CheckRun, **{**_values(job), "attempt_id": attempt.id})
+    for step in act.database.all(Step, order="number", job_id=job.id):
+        act.database.insert(Step, **{**_values(step), "job_id": copy.id})
+    for annotation in act.database.all(Annotation, check_run_id=job.id):
+        act.database.insert(Annotation, **{**_values(annotation), "check_run_id": copy.id})
+
+
+def _values(record: Record) -> dict[str, Any]:
+    return {name: value for name, value in asdict(record).items() if name != "id"}
 
 
 def _queue_job(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
@@ -178,9 +210,9 @@ def _queue_job(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
     )
 
 
-def _repository_of(act: Act, record: Workflow | WorkflowRun) -> Repository:
+def _repository_of(act: Act, record: Artifact | Workflow | WorkflowRun) -> Repository:
     found = act.database.get(Repository, record.repository_id)
-    assert found is not None  # noqa: S101 - workflows and runs go with their repository
+    assert found is not None  # noqa: S101 - workflows, runs and artifacts go with their repository
     return found
 
 
@@ -189,14 +221,3 @@ def _refuse_taken(act: Act, workflow: Workflow, number: int | None, identity: in
         raise InvalidRefusal(f"run {number} of {workflow.name} is there already; give it another number")
     if identity is not None and act.database.get(WorkflowRun, identity):
         raise InvalidRefusal(f"a workflow run with the id {identity} is there already; give it another id")
-
-
-def _title(act: Act, repository: Repository, sha: str, event: str) -> str:
-    if event.startswith("pull_request"):
-        pull = act.database.one(Pull, repository_id=repository.id, head_sha=sha)
-        issue = act.database.get(Issue, pull.issue_id) if pull else None
-        if issue:
-            return issue.title
-    commit = act.git(repository).commit(sha)
-    lines = commit.message.splitlines() if commit else []
-    return lines[0] if lines else sha

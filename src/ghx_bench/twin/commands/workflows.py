@@ -32,7 +32,7 @@ def create_or_update(
 
 
 def set_enabled(act: Act, workflow: Workflow, *, on: bool) -> Workflow:
-    """Enable or disable a workflow; nothing runs here either way."""
+    """Enable or disable a workflow; a disabled one is set off by nothing."""
     current = kernel.reload(act, workflow)
     permissions.require(act, lookup.repository_by_id(act.world, act.viewer, current.repository_id), "write")
     return act.database.update(current, state="active" if on else "disabled_manually", updated_at=act.now)

@@ -40,7 +40,7 @@ from ghx_bench.twin.state import records
 
 # In the schema because clients select them (`gh` asks for project items); no world has one, so they need no view.
 EMPTY_TYPES = frozenset({
-    "CheckAnnotation", "CheckAnnotationPosition", "CheckAnnotationSpan", "ConnectedEvent", "LinkedBranch", "Mannequin",
+    "ConnectedEvent", "LinkedBranch", "Mannequin",
     "Project", "ProjectCard", "ProjectColumn", "ProjectV2",
     "ProjectV2Item", "ProjectV2ItemFieldSingleSelectValue",
 })  # fmt: skip
@@ -95,6 +95,7 @@ VIEWS: Mapping[str, type[Any]] = {
         reviews.PullRequestReviewView,
         reviews.PullRequestReviewThreadView, reviews.PullRequestReviewCommentView, checks.StatusCheckRollupView,
         checks.CommitStatusView, checks.StatusContextView, checks.CheckRunView, workflows.CheckSuiteView,
+        checks.CheckAnnotationView, checks.AnnotationSpan, checks.AnnotationPosition, checks.CheckStepView,
         community.LanguageView, community.LicenseView, community.CodeOfConductView, community.IssueTemplateView,
         community.PullRequestTemplateView, community.ContactLinkView, community.FundingLinkView,
         workflows.WorkflowRunView, workflows.WorkflowView, releases.ReleaseView, releases.ReleaseAssetView,
@@ -129,6 +130,8 @@ VIEW_MAKERS: Mapping[type, ViewMaker] = {
     records.Event: event_view,
     records.Status: checks.StatusContextView,
     records.CheckRun: checks.CheckRunView,
+    records.Annotation: checks.CheckAnnotationView,
+    records.Step: checks.CheckStepView,
     records.Workflow: workflows.WorkflowView,
     records.WorkflowRun: workflows.WorkflowRunView,
     records.CommitComment: commit_comments.CommitCommentView,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ghx_bench.twin.refusals import NotFoundRefusal
-from ghx_bench.twin.state.records import CheckRun, Repository, RunAttempt, Workflow, WorkflowRun
+from ghx_bench.twin.state.records import CheckRun, Repository, RunAttempt, Step, Workflow, WorkflowRun
 from ghx_bench.twin.world import World
 
 FOLDER = ".github/workflows/"
@@ -87,6 +87,16 @@ def workflow_of(world: World, run: WorkflowRun) -> Workflow:
 def jobs(world: World, attempt: RunAttempt) -> list[CheckRun]:
     """Return the jobs of an attempt."""
     return world.database.all(CheckRun, attempt_id=attempt.id)
+
+
+def steps(world: World, job: CheckRun) -> list[Step]:
+    """Return the steps of a job; one that has not begun has none."""
+    return world.database.all(Step, order="number", job_id=job.id)
+
+
+def have_steps(world: World, jobs: Iterable[CheckRun]) -> bool:
+    """Return whether any of these jobs has a step, and so a log."""
+    return world.database.count(Step, job_id=tuple(job.id for job in jobs)) > 0
 
 
 def sum_up_jobs(jobs: Sequence[CheckRun]) -> tuple[str, str | None]:

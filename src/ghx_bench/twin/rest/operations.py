@@ -11,9 +11,9 @@ from importlib.resources import files
 from ghx_bench.twin.reply import Reply
 from ghx_bench.twin.rest.errors import DOCUMENTATION
 from ghx_bench.twin.rest.handlers import (
-    actions,
     archives,
     branches,
+    check_suites,
     checks,
     collaborators,
     comments,
@@ -34,6 +34,7 @@ from ghx_bench.twin.rest.handlers import (
     search,
     users,
 )
+from ghx_bench.twin.rest.handlers.actions import artifacts, dispatch, job_logs, runs
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.rest.routing import Router
 
@@ -44,6 +45,7 @@ _ISSUE, _PULL = f"{R}/issues/{{issue_number}}", f"{R}/pulls/{{pull_number}}"
 _COMMENT, _REVIEW_COMMENT = f"{R}/issues/comments/{{comment_id}}", f"{R}/pulls/comments/{{comment_id}}"
 _COMMIT_COMMENT = f"{R}/comments/{{comment_id}}"
 _RUN, _WORKFLOW = f"{R}/actions/runs/{{run_id}}", f"{R}/actions/workflows/{{workflow_id}}"
+_ARTIFACT = f"{R}/actions/artifacts/{{artifact_id}}"
 _RELEASE, _ASSET = f"{R}/releases/{{release_id}}", f"{R}/releases/assets/{{asset_id}}"
 _REVIEW, _PROTECTION = f"{_PULL}/reviews/{{review_id}}", f"{R}/branches/{{branch}}/protection"
 
@@ -189,24 +191,38 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", f"{R}/check-runs/{{check_run_id}}", checks.get_check_run),
     Operation("PATCH", f"{R}/check-runs/{{check_run_id}}", checks.update_check_run),
     Operation("GET", f"{R}/check-runs/{{check_run_id}}/annotations", checks.list_annotations),
+    Operation("GET", f"{R}/commits/{{ref}}/check-suites", check_suites.list_check_suites),
+    Operation("GET", f"{R}/check-suites/{{check_suite_id}}", check_suites.get_check_suite),
+    Operation("GET", f"{R}/check-suites/{{check_suite_id}}/check-runs", check_suites.list_suite_check_runs),
     # Workflows and their runs
-    Operation("GET", f"{R}/actions/workflows", actions.list_workflows),
-    Operation("GET", _WORKFLOW, actions.get_workflow),
-    Operation("PUT", f"{_WORKFLOW}/enable", actions.enable_workflow),
-    Operation("PUT", f"{_WORKFLOW}/disable", actions.disable_workflow),
-    Operation("GET", f"{_WORKFLOW}/runs", actions.list_workflow_runs),
-    Operation("GET", f"{R}/actions/runs", actions.list_runs),
-    Operation("GET", _RUN, actions.get_run),
-    Operation("DELETE", _RUN, actions.delete_run),
-    Operation("GET", f"{_RUN}/attempts/{{attempt_number}}", actions.get_attempt),
-    Operation("GET", f"{_RUN}/attempts/{{attempt_number}}/jobs", actions.list_attempt_jobs),
-    Operation("GET", f"{_RUN}/jobs", actions.list_jobs),
-    Operation("GET", f"{_RUN}/artifacts", actions.list_artifacts),
-    Operation("POST", f"{_RUN}/rerun", actions.rerun),
-    Operation("POST", f"{_RUN}/rerun-failed-jobs", actions.rerun_failed_jobs),
-    Operation("POST", f"{_RUN}/cancel", actions.cancel),
-    Operation("GET", f"{R}/actions/jobs/{{job_id}}", actions.get_job),
-    Operation("POST", f"{R}/actions/jobs/{{job_id}}/rerun", actions.rerun_job),
+    Operation("GET", f"{R}/actions/workflows", runs.list_workflows),
+    Operation("GET", _WORKFLOW, runs.get_workflow),
+    Operation("PUT", f"{_WORKFLOW}/enable", runs.enable_workflow),
+    Operation("PUT", f"{_WORKFLOW}/disable", runs.disable_workflow),
+    Operation("POST", f"{_WORKFLOW}/dispatches", dispatch.create_dispatch),
+    Operation("GET", f"{_WORKFLOW}/runs", runs.list_workflow_runs),
+    Operation("GET", f"{R}/actions/runs", runs.list_runs),
+    Operation("GET", _RUN, runs.get_run),
+    Operation("DELETE", _RUN, runs.delete_run),
+    Operation("GET", f"{_RUN}/attempts/{{attempt_number}}", runs.get_attempt),
+    Operation("GET", f"{_RUN}/attempts/{{attempt_number}}/jobs", runs.list_attempt_jobs),
+    Operation("GET", f"{_RUN}/attempts/{{attempt_number}}/logs", job_logs.download_attempt_logs),
+    Operation("GET", f"{_RUN}/jobs", runs.list_jobs),
+    Operation("GET", f"{_RUN}/logs", job_logs.download_run_logs),
+    Operation("DELETE", f"{_RUN}/logs", job_logs.delete_run_logs),
+    Operation("GET", f"{_RUN}/timing", runs.get_timing),
+    Operation("GET", f"{_RUN}/artifacts", artifacts.list_run_artifacts),
+    Operation("POST", f"{_RUN}/rerun", runs.rerun),
+    Operation("POST", f"{_RUN}/rerun-failed-jobs", runs.rerun_failed_jobs),
+    Operation("POST", f"{_RUN}/cancel", runs.cancel),
+    Operation("POST", f"{_RUN}/force-cancel", runs.force_cancel),
+    Operation("GET", f"{R}/actions/jobs/{{job_id}}", runs.get_job),
+    Operation("GET", f"{R}/actions/jobs/{{job_id}}/logs", job_logs.download_job_logs),
+    Operation("POST", f"{R}/actions/jobs/{{job_id}}/rerun", runs.rerun_job),
+    Operation("GET", f"{R}/actions/artifacts", artifacts.list_artifacts),
+    Operation("GET", _ARTIFACT, artifacts.get_artifact),
+    Operation("DELETE", _ARTIFACT, artifacts.delete_artifact),
+    Operation("GET", f"{_ARTIFACT}/{{archive_format}}", artifacts.download_artifact, needs_token=True),
     # Releases
     Operation("GET", f"{R}/releases", releases.list_releases),
     Operation("POST", f"{R}/releases", releases.create_release),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ghx_bench.twin.refusals import NotFoundRefusal
+from ghx_bench.twin.reply import Reply
 from ghx_bench.twin.rest.body import Body, as_object, parse_body
 from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.urls import BaseUrls
@@ -50,6 +51,11 @@ class RestRequest:
     def acting(self) -> AbstractContextManager[Act]:
         """Open the world for a change by the viewer."""
         return self.world.acting(self.viewer)
+
+    def redirect_to_download(self, path: str) -> Reply:
+        """Return the redirect to a file of the downloads' host, signed for a minute."""
+        address = f"{self.base.downloads}{self.world.signatures.sign(path)}"
+        return Reply(status=302, headers={"Location": address}, media_type="text/html;charset=utf-8")
 
     def json(self) -> Any:
         """Return the body, whatever JSON it is."""

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StrictBool, StringConstraints
 
-from ghx_bench.twin.seed.format import Login, Moment, Number, SeedModel
+from ghx_bench.twin.seed.format import Files, Login, Moment, Number, Seconds, SeedModel
+from ghx_bench.twin.seed.workflow_scripts import Conclusion, Scalar, SeedAnnotation, SeedScript
 
 
 class SeedCheck(SeedModel):
@@ -39,9 +40,31 @@ class SeedCommitCheck(SeedCheck):
 
 
 _WorkflowPath = Annotated[str, StringConstraints(pattern=r"^\.github/workflows/[^/]+\.ya?ml$")]
-_Conclusion = Literal[
-    "action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "startup_failure", "timed_out"
-]
+
+
+class SeedStep(SeedModel):
+    """A step of a job."""
+
+    name: str
+    status: Literal["queued", "in_progress", "completed"] = Field(default="completed", description="How far it is.")
+    conclusion: Conclusion | None = Field(
+        default=None, description="How it ended; success if it is completed and says nothing."
+    )
+    log: str | None = Field(default=None, description="What it printed, without times.")
+    seconds: Seconds = Field(default=1, description="How long it took, where it does not say when it ended.")
+    at: Moment | None = Field(default=None, description="When it began; where the one before ended, if left out.")
+    completed_at: Moment | None = Field(default=None, description="When it ended.")
+
+
+class SeedArtifact(SeedModel):
+    """Files that a run has uploaded."""
+
+    name: str
+    files: Files = Field(default={}, description="Files by path.")
+    expired: StrictBool = Field(default=False, description="Whether it can be downloaded no longer.")
+    at: Moment | None = Field(default=None, description="When it was uploaded; with the run if left out.")
+    updated_at: Moment | None = None
+    expires_at: Moment | None = Field(default=None, description="When it expires; after 90 days if left out.")
 
 
 class SeedJob(SeedModel):
@@ -51,14 +74,16 @@ class SeedJob(SeedModel):
     status: Literal["queued", "in_progress", "completed", "waiting", "requested", "pending"] = Field(
         default="completed", description="How far it is."
     )
-    conclusion: _Conclusion | None = Field(
+    conclusion: Conclusion | None = Field(
         default=None, description="How it ended: success, failure, ...; success if it is completed and says nothing."
     )
     title: str | None = Field(default=None, description="The heading of its output.")
     summary: str | None = Field(default=None, description="The text of its output.")
     url: str | None = Field(default=None, description="Where its details are; its own page if left out.")
     at: Moment | None = Field(default=None, description="When it began; with the attempt if left out.")
-    completed_at: Moment | None = Field(default=None, description="When it ended.")
+    completed_at: Moment | None = Field(default=None, description="When it ended; with its last step if left out.")
+    steps: tuple[SeedStep, ...] = Field(default=(), description="Its steps, in order.")
+    annotations: tuple[SeedAnnotation, ...] = Field(default=(), description="What it says about lines of files.")
 
 
 class SeedAttempt(SeedModel):
@@ -66,8 +91,11 @@ class SeedAttempt(SeedModel):
 
     actor: Login | None = Field(default=None, description="Who set it off; the owner if left out.")
     jobs: tuple[SeedJob, ...] = Field(default=(), description="Its jobs; what they add up to is how it went.")
-    conclusion: _Conclusion | None = Field(
+    conclusion: Conclusion | None = Field(
         default=None, description="How an attempt without any job ended (startup_failure); else it is queued."
+    )
+    logs: Literal["available", "deleted", "expired"] = Field(
+        default="available", description="Whether its logs can be read."
     )
     at: Moment | None = Field(default=None, description="When it began.")
     updated_at: Moment | None = None
@@ -84,6 +112,8 @@ class SeedRun(SeedAttempt):
     branch: str | None = Field(default=None, description="The branch it ran for; `commit`, where that is one.")
     event: str = Field(default="push", description="What set it off: push, pull_request, schedule, ...")
     title: str | None = Field(default=None, description="Its title; that of the commit if left out.")
+    inputs: dict[str, Scalar] | None = Field(default=None, description="What a workflow_dispatch gave.")
+    artifacts: tuple[SeedArtifact, ...] = Field(default=(), description="What it has uploaded.")
     reruns: tuple[SeedAttempt, ...] = Field(default=(), description="Further attempts, in order; the last one counts.")
 
 
@@ -93,6 +123,9 @@ class SeedWorkflow(SeedModel):
     name: str
     path: _WorkflowPath | None = Field(default=None, description="Its file; one made of its name if left out.")
     state: Literal["active", "deleted", "disabled_fork", "disabled_inactivity", "disabled_manually"] = "active"
+    script: SeedScript | None = Field(
+        default=None, description="What its runs do, from when the world is planted; without, their jobs stay queued."
+    )
     runs: tuple[SeedRun, ...] = Field(default=(), description="Its runs, oldest first.")
     at: Moment | None = Field(default=None, description="When it was made.")
     updated_at: Moment | None = None

@@ -6,7 +6,7 @@ from pydantic import Field, StrictBool, StrictInt
 
 from ghx_bench.twin.seed.checks import SeedCommitCheck, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedIssue, SeedPull
-from ghx_bench.twin.seed.format import Login, Moment, Number, RepositoryName, Role, SeedModel
+from ghx_bench.twin.seed.format import Files, Login, Moment, Number, RepositoryName, Role, SeedModel
 from ghx_bench.twin.seed.releases import SeedRelease
 
 
@@ -57,21 +57,6 @@ class SeedOrganization(SeedModel):
     members: dict[Login, Literal["member", "admin"]] = Field(default={}, description="Roles by login.")
     teams: tuple[SeedTeam, ...] = ()
     at: Moment | None = Field(default=None, description="When it was made.")
-
-
-class SeedFile(SeedModel):
-    """A file that plain text does not describe."""
-
-    content: str
-    encoding: Literal["utf-8", "base64"] = Field(
-        default="utf-8", description="How content is written; base64 for bytes."
-    )
-    mode: Literal["100644", "100755", "120000"] = Field(
-        default="100644", description="git's mode: a file, an executable one, or a symbolic link to content."
-    )
-
-
-Files = dict[str, str | SeedFile | None]
 
 
 class SeedCommit(SeedModel):

@@ -24,6 +24,7 @@ RepositoryName = Annotated[str, StringConstraints(pattern=rf"^{_LOGIN}/[A-Za-z0-
 IssueName = Annotated[str, StringConstraints(pattern=rf"^(?:{_LOGIN}/[A-Za-z0-9._-]{{1,100}})?#[1-9][0-9]{{0,8}}$")]
 Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"), AfterValidator(_is_moment)]
 Sha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+Seconds = Annotated[StrictInt, Field(ge=0, le=24 * 60 * 60)]
 Number = Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
 Role = Literal["read", "triage", "write", "maintain", "admin"]
 Emoji = Literal["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"]
@@ -34,3 +35,18 @@ class SeedModel(BaseModel):
     """What every part of a seed has in common: unknown keys are mistakes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SeedFile(SeedModel):
+    """A file that plain text does not describe."""
+
+    content: str
+    encoding: Literal["utf-8", "base64"] = Field(
+        default="utf-8", description="How content is written; base64 for bytes."
+    )
+    mode: Literal["100644", "100755", "120000"] = Field(
+        default="100644", description="git's mode: a file, an executable one, or a symbolic link to content."
+    )
+
+
+Files = dict[str, str | SeedFile | None]

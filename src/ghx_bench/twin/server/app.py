@@ -18,13 +18,14 @@ from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from ghx_bench._base.clock import timestamp
+from ghx_bench.twin.commands.actions import progress
 from ghx_bench.twin.faults import Fault, Surface
 from ghx_bench.twin.journal import LONGEST_TEXT, Entry
 from ghx_bench.twin.reply import Reply, error_reply, json_reply
 from ghx_bench.twin.rest import dispatch
 from ghx_bench.twin.rest.errors import no_such_path
 from ghx_bench.twin.rest.request import RateLimit
-from ghx_bench.twin.server import git, graphql, pages
+from ghx_bench.twin.server import downloads, git, graphql, pages
 from ghx_bench.twin.server.hosting import Access, Hosting
 from ghx_bench.twin.server.rates import resource_of
 from ghx_bench.twin.server.request import Request, UnacceptableError
@@ -39,10 +40,14 @@ _RATE_LIMIT = "/rate_limit"
 _BESIDE_THE_API = frozenset({"web", "raw", "codeload", "none"})
 _OK, _NOT_MODIFIED, _BAD, _UNAUTHENTICATED, _CLIENT_IS_GONE = 200, 304, 400, 401, 499
 _NO_LENGTH = frozenset({204, 304})  # statuses whose replies have no body
-_SECRET = re.compile(r"(?i)\b(access_token|client_secret)=[^&]*")
+_SECRET = re.compile(r"(?i)\b(access_token|client_secret|urlSignature)=[^&]*")
 PIECE = 1024 * 1024  # of a long answer
 _UPLOAD = re.compile(r"/(?:repos/[^/]+/[^/]+|repositories/\d+)/releases/[^/]+/assets")
 _MAY_MUTATE = re.compile(rb"mutation|\\u|\0")
+# What clients ask again and again while they wait for a run. The first looks may be of one that is about to cancel it.
+_PATIENT_LOOKS = 2
+_LOOK_AT_RUNS = re.compile(r"/actions/|/check-(?:runs|suites)|/status(?:es)?(?:/|$)")
+_QUERY_OF_RUNS = re.compile(rb"statusCheckRollup|checkSuite|workflowRun")
 _API_HEADERS = {
     "server": "github.com",
     "x-github-media-type": "github.v3; format=json",
@@ -72,9 +77,7 @@ class TwinApp:
             return
         request = Request(scope, receive)
         token = token_of(request.headers.get("authorization"))
-        if token:
-            await self.hosting.wait_for_world(token)
-        access = self.hosting.begin_request(token) if token else self._begin_anonymously(request)
+        access = await self._begin(request, token)
         exchange = _Exchange(request=request, surface=_surface_of(request), token=token, access=access)
         try:
             await exchange.send(await self._reply(exchange), send)
@@ -82,6 +85,15 @@ class TwinApp:
             return
         finally:
             exchange.end()
+
+    async def _begin(self, request: Request, token: str | None) -> Access | None:
+        """Return what the credentials of a request open; a signed address opens its file, whatever else is sent."""
+        if request.door.host_kind == "downloads":  # on one host, clients send the token of the API along
+            return self.hosting.begin_signed_request(request.path, request.query)
+        if token is None:
+            return self._begin_anonymously(request)
+        await self.hosting.wait_for_world(token)
+        return self.hosting.begin_request(token)
 
     def _begin_anonymously(self, request: Request) -> Access | None:
         """Return access to what is public, if the request names no credentials and it is known which world it means."""
@@ -99,6 +111,8 @@ class TwinApp:
             request.check()
             if exchange.surface == "git":  # git's replies carry none of the API's headers
                 return await _answer_or_fail(exchange, b"", lambda: git.answer(request, exchange.access))
+            if request.door.host_kind == "downloads":
+                return await _answer_or_fail(exchange, b"", lambda: _answer_download(request, exchange.access))
             reply = await _answer_api(exchange)
         except UnacceptableError as error:
             reply = error.reply
@@ -229,6 +243,8 @@ async def _answer_or_fail(exchange: _Exchange, body: bytes, answer: Callable[[],
             reply.operation = await _operation_of(exchange, access, body)
             return reply
     try:
+        if access:
+            await _play_runs(exchange, access, body)
         return await answer()
     except (ClientDisconnect, UnacceptableError):
         raise
@@ -238,6 +254,22 @@ async def _answer_or_fail(exchange: _Exchange, body: bytes, answer: Callable[[],
             return error_reply(503, "This world was closed meanwhile")
         log.exception("%s %s failed", request.method, request.path)
         return error_reply(500, "Server Error")
+
+
+async def _play_runs(exchange: _Exchange, access: Access, body: bytes) -> None:
+    """Have runs go on to the present before a request is answered, and further for a client that waits for them."""
+    hosted, request = access.hosted, exchange.request
+    await hosted.wait_for_thread()
+    if not progress.is_pending(hosted.world):
+        hosted.looks.clear()
+        return
+    if _LOOK_AT_RUNS.search(request.path) or _QUERY_OF_RUNS.search(body):
+        hosted.looks[request.path, request.query, body] += 1
+        is_awaited = hosted.looks[request.path, request.query, body] > _PATIENT_LOOKS
+    else:
+        is_awaited = False
+    async with hosted.write_lock:
+        progress.advance(hosted.world, is_awaited=is_awaited)
 
 
 async def _operation_of(exchange: _Exchange, access: Access, body: bytes) -> str:
@@ -300,6 +332,13 @@ async def _answer_rest(request: Request, access: Access, body: bytes) -> Reply:
 
 async def _answer_page(request: Request, access: Access) -> Reply:
     return await _call(access, lambda: pages.answer(request, access), is_long=True, is_alone=False)
+
+
+async def _answer_download(request: Request, access: Access | None) -> Reply:
+    if access is None or request.method not in _READING:
+        return error_reply(403, "This address is not signed, or its signature has expired")
+    world = access.hosted.world
+    return await _call(access, lambda: downloads.answer(world, request.path), is_long=True, is_alone=False)
 
 
 async def _call(access: Access, call: Callable[[], Reply], *, is_long: bool, is_alone: bool) -> Reply:

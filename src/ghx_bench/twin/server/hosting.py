@@ -4,6 +4,7 @@ import hashlib
 import secrets
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -56,6 +57,8 @@ class Hosted:
     write_lock: anyio.Lock = field(default_factory=anyio.Lock)
     rates: Rates = field(default_factory=Rates)
     open_requests: OpenRequests = field(default_factory=OpenRequests)
+    looks: Counter[tuple[str, str, bytes]] = field(default_factory=Counter[tuple[str, str, bytes]])
+    """How often clients asked the same about runs that have not ended: path, query and body."""
     _is_in_thread: bool = False
 
     async def run_in_thread(self, work: Callable[[], T]) -> T:
@@ -174,6 +177,15 @@ class Hosting:
             hosted.open_requests.end()
             return None
         return Access(hosted=hosted, viewer=Viewer(user=user, scopes=grant.scopes))
+
+    def begin_signed_request(self, path: str, query: str) -> Access | None:
+        """Return access to the world that has signed a path, as `begin_request` does; who asks is not known."""
+        with self._lock:
+            for hosted in self._hosted.values():
+                if not hosted.world.is_closed and hosted.world.signatures.opens(path, query):
+                    hosted.open_requests.begin()
+                    return Access(hosted=hosted, viewer=ANONYMOUS)
+        return None
 
     def begin_anonymous_request(self, world: World | None) -> Access | None:
         """Return access to what is public in a world, or in the default one, as `begin_request` does."""

@@ -170,6 +170,16 @@ class Database:
                 finally:
                     self._writing = None
 
+    @contextmanager
+    def unattributed(self) -> Generator[None]:
+        """Remember what is written in the block as the world's own: it follows from what the actor did."""
+        writing = self._require_transaction()
+        actor, writing.actor_id = writing.actor_id, None
+        try:
+            yield
+        finally:
+            writing.actor_id = actor
+
     def get(self, model: type[RecordT], identity: int | None) -> RecordT | None:
         """Return the record with this id."""
         return None if identity is None else self.one(model, id=identity)

@@ -31,6 +31,8 @@ _REFERENCED: dict[str, type[Record]] = {
     "workflow_id": records.Workflow,
     "run_id": records.WorkflowRun,
     "attempt_id": records.RunAttempt,
+    "job_id": records.CheckRun,
+    "check_run_id": records.CheckRun,
     "release_id": records.Release,
     "uploader_id": records.User,
 }
@@ -62,6 +64,9 @@ _TEMPLATES: dict[type[Record], str] = {
     records.WorkflowRun: "{repository_id} run {id}",
     records.RunAttempt: "{run_id} attempt {number}",
     records.CheckRun: "{repository_id} check {name}",
+    records.Step: "{job_id} step {name}",
+    records.Annotation: "{check_run_id} annotation {id}",
+    records.Artifact: "{run_id} artifact {name}",
     records.Release: "{repository_id} release {tag_name}",
     records.CommitComment: "{repository_id} commit comment {id}",
     records.ReleaseAsset: "{release_id} asset {name}",

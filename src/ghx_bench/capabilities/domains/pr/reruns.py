@@ -8,13 +8,12 @@ from pydantic import Field
 from ghx_bench.capabilities.client import GitHubClient, rest_path
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
-from ghx_bench.capabilities.errors import CapabilityError, ErrorCode, GitHubError, InvalidInputError
-from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, get_value
+from ghx_bench.capabilities.domains.workflow.reruns import Rerun, start_rerun
+from ghx_bench.capabilities.errors import GitHubError, InvalidInputError
+from ghx_bench.capabilities.models import Positive, PullInput, get_value
 from ghx_bench.capabilities.registry import Operation
 
-_FORBIDDEN = 403
-# Only the words of GitHub's message tell these two refusals from others.
-_RUNNING = "already running"
+# Only the words of GitHub's message tell this refusal from others.
 _NOT_RETRIED = re.compile(r"cannot be (?:retried|re-?run)")
 
 
@@ -27,16 +26,9 @@ class RerunInput(PullInput):
     ]
 
 
-class Rerun(OutputModel):
-    """The workflow run that starts over."""
-
-    run_id: Positive
-    queued: bool
-
-
 async def rerun_all(client: GitHubClient, inputs: RerunInput) -> Rerun:
     """Run every job of a workflow run again."""
-    await _start(client, await _checked_path(client, inputs), "rerun")
+    await start_rerun(client, await _checked_path(client, inputs), "rerun")
     return Rerun(run_id=inputs.run_id, queued=True)
 
 
@@ -44,11 +36,11 @@ async def rerun_failed(client: GitHubClient, inputs: RerunInput) -> Rerun:
     """Run the failed jobs of a workflow run again, with those that depend on them; all jobs if none can be retried."""
     path = await _checked_path(client, inputs)
     try:
-        await _start(client, path, "rerun-failed-jobs")
+        await start_rerun(client, path, "rerun-failed-jobs")
     except GitHubError as error:
         if not _NOT_RETRIED.search(str(error)):
             raise
-        await _start(client, path, "rerun")
+        await start_rerun(client, path, "rerun")
     return Rerun(run_id=inputs.run_id, queued=True)
 
 
@@ -62,17 +54,6 @@ async def _checked_path(client: GitHubClient, inputs: RerunInput) -> str:
             f" pull request {inputs.pr_number} is {head[:7]}"
         )
     return path
-
-
-async def _start(client: GitHubClient, path: str, action: str) -> None:
-    try:
-        await client.post(path + rest_path(action))
-    except GitHubError as error:
-        if error.status == _FORBIDDEN and _RUNNING in str(error):  # 403, but not for lack of rights
-            raise CapabilityError(
-                f"{error}: wait until it has ended", error_code=ErrorCode.NOT_READY, details=error.details
-            ) from error
-        raise
 
 
 _EXAMPLE = {**EXAMPLE, "runId": 9876543210}

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
+from urllib.parse import quote
 
 from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.connections import Connection
@@ -12,7 +13,8 @@ from ghx_bench.twin.nodes import find_record, git_node_id
 from ghx_bench.twin.queries import lookup, mergeability, workflow_runs
 from ghx_bench.twin.queries.checks import combined_state
 from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
-from ghx_bench.twin.state.records import CheckRun, Pull, Repository, Status
+from ghx_bench.twin.state.clock import parse_time
+from ghx_bench.twin.state.records import Annotation, CheckRun, Pull, Repository, Status, Step
 
 
 class StatusCheckRollupView(View[RollupOf]):
@@ -149,9 +151,14 @@ class CheckRunView(Linked, RecordView[CheckRun]):
     sources: ClassVar = {"subject": CheckRun}
     __slots__ = ()
 
-    def annotations(self) -> list[object]:
-        """Return what it says about single lines: no check run of a world can say anything about one."""
-        return []
+    def annotations(self) -> list[Annotation]:
+        """Return what it says about lines of files."""
+        return self.context.database.all(Annotation, check_run_id=self.subject.id)
+
+    def steps(self, number: int | None = None) -> list[Step]:
+        """Return its steps, where it is a job, or the one with a number."""
+        found = workflow_runs.steps(self.context.world, self.subject)
+        return [step for step in found if number in {None, step.number}]
 
     def check_suite(self) -> Any:
         """Return the suite it is part of."""
@@ -192,6 +199,91 @@ class CheckRunView(Linked, RecordView[CheckRun]):
             return None
         key = ("attempt", self.subject.attempt_id)
         return self.context.once(key, lambda: workflow_runs.origin(self.context.world, self.subject))
+
+
+class CheckAnnotationView(View[Annotation]):
+    """What a check run says about lines of a file."""
+
+    typename: ClassVar[str] = "CheckAnnotation"
+    sources: ClassVar = {"subject": Annotation}
+    __slots__ = ()
+
+    def annotation_level(self) -> str:
+        """Return how bad it is."""
+        return self.subject.annotation_level.upper()
+
+    def blob_url(self) -> str:
+        """Return the page of the file."""
+        run = self.context.database.get(CheckRun, self.subject.check_run_id)
+        assert run is not None  # noqa: S101 - annotations go with their check run
+        name = self.context.full_name(self.context.home(run.repository_id))
+        return f"{self.context.base.html}/{name}/blob/{run.head_sha}/{quote(self.subject.path)}"
+
+    def database_id(self) -> int:
+        """Return its number among all annotations."""
+        return self.subject.id
+
+    def location(self) -> "AnnotationSpan":
+        """Return the lines that it is about."""
+        return AnnotationSpan(self.subject)
+
+
+class AnnotationSpan:
+    """The lines that an annotation is about."""
+
+    typename: ClassVar[str] = "CheckAnnotationSpan"
+    __slots__ = ("_annotation",)
+
+    def __init__(self, annotation: Annotation) -> None:
+        self._annotation = annotation
+
+    def start(self) -> "AnnotationPosition":
+        """Return where it begins."""
+        return AnnotationPosition(self._annotation.start_line, self._annotation.start_column)
+
+    def end(self) -> "AnnotationPosition":
+        """Return where it ends."""
+        return AnnotationPosition(self._annotation.end_line, self._annotation.end_column)
+
+
+class AnnotationPosition:
+    """A place in a file."""
+
+    typename: ClassVar[str] = "CheckAnnotationPosition"
+    __slots__ = ("_column", "_line")
+
+    def __init__(self, line: int, column: int | None) -> None:
+        self._line, self._column = line, column
+
+    def line(self) -> int:
+        """Return the line, from 1."""
+        return self._line
+
+    def column(self) -> int | None:
+        """Return the column, from 1, where it is known."""
+        return self._column
+
+
+class CheckStepView(View[Step]):
+    """A step of a job."""
+
+    typename: ClassVar[str] = "CheckStep"
+    sources: ClassVar = {"subject": Step}
+    __slots__ = ()
+
+    def status(self) -> str:
+        """Return how far it is."""
+        return self.subject.status.upper()
+
+    def conclusion(self) -> str | None:
+        """Return how it ended."""
+        return self.subject.conclusion.upper() if self.subject.conclusion else None
+
+    def seconds_to_completion(self) -> int | None:
+        """Return how long it took."""
+        if self.subject.started_at is None or self.subject.completed_at is None:
+            return None
+        return parse_time(self.subject.completed_at) - parse_time(self.subject.started_at)
 
 
 def _count_states(typename: str, states: Iterable[str]) -> list[StateCount]:

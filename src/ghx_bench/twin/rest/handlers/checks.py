@@ -6,14 +6,14 @@ from ghx_bench.twin.commands import checks
 from ghx_bench.twin.commands.kernel import UNSET
 from ghx_bench.twin.queries.checks import combined_state, latest_check_runs, latest_statuses
 from ghx_bench.twin.refusals import ForbiddenRefusal, NotFoundRefusal, NotImplementedRefusal
-from ghx_bench.twin.reply import JsonObject, Reply, created, json_reply
+from ghx_bench.twin.reply import Reply, created, json_reply
 from ghx_bench.twin.rest.body import Body
 from ghx_bench.twin.rest.handlers import from_path
 from ghx_bench.twin.rest.pagination import list_reply, page_of
 from ghx_bench.twin.rest.render import checks as render
 from ghx_bench.twin.rest.render.repositories import bare_repository
 from ghx_bench.twin.rest.request import RestRequest
-from ghx_bench.twin.state.records import CheckRun, Status
+from ghx_bench.twin.state.records import Annotation, CheckRun, Status
 
 _STATUSES = ("queued", "in_progress", "completed", "waiting", "requested", "pending")
 # Without `stale`, which the description of requests lists: GitHub alone sets it, and its responses do not have it.
@@ -135,9 +135,10 @@ def update_check_run(request: RestRequest) -> Reply:
 
 
 def list_annotations(request: RestRequest) -> Reply:
-    """List check run annotations: no check run of a world can have any."""
-    _check_run(request)
-    return list_reply(request, list[JsonObject](), lambda one: one)
+    """List check run annotations."""
+    run = _check_run(request)
+    found = request.world.database.all(Annotation, check_run_id=run.id)
+    return list_reply(request, found, lambda one: render.annotation(request.view, run, one))
 
 
 def _check_run(request: RestRequest) -> CheckRun:

@@ -1,11 +1,16 @@
-"""Statuses and check runs."""
+"""Statuses, check runs and check suites."""
 
+from ghx_bench.twin.nodes import NodeId
 from ghx_bench.twin.queries import workflow_runs
 from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.pulls import minimal_pull
+from ghx_bench.twin.rest.render.repositories import bare_repository
 from ghx_bench.twin.rest.render.users import avatar, simple_user
-from ghx_bench.twin.rest.render.view import View
-from ghx_bench.twin.state.records import CheckRun, Pull, Status, User
+from ghx_bench.twin.rest.render.view import View, quote_part
+from ghx_bench.twin.rest.render.workflows import head_commit
+from ghx_bench.twin.state.records import Annotation, CheckRun, Pull, RunAttempt, Status, User, WorkflowRun
+
+ACTIONS_ID = 15368  # of the app that reports jobs
 
 
 def simple_status(view: View, status: Status) -> JsonObject:
@@ -54,7 +59,7 @@ def check_run(view: View, run: CheckRun) -> JsonObject:
             "title": run.title,
             "summary": run.summary,
             "text": None,
-            "annotations_count": 0,
+            "annotations_count": view.database.count(Annotation, check_run_id=run.id),
             "annotations_url": f"{url}/annotations",
         },
         "check_suite": {"id": origin.run.id} if origin else None,
@@ -63,12 +68,54 @@ def check_run(view: View, run: CheckRun) -> JsonObject:
     }
 
 
+def annotation(view: View, run: CheckRun, annotation: Annotation) -> JsonObject:
+    """Render what a check run says about lines of a file."""
+    home = view.repository(run.repository_id)
+    shown = ("start_column", "end_column", "annotation_level", "title", "message", "raw_details")
+    return {
+        "path": annotation.path,
+        "blob_href": view.html(home, f"/blob/{run.head_sha}/{quote_part(annotation.path, safe='/')}"),
+        "start_line": annotation.start_line,
+        "end_line": annotation.end_line,
+        **{name: getattr(annotation, name) for name in shown},
+    }
+
+
+def check_suite(view: View, run: WorkflowRun, attempt: RunAttempt) -> JsonObject:
+    """Render the check suite of a commit that a workflow run is."""
+    home = view.repository(run.repository_id)
+    pulls = view.database.all(Pull, repository_id=home.id, head_sha=run.head_sha)
+    commit = view.git(home).commit(run.head_sha)
+    url = view.api(home, f"/check-suites/{run.id}")
+    return {
+        "id": run.id,
+        "node_id": str(NodeId("CS", home.id, run.id)),
+        "head_branch": run.head_branch,
+        "head_sha": run.head_sha,
+        "status": attempt.status,
+        "conclusion": attempt.conclusion,
+        "url": url,
+        "before": commit.parents[0] if commit and commit.parents else None,
+        "after": run.head_sha,
+        "pull_requests": [minimal_pull(view, pull) for pull in pulls],
+        "app": _actions(view),
+        "repository": bare_repository(view, home),
+        "created_at": run.created_at,
+        "updated_at": attempt.updated_at,
+        "rerequestable": True,
+        "runs_rerequestable": False,
+        "latest_check_runs_count": len(workflow_runs.jobs(view.world, attempt)),
+        "check_runs_url": f"{url}/check-runs",
+        "head_commit": head_commit(view, home, run.head_sha),
+    }
+
+
 def _actions(view: View) -> JsonObject:
     """Render the app that reports jobs, and its owner; both are on GitHub and in no world."""
     born = "2018-07-30T09:30:17Z"
     owner = User(id=9919, login="github", type="Organization", created_at=born, updated_at=born)
     return {
-        "id": 15368,
+        "id": ACTIONS_ID,
         "slug": "github-actions",
         "node_id": "MDM6QXBwMTUzNjg=",
         "owner": simple_user(view, owner),

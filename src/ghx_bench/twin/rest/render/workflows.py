@@ -8,7 +8,8 @@ from ghx_bench.twin.rest.render.pulls import minimal_pull
 from ghx_bench.twin.rest.render.repositories import bare_repository
 from ghx_bench.twin.rest.render.users import simple_user
 from ghx_bench.twin.rest.render.view import View, quote_part
-from ghx_bench.twin.state.records import CheckRun, Pull, Repository, RunAttempt, Workflow, WorkflowRun
+from ghx_bench.twin.state.clock import parse_time
+from ghx_bench.twin.state.records import CheckRun, Pull, Repository, RunAttempt, Step, Workflow, WorkflowRun
 
 
 def workflow(view: View, workflow: Workflow) -> JsonObject:
@@ -57,7 +58,7 @@ def run(view: View, run: WorkflowRun, attempt: RunAttempt, *, with_pulls: bool =
         "run_started_at": attempt.started_at,
         "triggering_actor": simple_user(view, view.user(attempt.actor_id)),
         "referenced_workflows": [],
-        "head_commit": _head_commit(view, home, run.head_sha),
+        "head_commit": head_commit(view, home, run.head_sha),
         "repository": bare_repository(view, home),
         "head_repository": bare_repository(view, source),
         **_addresses(view, home, run, attempt),
@@ -85,13 +86,30 @@ def job(view: View, job: CheckRun, origin: Origin) -> JsonObject:
         "started_at": job.started_at,
         "completed_at": job.completed_at,
         "name": job.name,
-        "steps": [],
+        "steps": [_step(step) for step in workflow_runs.steps(view.world, job)],
         "check_run_url": view.api(home, f"/check-runs/{job.id}"),
         "labels": [],
         "runner_id": None,
         "runner_name": None,
         "runner_group_id": None,
         "runner_group_name": None,
+    }
+
+
+def timing(attempt: RunAttempt) -> JsonObject:
+    """Render how long an attempt took; nothing is billed here, as in public repositories."""
+    took = parse_time(attempt.updated_at) - parse_time(attempt.started_at)
+    return {"billable": {}, **({"run_duration_ms": took * 1000} if attempt.status == "completed" else {})}
+
+
+def _step(step: Step) -> JsonObject:
+    return {
+        "name": step.name,
+        "status": step.status,
+        "conclusion": step.conclusion,
+        "number": step.number,
+        "started_at": step.started_at,
+        "completed_at": step.completed_at,
     }
 
 
@@ -116,7 +134,8 @@ def _source(view: View, home: Repository, run: WorkflowRun, pulls: list[Pull]) -
     return view.repository(next((each for each in forks if each is not None), home.id))
 
 
-def _head_commit(view: View, home: Repository, sha: str) -> JsonObject | None:
+def head_commit(view: View, home: Repository, sha: str) -> JsonObject | None:
+    """Render the commit of a run as runs show it."""
     found = view.git(home).commit(sha)
     if found is None:
         return None

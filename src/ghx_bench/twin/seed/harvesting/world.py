@@ -12,7 +12,15 @@ from typing import Any
 
 from ghx_bench.twin.git.bundles import bundle
 from ghx_bench.twin.queries import lookup, workflow_runs
-from ghx_bench.twin.seed.checks import SeedAttempt, SeedCommitCheck, SeedJob, SeedRun, SeedWorkflow
+from ghx_bench.twin.seed.checks import (
+    SeedArtifact,
+    SeedAttempt,
+    SeedCommitCheck,
+    SeedJob,
+    SeedRun,
+    SeedStep,
+    SeedWorkflow,
+)
 from ghx_bench.twin.seed.conversations import SeedPull
 from ghx_bench.twin.seed.document import (
     SeedCommitComment,
@@ -26,9 +34,13 @@ from ghx_bench.twin.seed.document import (
     SeedUser,
     WorldSeed,
 )
+from ghx_bench.twin.seed.format import SeedFile
 from ghx_bench.twin.seed.harvesting.conversations import harvest_issues, harvest_pulls
 from ghx_bench.twin.seed.harvesting.releases import harvest_releases
+from ghx_bench.twin.seed.workflow_scripts import SeedAnnotation
 from ghx_bench.twin.state.records import (
+    Annotation,
+    Artifact,
     CheckRun,
     Collaborator,
     CommitComment,
@@ -39,6 +51,7 @@ from ghx_bench.twin.state.records import (
     Repository,
     RunAttempt,
     Status,
+    Step,
     Team,
     TeamMember,
     TeamRepository,
@@ -212,7 +225,7 @@ def _workflows(world: World, repository: Repository) -> Iterator[SeedWorkflow]:
         runs = database.all(WorkflowRun, workflow_id=workflow.id)
         yield SeedWorkflow.model_validate(
             {
-                **{name: getattr(workflow, name) for name in ("name", "path", "state", "updated_at")},
+                **{name: getattr(workflow, name) for name in ("name", "path", "state", "script", "updated_at")},
                 "at": workflow.created_at,
                 "runs": tuple(_run(world, run) for run in runs),
             }
@@ -224,23 +237,60 @@ def _run(world: World, run: WorkflowRun) -> SeedRun:
     return SeedRun.model_validate(
         {
             **_attempt(world, first),
-            **{name: getattr(run, name) for name in ("id", "number", "event", "title")},
+            **{name: getattr(run, name) for name in ("id", "number", "event", "title", "inputs")},
             "commit": run.head_sha,
             "branch": run.head_branch,
+            "artifacts": tuple(map(_artifact, world.database.all(Artifact, run_id=run.id))),
             "reruns": tuple(SeedAttempt.model_validate(_attempt(world, each)) for each in others),
         }
     )
 
 
 def _attempt(world: World, attempt: RunAttempt) -> dict[str, Any]:
-    jobs = tuple(SeedJob.model_validate(_check_run(job)) for job in workflow_runs.jobs(world, attempt))
+    jobs = tuple(_job(world, job) for job in workflow_runs.jobs(world, attempt))
     return {
         "actor": lookup.user_by_id(world, attempt.actor_id).login,
         "jobs": jobs,
         "conclusion": None if jobs else attempt.conclusion,  # with jobs it follows from theirs
+        "logs": attempt.logs,
         "at": attempt.started_at,
         "updated_at": attempt.updated_at,
     }
+
+
+def _job(world: World, job: CheckRun) -> SeedJob:
+    steps = world.database.all(Step, order="number", job_id=job.id)
+    annotations = world.database.all(Annotation, check_run_id=job.id)
+    return SeedJob.model_validate(
+        {
+            **_check_run(job),
+            "steps": tuple(
+                SeedStep.model_validate(
+                    {
+                        **{name: getattr(step, name) for name in ("name", "status", "conclusion", "log")},
+                        "at": step.started_at,
+                        "completed_at": step.completed_at,
+                    }
+                )
+                for step in steps
+            ),
+            "annotations": tuple(
+                SeedAnnotation.model_validate({name: getattr(each, name) for name in SeedAnnotation.model_fields})
+                for each in annotations
+            ),
+        }
+    )
+
+
+def _artifact(artifact: Artifact) -> SeedArtifact:
+    files = {path: SeedFile(content=content, encoding="base64") for path, content in artifact.files.items()}
+    return SeedArtifact.model_validate(
+        {
+            **{name: getattr(artifact, name) for name in ("name", "expired", "updated_at", "expires_at")},
+            "files": files,
+            "at": artifact.created_at,
+        }
+    )
 
 
 def _check_run(run: CheckRun) -> dict[str, Any]:

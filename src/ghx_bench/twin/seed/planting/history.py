@@ -7,7 +7,8 @@ from ghx_bench.twin.commands import kernel, refs
 from ghx_bench.twin.git.bundles import unbundle
 from ghx_bench.twin.git.repository import RefUpdate, TreeChange
 from ghx_bench.twin.refusals import InvalidRefusal
-from ghx_bench.twin.seed.document import Files, SeedCommit, SeedFile
+from ghx_bench.twin.seed.document import SeedCommit
+from ghx_bench.twin.seed.format import Files, SeedFile
 from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.planting.repository import PlantedRepository
 
@@ -80,13 +81,14 @@ def _changes(repo: PlantedRepository, files: Files) -> list[TreeChange]:
         else TreeChange(
             path=path,
             mode=content.mode if isinstance(content, SeedFile) else "100644",
-            sha=repo.git.write_blob(_bytes(path, content)),
+            sha=repo.git.write_blob(file_bytes(path, content)),
         )
         for path, content in files.items()
     ]
 
 
-def _bytes(path: str, content: str | SeedFile) -> bytes:
+def file_bytes(path: str, content: str | SeedFile) -> bytes:
+    """Return the content of a file."""
     if isinstance(content, str):
         return content.encode()
     return decode_content(path, content.content, content.encoding)

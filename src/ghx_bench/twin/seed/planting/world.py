@@ -15,7 +15,7 @@ from ghx_bench.twin.seed.document import (
     WorldSeed,
 )
 from ghx_bench.twin.seed.mistakes import within
-from ghx_bench.twin.seed.planting.checks import plant_checks, plant_workflows
+from ghx_bench.twin.seed.planting.checks import plant_checks, plant_scripts, plant_workflows
 from ghx_bench.twin.seed.planting.conversations import date_conversations, plant_conversations, relate_issues
 from ghx_bench.twin.seed.planting.history import find_commit, plant_history
 from ghx_bench.twin.seed.planting.releases import plant_releases
@@ -41,7 +41,9 @@ def plant(world: World, seed: WorldSeed) -> None:
             planted.append(_plant_repository(world, repository))
     # Each step is done in every repository before the next one begins: parents, blockers and mentions cross
     # repositories, settings such as `archived` would refuse the conversations, and everything before moves the times.
-    for step in (plant_conversations, relate_issues, plant_releases, _apply_settings, _set_times_and_numbers):
+    for step in (
+        plant_conversations, relate_issues, plant_releases, _apply_settings, plant_scripts, _set_times_and_numbers,
+    ):  # fmt: skip
         for repo in planted:
             with within(f"repositories: {repo.seed.name}"):
                 step(repo)

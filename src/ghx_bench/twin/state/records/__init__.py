@@ -6,7 +6,7 @@ have GitHub's spelling (`2026-01-01T00:00:00Z`), references are ids of other rec
 
 from ghx_bench.twin.state.records.accounts import Membership, Team, TeamMember, Token, User
 from ghx_bench.twin.state.records.base import Record
-from ghx_bench.twin.state.records.checks import CheckRun, Status
+from ghx_bench.twin.state.records.checks import Annotation, CheckRun, Status
 from ghx_bench.twin.state.records.issues import (
     Assignee,
     Comment,
@@ -30,10 +30,12 @@ from ghx_bench.twin.state.records.repositories import (
     TeamRepository,
 )
 from ghx_bench.twin.state.records.tables import RECORDS
-from ghx_bench.twin.state.records.workflows import RunAttempt, Workflow, WorkflowRun
+from ghx_bench.twin.state.records.workflows import Artifact, RunAttempt, Step, Workflow, WorkflowRun
 
 __all__ = [
     "RECORDS",
+    "Annotation",
+    "Artifact",
     "Assignee",
     "CheckRun",
     "Collaborator",
@@ -59,6 +61,7 @@ __all__ = [
     "ReviewRequest",
     "RunAttempt",
     "Status",
+    "Step",
     "Team",
     "TeamMember",
     "TeamRepository",

@@ -1,4 +1,4 @@
-"""Statuses and check runs, which tools report on commits."""
+"""Statuses, check runs and their annotations, which tools report on commits."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -42,3 +42,22 @@ class CheckRun(Record):
     summary: str | None = None
     started_at: str
     completed_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotation(Record):
+    """What a check run says about lines of a file."""
+
+    table: ClassVar[str] = "annotations"
+    indexed: ClassVar = (("check_run_id",),)
+
+    check_run_id: int
+    path: str
+    start_line: int
+    end_line: int
+    start_column: int | None = None
+    end_column: int | None = None
+    annotation_level: str  # notice | warning | failure
+    title: str | None = None
+    message: str
+    raw_details: str | None = None

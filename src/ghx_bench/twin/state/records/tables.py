@@ -2,7 +2,7 @@
 
 from ghx_bench.twin.state.records.accounts import Membership, Team, TeamMember, Token, User
 from ghx_bench.twin.state.records.base import Record
-from ghx_bench.twin.state.records.checks import CheckRun, Status
+from ghx_bench.twin.state.records.checks import Annotation, CheckRun, Status
 from ghx_bench.twin.state.records.issues import (
     Assignee,
     Comment,
@@ -25,11 +25,12 @@ from ghx_bench.twin.state.records.repositories import (
     Repository,
     TeamRepository,
 )
-from ghx_bench.twin.state.records.workflows import RunAttempt, Workflow, WorkflowRun
+from ghx_bench.twin.state.records.workflows import Artifact, RunAttempt, Step, Workflow, WorkflowRun
 
 RECORDS: tuple[type[Record], ...] = (
     User, Token, Membership, Team, TeamMember, Repository, Collaborator, TeamRepository, Redirect, Protection, Label,
     Milestone, Issue, Dependency, Tombstone, Pull, IssueLabel, Assignee, ReviewRequest, Comment, Review, Thread,
     ReviewComment, Reaction, Event, Status, Workflow, WorkflowRun, RunAttempt, CheckRun,
+    Step, Annotation, Artifact,
     Release, ReleaseAsset, CommitComment,
 )  # fmt: skip

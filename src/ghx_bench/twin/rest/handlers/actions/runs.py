@@ -87,12 +87,6 @@ def list_attempt_jobs(request: RestRequest) -> Reply:
     return _list_jobs(request, run, [_attempt(request, run)])
 
 
-def list_artifacts(request: RestRequest) -> Reply:
-    """List workflow run artifacts: nothing runs here, so there are none."""
-    _run(request)
-    return _list_counted(request, "artifacts", list[Any](), lambda each: each)
-
-
 def rerun(request: RestRequest) -> Reply:
     """Re-run a workflow."""
     return _run_command(request, commands.rerun)
@@ -106,6 +100,16 @@ def rerun_failed_jobs(request: RestRequest) -> Reply:
 def cancel(request: RestRequest) -> Reply:
     """Cancel a workflow run."""
     return _run_command(request, commands.cancel, status=202)
+
+
+def force_cancel(request: RestRequest) -> Reply:
+    """Force cancel a workflow run: here no condition of a job can hold up a cancellation."""
+    return _run_command(request, commands.cancel, status=202)
+
+
+def get_timing(request: RestRequest) -> Reply:
+    """Get workflow run usage."""
+    return json_reply(render.timing(workflow_runs.latest_attempt(request.world, _run(request))))
 
 
 def get_job(request: RestRequest) -> Reply:

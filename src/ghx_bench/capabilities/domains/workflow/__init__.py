@@ -1,0 +1,1 @@
+"""Workflows of GitHub Actions, their runs, and the logs of jobs."""

@@ -1,0 +1,1 @@
+"""GitHub Actions: which runs are set off, and how they go on."""

@@ -1,0 +1,249 @@
+"""What the file of a workflow says: which events set it off, what a dispatch may give, its jobs and their steps."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import Any, cast
+
+import yaml
+
+from ghx_bench.twin.git.repository import GitRepository
+
+_LARGEST = 512 * 1024  # bytes; GitHub reads no larger workflow
+_MOST_JOBS = 256  # that GitHub makes of one matrix
+_EXPRESSION = re.compile(r"\$\{\{\s*(?P<name>[\w.-]+)\s*\}\}")
+_BOOLEAN = "tag:yaml.org,2002:bool"
+_PLAIN_TEXTS = frozenset({_BOOLEAN, "tag:yaml.org,2002:timestamp"})
+
+
+class WorkflowFileError(Exception):
+    """A file is no workflow that GitHub could run; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger:
+    """An event that sets a workflow off, and its filters; None where the file has no such filter."""
+
+    types: tuple[str, ...] | None = None
+    branches: tuple[str, ...] | None = None
+    branches_ignore: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    tags_ignore: tuple[str, ...] | None = None
+    paths: tuple[str, ...] | None = None
+    paths_ignore: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputDefinition:
+    """A value that a dispatch may give, or must."""
+
+    type: str = "string"  # string | boolean | choice | number | environment
+    required: bool = False
+    default: Any = None
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepDefinition:
+    """A step of a job: a command or an action."""
+
+    name: str
+    run: str | None = None
+    uses: str | None = None
+    condition: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDefinition:
+    """A job, one for each combination of its matrix."""
+
+    key: str
+    name: str  # of its check run
+    needs: tuple[str, ...] = ()  # keys of others
+    condition: str = ""
+    environment: str | None = None
+    labels: tuple[str, ...] = ()
+    steps: tuple[StepDefinition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowFile:
+    """A workflow as its file says it."""
+
+    run_name: str | None
+    triggers: Mapping[str, Trigger]
+    inputs: Mapping[str, InputDefinition]
+    jobs: tuple[JobDefinition, ...]
+
+
+def read_workflow_file(git: GitRepository, sha: str, path: str) -> WorkflowFile | None:
+    """Return the workflow that a file says at a commit, None where there is no file; raise `WorkflowFileError`."""
+    entry = git.entry(sha, path)
+    content = git.blob(entry.sha) if entry is not None and entry.type == "blob" else None
+    return None if content is None else parse_workflow_file(content)
+
+
+@lru_cache(maxsize=256)
+def parse_workflow_file(content: bytes) -> WorkflowFile:
+    """Return what the file of a workflow says; raise `WorkflowFileError` where GitHub could not run it."""
+    document = _mapping(parse_yaml(content))
+    if document is None:
+        raise WorkflowFileError("it is no mapping of keys to values")
+    events = _events(document.get("on"))
+    jobs = _mapping(document.get("jobs"))
+    if not events:
+        raise WorkflowFileError("No event triggers defined in `on`")
+    if not jobs:
+        raise WorkflowFileError("Required property is missing: jobs")
+    dispatch = _mapping(events.get("workflow_dispatch")) or {}
+    return WorkflowFile(
+        run_name=_text(document.get("run-name")),
+        triggers={event: _trigger(_mapping(filters) or {}) for event, filters in events.items()},
+        inputs={name: _input(_mapping(each) or {}) for name, each in (_mapping(dispatch.get("inputs")) or {}).items()},
+        jobs=tuple(job for key, each in jobs.items() for job in _jobs(key, _mapping(each) or {})),
+    )
+
+
+def parse_yaml(content: bytes) -> Any:
+    """Return the value of a YAML text as GitHub reads it; raise `WorkflowFileError` for what is none."""
+    if len(content) > _LARGEST:
+        raise WorkflowFileError(f"it is larger than {_LARGEST} bytes")
+    try:
+        return yaml.load(content, Loader=_Loader)  # noqa: S506 - a safe loader
+    except (yaml.YAMLError, UnicodeError, ValueError, RecursionError) as error:
+        raise WorkflowFileError(f"it is no YAML: {error}") from error
+
+
+def fill_expressions(text: str, values: Mapping[str, object]) -> str:
+    """Replace expressions that are just a name, such as `${{ matrix.os }}`; one without a value is empty."""
+    return _EXPRESSION.sub(lambda found: _shown(values.get(found["name"], "")), text)
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads YAML 1.2, in which `on` and `yes` are texts and days have no type of their own."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in _PLAIN_TEXTS]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+for _first in "tTfF":
+    _Loader.yaml_implicit_resolvers.setdefault(_first, []).append(
+        (_BOOLEAN, re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"))
+    )
+
+
+def _events(on: Any) -> dict[str, Any]:
+    if isinstance(on, str):
+        return {on: None}
+    if isinstance(on, list):
+        return dict.fromkeys(_texts(cast("list[Any]", on)))
+    return _mapping(on) or {}
+
+
+def _trigger(filters: Mapping[str, Any]) -> Trigger:
+    def given(name: str) -> tuple[str, ...] | None:
+        return _texts(filters[name]) if filters.get(name) is not None else None
+
+    return Trigger(
+        types=given("types"),
+        branches=given("branches"),
+        branches_ignore=given("branches-ignore"),
+        tags=given("tags"),
+        tags_ignore=given("tags-ignore"),
+        paths=given("paths"),
+        paths_ignore=given("paths-ignore"),
+    )
+
+
+def _input(said: Mapping[str, Any]) -> InputDefinition:
+    return InputDefinition(
+        type=_text(said.get("type")) or "string",
+        required=said.get("required") is True,
+        default=said.get("default"),
+        options=_texts(said.get("options") or ()),
+    )
+
+
+def _jobs(key: str, said: Mapping[str, Any]) -> Iterable[JobDefinition]:
+    combinations = _combinations(_mapping((_mapping(said.get("strategy")) or {}).get("matrix")))
+    environment = said.get("environment")
+    steps = tuple(map(_step, _mappings(said.get("steps"))))
+    for combination in combinations or [{}]:
+        name = _text(said.get("name"))
+        if name is None or (combination and not _EXPRESSION.search(name)):
+            shown = f" ({', '.join(map(_shown, combination.values()))})" if combination else ""
+            name = f"{name or key}{shown}"
+        yield JobDefinition(
+            key=key,
+            name=fill_expressions(name, {f"matrix.{each}": value for each, value in combination.items()}),
+            needs=_texts(said.get("needs") or ()),
+            condition=_condition(said.get("if")),
+            environment=_text((_mapping(environment) or {"name": environment}).get("name")),
+            labels=_texts(said.get("runs-on") or ()),
+            steps=steps,
+        )
+
+
+def _step(said: Mapping[str, Any]) -> StepDefinition:
+    run, uses = _text(said.get("run")), _text(said.get("uses"))
+    first = (run or uses or "").strip().split("\n", 1)[0]
+    return StepDefinition(
+        name=_text(said.get("name")) or f"Run {first}", run=run, uses=uses, condition=_condition(said.get("if"))
+    )
+
+
+def _combinations(matrix: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Return the combinations of a matrix; none where it is computed by an expression."""
+    if matrix is None:
+        return []
+    axes = {name: cast("list[Any]", each) for name, each in matrix.items() if isinstance(each, list)}
+    included, excluded = (_mappings(axes.pop(name, ())) for name in ("include", "exclude"))
+    found = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())] if axes else []
+    found = [each for each in found if not any(item.items() <= each.items() for item in excluded)]
+    original = [dict(each) for each in found]
+    for item in included:
+        fitting = [
+            each for each, first in zip(found, original, strict=False)
+            if all(first.get(name, value) == value for name, value in item.items())
+        ]  # fmt: skip
+        for each in fitting:
+            each.update(item)
+        if not fitting:
+            found.append(dict(item))
+    return found[:_MOST_JOBS]
+
+
+def _condition(said: Any) -> str:
+    """Return the condition of an `if`; the empty text where there is none."""
+    if said is None:
+        return ""
+    text = _shown(said).strip()
+    return text[3:-2].strip() if text.startswith("${{") and text.endswith("}}") else text
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None or isinstance(value, dict | list) else _shown(value)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """Return a list of texts, which may be written as one text."""
+    values = cast("list[Any]", value) if isinstance(value, list | tuple) else [value]
+    return tuple(text for each in values if (text := _text(each)) is not None)
+
+
+def _mapping(value: Any) -> dict[str, Any] | None:
+    if not isinstance(value, dict):
+        return None
+    return {_shown(key): each for key, each in cast("dict[Any, Any]", value).items()}
+
+
+def _mappings(value: Any) -> list[dict[str, Any]]:
+    values = cast("list[Any]", value) if isinstance(value, list) else []
+    return [found for each in values if (found := _mapping(each)) is not None]

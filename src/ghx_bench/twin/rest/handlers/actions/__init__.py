@@ -1,0 +1,1 @@
+"""Workflows, their runs, what these say and what they store."""

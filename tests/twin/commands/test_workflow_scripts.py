@@ -1,0 +1,239 @@
+"""Runs by script: which events start them, what the commit's files decide, and how they go on with the clock."""
+
+from collections.abc import Iterator
+
+import pytest
+from scripted_world import WORKFLOW, conclusions, push, runs_of, scripted_world, widgets
+from seeds import world_of
+
+from ghx_bench.twin.commands import merges, pulls, workflow_runs
+from ghx_bench.twin.commands.actions import progress
+from ghx_bench.twin.difference import diff
+from ghx_bench.twin.queries import checks, lookup, mergeability
+from ghx_bench.twin.queries import workflow_runs as queries
+from ghx_bench.twin.seed.harvesting import harvest
+from ghx_bench.twin.state.records import Annotation, CheckRun, Pull, Step, Workflow
+from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.world import World
+
+FILE = ".github/workflows/ci.yml"
+MENDED = {"turn.py": "RPM = 33\n"}
+RED, GREEN = {"build": "success", "test": "failure"}, {"build": "success", "test": "success"}
+
+
+@pytest.fixture(scope="module")
+def base() -> Iterator[World]:
+    with scripted_world() as made:
+        yield made
+
+
+@pytest.fixture
+def world(base: World) -> Iterator[World]:
+    with base.fork() as made:
+        yield made
+
+
+def the_pull(world: World) -> Pull:
+    return world.database.all(Pull)[0]
+
+
+def states(world: World, sha: str) -> list[tuple[str, str, str | None]]:
+    found = checks.latest_check_runs(world, widgets(world), sha)
+    return [(one.name, one.status, one.conclusion) for one in found]
+
+
+def test_a_run_that_the_seed_leaves_to_the_script_has_failed_with_its_log(world: World) -> None:
+    run = queries.run(world, widgets(world), 101)
+    attempt = queries.latest_attempt(world, run)
+    build, test = queries.jobs(world, attempt)
+
+    assert (attempt.status, attempt.conclusion) == ("completed", "failure")
+    assert (build.conclusion, test.conclusion) == ("success", "failure")
+    assert (build.completed_at or "") < test.started_at
+    steps = world.database.all(Step, order="number", job_id=test.id)
+    assert [(step.number, step.name, step.conclusion) for step in steps] == [
+        (1, "Set up job", "success"),
+        (2, "Run actions/checkout@v4", "success"),
+        (3, "Run tests", "failure"),
+        (4, "Upload", "skipped"),
+        (5, "Post Run actions/checkout@v4", "success"),
+        (6, "Complete job", "success"),
+    ]
+    assert steps[2].log == (
+        "##[group]Run pytest\npytest\nshell: /usr/bin/bash -e {0}\n##[endgroup]\n"
+        "FAILED test_turn.py - assert 10 == 33\n##[error]Process completed with exit code 1.\n"
+    )
+    said = world.database.all(Annotation, check_run_id=test.id)
+    assert [(each.path, each.start_line, each.message) for each in said] == [
+        ("turn.py", 1, "Too slow"),
+        (".github", 6, "Process completed with exit code 1."),
+    ]
+
+
+def test_a_commit_that_mends_the_cause_turns_the_next_run_green(world: World) -> None:
+    assert conclusions(world, push(world, {"README.md": "Faster\n"})) == RED
+    assert conclusions(world, push(world, MENDED)) == GREEN
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"test_turn.py": None}, RED),
+        ({"test_turn.py": "assert True\n"}, RED),
+        ({FILE: WORKFLOW.replace("run: pytest}", "run: pytest, continue-on-error: true}")}, RED),
+        ({FILE: WORKFLOW.replace("  test:\n", "  test:\n    if: false\n")}, RED),
+        ({FILE: WORKFLOW.replace("  test:\n", "  test:\n    if: ${{ false }}\n")}, RED),
+        ({FILE: WORKFLOW.replace("  build:\n", "  build:\n    if: false\n")}, {"build": "skipped", "test": "failure"}),
+        ({FILE: WORKFLOW.replace("  test:\n", "  unit:\n    name: test\n")}, RED),
+        ({FILE: WORKFLOW.replace("      - {name: Run tests, run: pytest}\n", "")}, RED),
+        ({FILE: WORKFLOW.replace("run: pytest}", "run: 'true'}")}, RED),
+        ({FILE: ""}, {}),
+        ({FILE: None}, {}),
+        ({FILE: None, ".github/workflows/mine.yml": WORKFLOW}, {}),
+        ({FILE: WORKFLOW.replace("  pull_request:\n", "")}, {}),
+    ],
+)
+def test_no_cheat_turns_the_required_check_green(
+    world: World, files: dict[str, str | None], expected: dict[str, str]
+) -> None:
+    sha = push(world, files)
+
+    assert conclusions(world, sha) == expected
+    assert checks.state_of_required(world, widgets(world), sha, "test") in {"FAILURE", "EXPECTED"}
+    assert mergeability.merge_state(world, the_pull(world)) == "BLOCKED"
+
+
+def test_asking_to_skip_leaves_the_required_check_expected(world: World) -> None:
+    sha = push(world, MENDED, message="Turn faster [skip ci]")
+
+    assert runs_of(world, sha) == []
+    assert mergeability.obstacles(world, the_pull(world)) == ['Required status check "test" is expected.']
+
+
+def test_a_file_that_is_no_workflow_fails_without_a_job(world: World) -> None:
+    (run,) = runs_of(world, push(world, {FILE: "jobs: ["}, branch="other"))
+
+    attempt = queries.latest_attempt(world, run)
+    assert (run.title, attempt.status, attempt.conclusion) == (FILE, "completed", "startup_failure")
+    assert queries.jobs(world, attempt) == []
+
+
+def test_pushes_start_what_branches_and_paths_ask_for(world: World) -> None:
+    assert [run.event for run in runs_of(world, push(world, {"a": "1"}, branch="elsewhere"))] == []
+    assert [run.event for run in runs_of(world, push(world, {"a": "1"}, branch="fix/a/b"))] == ["push"]
+    assert [run.event for run in runs_of(world, push(world, {"docs/a": "1"}, branch="fix/a/b"))] == []
+    (run,) = runs_of(world, push(world, {"docs/a": "1"}))
+    assert (run.event, run.head_branch, run.title) == ("pull_request", "faster", "Turn faster")
+    assert lookup.user_by_id(world, run.actor_id).login == "octocat"
+
+
+def test_opening_and_reopening_a_pull_request_start_its_runs(world: World) -> None:
+    sha = push(world, {"a": "1"}, branch="elsewhere")
+    with world.acting(Viewer(user=lookup.user(world, "octocat"))) as act:
+        pull = pulls.create(act, widgets(world), title="Another", head="elsewhere", base="main")
+        pulls.close(act, pull)
+        pulls.reopen(act, pull)
+
+    assert [(run.event, run.title) for run in runs_of(world, sha)] == [("pull_request", "Another")] * 2
+
+
+def test_a_job_is_queued_then_runs_then_ends_as_the_clock_passes(world: World) -> None:
+    sha = push(world, MENDED)
+    seen = [states(world, sha)]
+    while seen[-1][-1][1] != "completed":
+        with world.acting(None):  # one second
+            pass
+        progress.advance(world)
+        if states(world, sha) != seen[-1]:
+            seen.append(states(world, sha))
+
+    assert seen == [
+        [("build", "queued", None), ("test", "queued", None)],
+        [("build", "in_progress", None), ("test", "queued", None)],
+        [("build", "completed", "success"), ("test", "queued", None)],
+        [("build", "completed", "success"), ("test", "in_progress", None)],
+        [("build", "completed", "success"), ("test", "completed", "success")],
+    ]
+    test = world.database.all(CheckRun, head_sha=sha, name="test")[0]
+    steps = world.database.all(Step, order="number", job_id=test.id)
+    assert steps[2].name == "Run tests"
+    with scripted_world() as again:
+        push(again, MENDED)
+        progress.finish(again)  # however often anybody looks: the times are those of the script
+        assert again.database.all(Step, order="number", job_id=test.id) == steps
+
+
+def test_a_ticking_clock_goes_on_for_a_client_that_waits(world: World) -> None:
+    sha = push(world, MENDED)
+
+    for _ in range(4):  # two jobs begin and end
+        assert progress.is_pending(world)
+        progress.advance(world, is_awaited=True)
+
+    assert not progress.is_pending(world)
+    assert {one[2] for one in states(world, sha)} == {"success"}
+
+
+def test_auto_merge_waits_for_the_run_and_notices_its_end(world: World) -> None:
+    push(world, MENDED)
+    with world.acting(Viewer(user=lookup.user(world, "octocat"))) as act:
+        merges.enable_auto_merge(act, the_pull(world))
+    assert mergeability.obstacles(world, the_pull(world)) == ['Required status check "test" is pending.']
+
+    progress.finish(world)
+
+    merged = the_pull(world)
+    assert merged.merged_at is not None
+    assert conclusions(world, merged.merge_commit_sha or "") == GREEN  # the push to main that the merge was
+
+
+def test_running_again_ends_the_same_way(world: World) -> None:
+    run = queries.run(world, widgets(world), 101)
+    with world.acting(None) as act:
+        workflow_runs.rerun_failed(act, run)
+    assert [job.status for job in queries.jobs(world, queries.latest_attempt(world, run))] == ["completed", "queued"]
+
+    progress.finish(world)
+
+    build, test = queries.jobs(world, queries.latest_attempt(world, run))
+    assert (build.conclusion, test.conclusion) == ("success", "failure")
+    assert len(world.database.all(Step, job_id=build.id)) == len(world.database.all(Step, job_id=test.id)) - 1
+
+
+def test_a_job_runs_again_with_those_that_need_it(world: World) -> None:
+    run = queries.run(world, widgets(world), 101)
+    build = queries.jobs(world, queries.latest_attempt(world, run))[0]
+    with world.acting(None) as act:
+        workflow_runs.rerun_job(act, build)
+
+    assert [job.status for job in queries.jobs(world, queries.latest_attempt(world, run))] == ["queued", "queued"]
+
+
+def test_what_runs_by_itself_is_nobodys_change(world: World) -> None:
+    with world.fork() as before:
+        push(world, MENDED)
+        progress.finish(world)
+        found = diff(before, world)
+
+    kinds = {each.kind for each in found if each.by == "octocat"}
+    assert "refs" in kinds
+    assert not kinds & {"workflow_runs", "run_attempts", "check_runs", "steps"}
+    assert {"workflow_runs", "run_attempts", "check_runs", "steps"} <= {each.kind for each in found}
+
+
+def test_a_workflow_without_a_script_starts_nothing() -> None:
+    with scripted_world() as scripted:
+        with scripted.acting(None) as act:
+            act.database.update(scripted.database.all(Workflow)[0], script=None)
+        assert runs_of(scripted, push(scripted, MENDED)) == []
+
+
+def test_a_world_in_the_middle_of_a_run_is_the_same_after_an_export(world: World) -> None:
+    sha = push(world, MENDED)
+    progress.advance(world, is_awaited=True)
+    written = harvest(world)
+    with world_of(written) as again:
+        assert harvest(again) == written
+        assert states(again, sha) == states(world, sha)
+        assert conclusions(again, sha) == conclusions(world, sha) == GREEN
+        assert harvest(again) == harvest(world)

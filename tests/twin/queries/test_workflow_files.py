@@ -1,0 +1,138 @@
+"""What workflow files say, and which events their filters let through."""
+
+from typing import Any, get_type_hints
+
+import pytest
+
+from ghx_bench.twin.queries.actions import scripts
+from ghx_bench.twin.queries.actions.triggers import fits_pull, fits_push, matches_glob
+from ghx_bench.twin.queries.actions.workflow_files import Trigger, WorkflowFileError, parse_workflow_file
+from ghx_bench.twin.seed import workflow_scripts as seeds
+
+JOBS = "jobs: {a: {steps: [{run: make}]}}\n"
+
+
+def events_of(on: str) -> dict[str, Trigger]:
+    return dict(parse_workflow_file(f"on: {on}\n{JOBS}".encode()).triggers)
+
+
+def names_of(job: str) -> list[str]:
+    return [each.name for each in parse_workflow_file(f"on: push\njobs:\n  a: {job}\n".encode()).jobs]
+
+
+def test_events_are_written_in_three_ways() -> None:
+    assert events_of("push") == {"push": Trigger()}
+    assert events_of("[push, pull_request]") == {"push": Trigger(), "pull_request": Trigger()}
+    assert events_of("{push: {branches: main, paths-ignore: [a, b]}, workflow_dispatch: }") == {
+        "push": Trigger(branches=("main",), paths_ignore=("a", "b")),
+        "workflow_dispatch": Trigger(),
+    }
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "on: push", "jobs: {}", JOBS, "on: push\njobs: {}", "on: [\n", "a: \xff", "on: 1\n" * 90000]
+)
+def test_what_github_cannot_run_is_told(text: str) -> None:
+    with pytest.raises(WorkflowFileError):
+        parse_workflow_file(text.encode("latin-1"))
+
+
+def test_jobs_have_the_names_of_their_checks() -> None:
+    assert names_of("{}") == ["a"]
+    assert names_of("{name: Build it}") == ["Build it"]
+    assert names_of("{strategy: {matrix: {os: [linux, mac], python: [3.11, 3.12]}}}") == [
+        "a (linux, 3.11)",
+        "a (linux, 3.12)",
+        "a (mac, 3.11)",
+        "a (mac, 3.12)",
+    ]
+    assert names_of("{name: 'On ${{ matrix.os }}', strategy: {matrix: {os: [linux, mac]}}}") == ["On linux", "On mac"]
+    assert names_of("{strategy: {matrix: {os: [b, c], exclude: [{os: b}], include: [{os: d}, {os: c, x: 1}]}}}") == [
+        "a (c, 1)",
+        "a (d)",
+    ]
+    assert names_of("{strategy: {matrix: '${{ fromJSON(needs.x.outputs.y) }}'}}") == ["a"]
+
+
+def test_a_job_says_what_it_needs_and_where_it_runs() -> None:
+    (job,) = parse_workflow_file(
+        b"on: push\njobs: {a: {needs: b, runs-on: [self-hosted, x], environment: {name: prod}, if: '${{ false }}', "
+        b'steps: [{uses: actions/checkout@v4}, {run: "make\\nmake test", if: always()}, {name: End, run: x}]}}'
+    ).jobs
+
+    assert (job.needs, job.labels, job.environment, job.condition) == (("b",), ("self-hosted", "x"), "prod", "false")
+    assert [(step.name, step.condition) for step in job.steps] == [
+        ("Run actions/checkout@v4", ""),
+        ("Run make", "always()"),
+        ("End", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "yes", "no"),
+    [
+        ("main", ["main"], ["mains", "a/main"]),
+        ("feature/*", ["feature/a"], ["feature/a/b", "feature"]),
+        ("feature/**", ["feature/a", "feature/a/b"], ["features/a"]),
+        ("**", ["a", "a/b"], []),
+        ("*.js", ["a.js"], ["a/b.js"]),
+        ("**.js", ["a.js", "a/b.js"], ["a.jsx"]),
+        ("**/README.md", ["README.md", "a/b/README.md"], ["aREADME.md"]),
+        ("v[12].[0-9]+.*", ["v1.20.x", "v2.0."], ["v3.0.x"]),
+        ("*.jsx?", ["a.js", "a.jsx"], ["a.jsxx"]),
+        ("+a", ["+a"], ["a"]),
+        ("a.b", ["a.b"], ["axb"]),
+    ],
+)
+def test_patterns_are_githubs(pattern: str, yes: list[str], no: list[str]) -> None:
+    assert [name for name in (*yes, *no) if matches_glob(pattern, name)] == yes
+
+
+@pytest.mark.parametrize(
+    ("trigger", "ref", "changed", "fits"),
+    [
+        ({}, "refs/heads/a", [], True),
+        ({}, "refs/tags/v1", [], True),
+        ({"branches": ("main",)}, "refs/heads/main", [], True),
+        ({"branches": ("main",)}, "refs/heads/other", [], False),
+        ({"branches": ("main",)}, "refs/tags/main", [], False),
+        ({"tags": ("v*",)}, "refs/tags/v1", [], True),
+        ({"tags": ("v*",)}, "refs/heads/main", [], False),
+        ({"branches": ("**", "!wip/**")}, "refs/heads/wip/a", [], False),
+        ({"branches": ("**", "!wip/**", "wip/ok")}, "refs/heads/wip/ok", [], True),
+        ({"branches_ignore": ("wip/**",)}, "refs/heads/wip/a", [], False),
+        ({"branches_ignore": ("wip/**",)}, "refs/heads/a", [], True),
+        ({"paths": ("src/**",)}, "refs/heads/a", ["docs/a", "src/a"], True),
+        ({"paths": ("src/**", "!src/gen/**")}, "refs/heads/a", ["src/gen/a"], False),
+        ({"paths": ("src/**",)}, "refs/tags/v1", [], True),
+        ({"paths_ignore": ("docs/**",)}, "refs/heads/a", ["docs/a"], False),
+        ({"paths_ignore": ("docs/**",)}, "refs/heads/a", ["docs/a", "b"], True),
+        ({}, "refs/notes/a", [], False),
+    ],
+)
+def test_pushes_pass_the_filters(trigger: dict[str, Any], ref: str, changed: list[str], fits: bool) -> None:
+    assert fits_push(Trigger(**trigger), ref, lambda: changed) is fits
+
+
+def test_pull_requests_pass_the_filters_of_their_base() -> None:
+    assert fits_pull(Trigger(), "opened", "main", list)
+    assert not fits_pull(Trigger(), "closed", "main", list)
+    assert fits_pull(Trigger(types=("closed",)), "closed", "main", list)
+    assert not fits_pull(Trigger(branches=("main",)), "opened", "other", list)
+    assert not fits_pull(Trigger(paths=("src/**",)), "opened", "main", lambda: ["docs/a"])
+
+
+@pytest.mark.parametrize(
+    ("stored", "model"),
+    [
+        (scripts.Script, seeds.SeedScript),
+        (scripts.ScriptJob, seeds.SeedScriptJob),
+        (scripts.ScriptStep, seeds.SeedScriptStep),
+        (scripts.Rule, seeds.SeedRule),
+        (scripts.Outcome, seeds.SeedOutcome),
+        (scripts.Condition, seeds.SeedCondition),
+        (scripts.YamlValue, seeds.SeedYamlValue),
+    ],
+)
+def test_a_record_holds_what_a_seed_says(stored: type, model: type[seeds.SeedModel]) -> None:
+    assert set(get_type_hints(stored)) == set(model.model_fields)
