@@ -23,6 +23,7 @@ from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.importing import ImportedRepository, ImportLimits, import_repository
 from ghx_bench.twin.seed.importing.accounts import People
 from ghx_bench.twin.seed.importing.github import GitHubReader, ImportFailedError
+from ghx_bench.twin.seed.importing.history import ImportedHistory
 from ghx_bench.twin.seed.importing.redaction import Redactor
 from ghx_bench.twin.seed.loading import load_seed
 from ghx_bench.twin.seed.planting import plant
@@ -144,7 +145,7 @@ def test_without_a_token_what_is_public_is_imported_and_the_rest_is_named() -> N
     assert len(home.issues) == 4
     assert home.collaborators == {"octo": "write", "hubot": "write"}  # who GitHub says belongs to it
     assert any(each.startswith("roles of collaborators (") for each in imported.left_out)
-    assert "resolved threads (GraphQL does not answer)" in imported.left_out
+    assert "resolved threads (GraphQL needs a token)" in imported.left_out
     from_fork = next(each for each in home.pulls if each.number == 20)
     assert (from_fork.head, from_fork.outcome.head_repository) == ("patch", None)  # type: ignore[union-attr]
     with World.create() as again:
@@ -262,6 +263,15 @@ def test_a_rate_limit_is_waited_for_and_a_server_error_tried_again() -> None:
     assert slept == [91.0, 1.0, 2.0]
     assert "rate limit reached: waiting 91 s" in said
     assert len(imported.seed.repositories[0].issues) == 1
+
+
+def test_a_token_goes_to_no_other_server_and_git_to_no_program(tmp_path: Path) -> None:
+    elsewhere = pytest.raises(ImportFailedError, match=r"leads to http://elsewhere\.example/x, which is another server")
+    with GitHubReader("http://127.0.0.1:9", "t") as github, elsewhere:
+        github._ask("GET", "http://elsewhere.example/x")
+    for url in (f"file://{tmp_path}", "ext::touch ran"):
+        with pytest.raises(ImportFailedError, match=r"transport '(file|ext)' not allowed"):
+            ImportedHistory(tmp_path / "fetched.git", url).fetch(("refs/heads/*:refs/heads/*",))
 
 
 def test_an_error_that_stays_ends_the_import() -> None:

@@ -30,6 +30,9 @@ _PULL_DETAILS = (
 )
 _MORE_THREADS = f"query($id: ID!, $after: String) {{ node(id: $id) {{ ... on PullRequest {{ {_THREADS} }} }} }}"
 _CONTENTS = {"THUMBS_UP": "+1", "THUMBS_DOWN": "-1"}
+Comments = dict[int, tuple[SeedComment, ...]]
+"""Comments by the number of their issue or pull request."""
+
 _EMPTY = "(empty)"  # old comments may be, and new ones are refused
 _SAY_EVERY = 25
 
@@ -62,11 +65,31 @@ class Conversations:
             each.sort(key=lambda one: int(one["number"]))
         return found[False], found[True]
 
-    def import_issues(self, shown: list[Json]) -> tuple[SeedIssue, ...]:
+    def import_comments(self, shown: list[Json]) -> Comments:
+        """Return the comments of conversations by number."""
+        wanted = {int(each["number"]) for each in shown if each["comments"]}
+        if not wanted:
+            return {}
+        # All comments since the oldest conversation, a hundred at a time: one request for each would be many more.
+        since = min(str(each["created_at"]) for each in shown)
+        listed: dict[int, list[Json]] = {}
+        for each in self.github.pages(f"{self.path}/issues/comments", sort="created", direction="asc", since=since):
+            number = int(str(each["issue_url"]).rpartition("/")[2])
+            if number in wanted:
+                listed.setdefault(number, []).append(each)
+        minimized = self._minimized(each for written in listed.values() for each in written)
+        found: dict[int, tuple[SeedComment, ...]] = {}
+        for position, (number, written) in enumerate(listed.items(), 1):
+            self._say(f"comments of conversations: {position} of {len(listed)}", position)
+            in_order = sorted(written, key=lambda one: int(one["id"]))
+            fields = (self._comment(each, minimized, f"/issues/comments/{each['id']}") for each in in_order)
+            found[number] = tuple(SeedComment.model_validate(each) for each in fields)
+        return found
+
+    def import_issues(self, shown: list[Json], talk: Comments) -> tuple[SeedIssue, ...]:
         """Return issues with their comments, and how they hang together as far as all of them are imported."""
         details = self._issue_details([str(each["node_id"]) for each in shown])
         numbers = {int(each["number"]) for each in shown}
-        talk = self._comments(shown)
         found: list[SeedIssue] = []
         for each in shown:
             detail = details.get(str(each["node_id"]), {})
@@ -80,20 +103,19 @@ class Conversations:
                 "parent": self._issue_name(detail.get("parent"), numbers),
                 "blocked_by": tuple(name for one in blocking["nodes"] if (name := self._issue_name(one, numbers))),
             }
-            found.append(SeedIssue.model_validate({**self._conversation(each, talk[each["number"]]), **own}))
+            found.append(SeedIssue.model_validate({**self._conversation(each, talk.get(each["number"], ())), **own}))
         return tuple(found)
 
-    def import_pulls(self, shown: list[Json]) -> tuple[SeedPull, ...]:
+    def import_pulls(self, shown: list[Json], talk: Comments) -> tuple[SeedPull, ...]:
         """Return pull requests with their reviews and threads."""
         details = self.github.nodes(
             "resolved threads", [str(each["node_id"]) for each in shown], _PULL_DETAILS, at_once=10
         )
-        talk = self._comments(shown)
         found: list[SeedPull] = []
         for position, each in enumerate(shown, 1):
             self._say(f"pull requests: {position} of {len(shown)}", position)
             own = self._pull(each["number"], details.get(str(each["node_id"]), {}))
-            found.append(SeedPull.model_validate({**self._conversation(each, talk[each["number"]]), **own}))
+            found.append(SeedPull.model_validate({**self._conversation(each, talk.get(each["number"], ())), **own}))
         return tuple(found)
 
     def _say(self, line: str, position: int) -> None:
@@ -128,24 +150,6 @@ class Conversations:
             "closed_by": self.people.login(shown.get("closed_by")) if is_closed else None,
         }
 
-    def _comments(self, shown: list[Json]) -> dict[int, tuple[SeedComment, ...]]:
-        """Return the comments of conversations by number."""
-        listed: dict[int, list[Json]] = {}
-        for position, each in enumerate(shown, 1):
-            number = int(each["number"])
-            listed[number] = (
-                list(self.github.pages(f"{self.path}/issues/{number}/comments")) if each["comments"] else []
-            )
-            self._say(f"conversations: {position} of {len(shown)}", position)
-        minimized = self._minimized(each for written in listed.values() for each in written)
-        return {
-            number: tuple(
-                SeedComment.model_validate(self._comment(each, minimized, f"/issues/comments/{each['id']}"))
-                for each in written
-            )
-            for number, written in listed.items()
-        }
-
     def _minimized(self, written: Iterable[Json]) -> dict[str, str]:
         """Return why comments are hidden, by global id; GraphQL alone tells."""
         found = self.github.nodes(
@@ -178,6 +182,8 @@ class Conversations:
         reviews = [
             each for each in self.github.pages(f"{self.path}/pulls/{number}/reviews") if each["state"] != "PENDING"
         ]
+        identities = [int(each["id"]) for each in reviews]
+        threads = self._threads(number, identities, detail) if shown.get("review_comments") != 0 else ()
         head, is_merged = shown["head"], shown["merged_at"] is not None
         home: Json | None = head["repo"]
         label: str = head["ref"]
@@ -195,7 +201,7 @@ class Conversations:
                 *(self.people.team(each) for each in shown["requested_teams"] if self.people.organization),
             ),
             "reviews": tuple(self._review(each, detail) for each in reviews),
-            "threads": tuple(self._threads(number, [int(each["id"]) for each in reviews], detail)),
+            "threads": tuple(threads),
             "outcome": {
                 "head_sha": head["sha"],
                 "base_sha": shown["base"]["sha"],

@@ -103,6 +103,10 @@ class GitHubReader:
             self.skip(f"{what} ({error})")
             return []
 
+    def download(self, path: str) -> bytes:
+        """Return the bytes of a file."""
+        return self._ask("GET", f"{self.api}{path}", headers={"Accept": "application/octet-stream"}).content
+
     def graphql(self, query: str, variables: Mapping[str, object]) -> Json | None:
         """Return the data of a query; None where this API or token does not answer it."""
         if self.token is None:
@@ -126,7 +130,7 @@ class GitHubReader:
         for start in range(0, len(identities), at_once):
             data = self.graphql(query, {"ids": list(identities[start : start + at_once])})
             if data is None:
-                self.skip(f"{what} (GraphQL does not answer)")
+                self.skip(f"{what} (GraphQL {'needs a token' if self.token is None else 'does not answer'})")
                 return found
             found |= {node["nodeId"]: node for node in data["nodes"] if node}
         return found
@@ -139,13 +143,15 @@ class GitHubReader:
 
     def _ask(self, method: str, url: str, **rest: Any) -> httpx2.Response:
         assert self._client is not None  # noqa: S101 - it is used inside its block
+        host = urlsplit(self.api).netloc
+        if urlsplit(url).netloc != host:  # the address of a next page, which would get the token
+            raise ImportFailedError(one_line(f"{host} leads to {url}, which is another server; check --api"))
         for attempt in range(1, _TRIES + 1):
             self.requests += 1
             try:
                 reply = self._client.request(method, url, **rest)
             except httpx2.HTTPError as error:
                 if attempt == _TRIES:
-                    host = urlsplit(self.api).netloc
                     problem = f"{host} cannot be reached: {error or type(error).__name__}; check --api and the network"
                     raise ImportFailedError(one_line(problem)) from error
                 self.sleep(2.0 ** (attempt - 1))

@@ -44,10 +44,10 @@ class ImportedHistory:
         """Fetch refs; the token travels in the environment, where other users of the machine cannot read it."""
         if not self.path.exists():
             pygit2.init_repository(str(self.path), bare=True)
-        extra: dict[str, str] = {}
+        extra = {"GIT_ALLOW_PROTOCOL": "http:https"}  # the address is the server's word, and git knows ways to programs
         if self.token is not None:
             basic = base64.b64encode(f"x-access-token:{self.token}".encode()).decode()
-            extra = {
+            extra |= {
                 "GIT_CONFIG_COUNT": "1",
                 "GIT_CONFIG_KEY_0": f"http.{_origin(self.url)}.extraHeader",
                 "GIT_CONFIG_VALUE_0": f"Authorization: Basic {basic}",
@@ -92,6 +92,12 @@ class ImportedHistory:
             return self._repository.peel(sha)
         except GitError:
             return None
+
+    def tagged(self, names: Iterable[str]) -> set[str]:
+        """Return the commits of some tags."""
+        refs = self.refs()
+        found = (refs.get(f"refs/tags/{name}") for name in names)
+        return {commit for sha in found if sha is not None and (commit := self.peel(sha)) is not None}
 
     def refs(self) -> dict[str, str]:
         """Return what was fetched by name, without what `fetch_commits` brought."""
@@ -181,7 +187,7 @@ class ImportedHistory:
 
 def named_commits(records: SeedRepository) -> set[str]:
     """Return the commits that records name."""
-    found: set[str | None] = {each.commit for each in records.checks}
+    found: set[str | None] = {each.commit for each in (*records.checks, *records.commit_comments)}
     found |= {run.commit for workflow in records.workflows for run in workflow.runs}
     for pull in records.pulls:
         if pull.outcome is not None:
@@ -198,6 +204,7 @@ def settle_commits(history: ImportedHistory, records: SeedRepository, homes: Col
         update={
             "pulls": tuple(_settle_pull(history, pull, homes) for pull in records.pulls if _has_head(history, pull)),
             "checks": tuple(each for each in records.checks if history.has(each.commit)),
+            "commit_comments": tuple(each for each in records.commit_comments if history.has(each.commit)),
             "workflows": tuple(_settle_runs(history, each) for each in records.workflows),
         }
     )

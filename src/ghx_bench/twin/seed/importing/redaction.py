@@ -25,12 +25,16 @@ _LINES = frozenset({"title", "milestone", "description", "message"})  # GitHub m
 _LOGINS = frozenset(
     {
         "login", "author", "creator", "actor", "merged_by", "closed_by", "resolved_by", "by", "assignees", "reviewers",
-        "members", "reactions",
+        "members", "reactions", "uploader",
     }
 )  # fmt: skip
 _ROLES = frozenset({"members", "collaborators"})  # by login
 _REPOSITORIES = frozenset({"fork_of", "head_repository"})
-_SHAS = frozenset({"head_sha", "base_sha", "merge_commit_sha", "commit_sha", "original_commit_sha", "commit"})
+_SHAS = frozenset(
+    {
+        "head_sha", "base_sha", "merge_commit_sha", "commit_sha", "original_commit_sha", "commit", "target_commitish",
+    }
+)  # fmt: skip
 
 
 @dataclass(slots=True)

@@ -30,6 +30,7 @@ from ghx_bench.twin.seed.importing.github import (
 )
 from ghx_bench.twin.seed.importing.history import ImportedHistory, named_commits, settle_commits
 from ghx_bench.twin.seed.importing.redaction import Redactor
+from ghx_bench.twin.seed.importing.releases import import_commit_comments, import_releases
 
 _SETTINGS = (
     "description", "homepage", "visibility", "default_branch", "topics", "has_issues", "has_wiki", "has_projects",
@@ -50,6 +51,7 @@ class ImportLimits:
     depth: int | None = None
     issues: int | None = None
     pulls: int | None = None
+    releases: int | None = None
     runs: int | None = None
     since: str | None = None
     with_forks: bool = True
@@ -115,13 +117,15 @@ def _read_records(work: _Import, shown: Json) -> SeedRepository:
     talk = Conversations(github=github, people=people, repository=name)
     issues, pulls = talk.find(issues=limits.issues, pulls=limits.pulls, since=limits.since)
     settings = _read_settings(work, shown)
-    opened = talk.import_issues(issues)
-    proposed = talk.import_pulls(pulls)
+    comments = talk.import_comments([*issues, *pulls])
+    opened, proposed = talk.import_issues(issues, comments), talk.import_pulls(pulls, comments)
     settings |= _read_roles(work, shown)
     return SeedRepository.model_validate(
         {
             **settings,
             **_read_reports(work, name, _find_heads(github, shown, proposed)),
+            "releases": import_releases(github, people, name, limits.releases),
+            "commit_comments": tuple(import_commit_comments(github, people, name)),
             "issues": opened,
             "pulls": proposed,
             "next_number": max((each.number or 0 for each in (*opened, *proposed)), default=0) + 1,
@@ -245,6 +249,7 @@ def _add_histories(
     if lost := read - len(records.pulls):
         work.github.skip(f"{plural(lost, 'pull request')} whose commits are gone")
     named, refs = named_commits(records), history.refs()
+    named |= history.tagged(each.tag_name for each in records.releases)
     _learn_addresses(work, history, records.name)
     depth = work.limits.depth
     kept = None if depth is None or not refs else history.newest(depth, records.default_branch, named)
