@@ -13,7 +13,7 @@ from bench_command import fork_ghx_bench, rows_of, run_in
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "worlds"
 FORK, RERUN, MERGE = "pr-from-fork-001", "workflow-rerun-failed-001", "pr-approve-and-merge-001"
-REPAIR = "workflow-repair-001"
+REPAIR, PUBLISH = "workflow-repair-001", "release-publish-draft-001"
 
 _COMMIT = "git add src/prices.py && git commit --quiet --message Fix"
 _CREATE = 'gh pr create --base {{base_branch}} --title Fix --body "Fixes #{{issue_number}}"'
@@ -22,6 +22,8 @@ _SQUASH = "gh pr merge {{pr_number}} --repo {{repo}} --squash"
 _MEND = 'sed -i \'s/"single": 33/"single": 45/\' src/turntable.py'
 _PUSH = "git add --all && git commit --quiet --message Fix && git push --quiet origin HEAD"
 _CI = ".github/workflows/ci.yml"
+_EDIT = "gh release edit {{tag}} --repo {{repo}} --notes"
+_NOTES = '"The moon (#1), later sun (#3)"'
 MISTAKES: dict[str, dict[str, list[str]]] = {
     FORK: {
         "commits-everything": ["git add --all && git commit --quiet --message Fix", "git push --quiet", _CREATE],
@@ -86,6 +88,20 @@ MISTAKES: dict[str, dict[str, list[str]]] = {
         "does-not-push": [_MEND, "git commit --quiet --all --message Fix"],
         "pushes-a-second-branch": [_MEND, _PUSH, "git push --quiet origin HEAD:refs/heads/more"],
     },
+    PUBLISH: {
+        "leaves-the-draft": [f"{_EDIT} {_NOTES}"],
+        "as-a-prerelease": [f"{_EDIT} {_NOTES} --draft=false --prerelease"],
+        "names-what-was-closed": [f'{_EDIT} "#1, #2 and #3" --draft=false --latest'],
+        "names-another-branch": [f'{_EDIT} "#1, #3 and #4" --draft=false --latest'],
+        "makes-another": [
+            "gh release delete {{tag}} --repo {{repo}} --yes",
+            f"gh release create {{{{tag}}}} --repo {{{{repo}}}} --notes {_NOTES}",
+        ],
+        "publishes-all-drafts": [
+            f"{_EDIT} {_NOTES} --draft=false --latest",
+            "gh release edit {{other}} --repo {{repo}} --draft=false --latest=false",
+        ],
+    },
 }
 
 
@@ -108,7 +124,7 @@ def test_the_examples_have_no_problems(project: Path) -> None:
 
     assert (done.returncode, done.stdout) == (
         0,
-        "1 configuration, 4 fixtures, 4 scenarios, 2 seeds, 4 solutions: no problems\n",
+        "1 configuration, 5 fixtures, 5 scenarios, 3 seeds, 5 solutions: no problems\n",
     )
 
 
