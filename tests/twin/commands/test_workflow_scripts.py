@@ -137,6 +137,27 @@ def test_opening_and_reopening_a_pull_request_start_its_runs(world: World) -> No
     assert [(run.event, run.title) for run in runs_of(world, sha)] == [("pull_request", "Another")] * 2
 
 
+def test_a_pull_request_with_conflicts_starts_nothing(world: World) -> None:
+    sha = push(world, {"speed.txt": "fast\n"}, branch="one")
+    push(world, {"speed.txt": "slow\n"}, branch="two")
+    with world.acting(Viewer(user=lookup.user(world, "octocat"))) as act:
+        pulls.create(act, widgets(world), title="Another", head="one", base="two")
+
+    assert runs_of(world, sha) == []
+
+
+def test_closing_a_pull_request_starts_what_asks_for_that(world: World) -> None:
+    file = WORKFLOW.replace("  pull_request:\n", "  pull_request: {types: [closed, ready_for_review]}\n")
+    sha = push(world, {FILE: file})
+    assert runs_of(world, sha) == []
+    with world.acting(Viewer(user=lookup.user(world, "octocat"))) as act:
+        pulls.convert_to_draft(act, the_pull(world))
+        pulls.mark_ready(act, the_pull(world))
+        pulls.close(act, the_pull(world))
+
+    assert [run.event for run in runs_of(world, sha)] == ["pull_request"] * 2
+
+
 def test_a_job_is_queued_then_runs_then_ends_as_the_clock_passes(world: World) -> None:
     sha = push(world, MENDED)
     seen = [states(world, sha)]

@@ -19,6 +19,7 @@ from ghx_bench.twin.queries.actions.workflow_files import (
     read_workflow_file,
 )
 from ghx_bench.twin.queries.comparison import files
+from ghx_bench.twin.queries.mergeability import mergeable
 from ghx_bench.twin.state.records import CheckRun, Issue, Pull, Repository, RunAttempt, Workflow, WorkflowRun
 from ghx_bench.twin.world import Act
 
@@ -38,8 +39,10 @@ def start_for_push(act: Act, repository: Repository, updates: Sequence[RefUpdate
 def start_for_pull(act: Act, pull: Pull, action: str) -> None:
     """Start the runs that the workflow files at the head of a pull request ask for when `action` happens to it."""
     repository = lookup.repository_of(act.world, pull)
-    git, event = act.git(repository), "pull_request"
-    for workflow in _scripted(act, repository):
+    git, event, workflows = act.git(repository), "pull_request", _scripted(act, repository)
+    if workflows and mergeable(act.world, pull) == "CONFLICTING":
+        return  # GitHub runs these on the trial merge, and there is none
+    for workflow in workflows:
         file = _read_file(git, pull.head_sha, workflow)
         if not isinstance(file, WorkflowFile):
             continue
