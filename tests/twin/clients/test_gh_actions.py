@@ -1,4 +1,4 @@
-"""Real `gh`, and libraries, on logs, artifacts and scripted runs: read, downloaded, watched, run again, started, deleted."""
+"""Real `gh`, and libraries, on logs, artifacts and scripted runs: read, watched, run again, started, deleted."""
 
 from collections.abc import Generator
 from pathlib import Path
