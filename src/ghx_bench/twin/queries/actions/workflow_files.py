@@ -7,15 +7,11 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, cast
 
-import yaml
-
 from ghx_bench.twin.git.repository import GitRepository
 
 _LARGEST = 512 * 1024  # bytes; GitHub reads no larger workflow
 _MOST_JOBS = 256  # that GitHub makes of one matrix
 _EXPRESSION = re.compile(r"\$\{\{\s*(?P<name>[\w.-]+)\s*\}\}")
-_BOOLEAN = "tag:yaml.org,2002:bool"
-_PLAIN_TEXTS = frozenset({_BOOLEAN, "tag:yaml.org,2002:timestamp"})
 
 
 class WorkflowFileError(Exception):
@@ -110,29 +106,18 @@ def parse_yaml(content: bytes) -> Any:
     """Return the value of a YAML text as GitHub reads it; raise `WorkflowFileError` for what is none."""
     if len(content) > _LARGEST:
         raise WorkflowFileError(f"it is larger than {_LARGEST} bytes")
+    # Loaded only now: most worlds start without any workflow, and the parser takes a tenth of their start.
+    from ghx_bench.twin.queries.actions import yaml_1_2  # noqa: PLC0415 - as said above
+
     try:
-        return yaml.load(content, Loader=_Loader)  # noqa: S506 - a safe loader
-    except (yaml.YAMLError, UnicodeError, ValueError, RecursionError) as error:
+        return yaml_1_2.load(content)
+    except ValueError as error:
         raise WorkflowFileError(f"it is no YAML: {error}") from error
 
 
 def fill_expressions(text: str, values: Mapping[str, object]) -> str:
     """Replace expressions that are just a name, such as `${{ matrix.os }}`; one without a value is empty."""
     return _EXPRESSION.sub(lambda found: _shown(values.get(found["name"], "")), text)
-
-
-class _Loader(yaml.SafeLoader):
-    """Reads YAML 1.2, in which `on` and `yes` are texts and days have no type of their own."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag not in _PLAIN_TEXTS]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-for _first in "tTfF":
-    _Loader.yaml_implicit_resolvers.setdefault(_first, []).append(
-        (_BOOLEAN, re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"))
-    )
 
 
 def _events(on: Any) -> dict[str, Any]:
