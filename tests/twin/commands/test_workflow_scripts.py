@@ -243,7 +243,7 @@ def test_a_job_runs_again_with_those_that_need_it(world: World) -> None:
     assert [job.status for job in queries.jobs(world, queries.latest_attempt(world, run))] == ["queued", "queued"]
 
 
-def test_what_runs_by_itself_is_nobodys_change(world: World) -> None:
+def test_what_runs_by_itself_is_the_worlds_own_change(world: World) -> None:
     with world.fork() as before:
         push(world, MENDED)
         progress.finish(world)
