@@ -28,12 +28,14 @@ _BRANCHES, _PULLS = "refs/heads/", "refs/pull/"
 
 def start_for_push(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> None:
     """Start the runs that the workflow files at pushed commits ask for."""
-    workflows = _scripted(act, repository)
+    workflows, git = _scripted(act, repository), act.git(repository)
     for update in updates if workflows else ():
-        if update.new is not None and update.new != update.old and not update.ref.startswith(_PULLS):
-            sha = act.git(repository).peel(update.new)
+        if update.new is None or update.new == update.old or update.ref.startswith(_PULLS):
+            continue
+        commit = git.resolve(update.new, repository.default_branch)
+        if commit is not None:  # a tag may point at anything
             for workflow in workflows:
-                _start_for_ref(act, repository, workflow, RefUpdate(update.ref, update.old, sha))
+                _start_for_ref(act, repository, workflow, RefUpdate(update.ref, update.old, commit))
 
 
 def start_for_pull(act: Act, pull: Pull, action: str) -> None:
