@@ -10,7 +10,6 @@ from ghx_bench.twin.queries import workflow_runs
 from ghx_bench.twin.state.records import CheckRun, Repository, RunAttempt, WorkflowRun
 
 _PREFIX = "CS"
-_ACTIONS = 15368  # the app that reports jobs
 
 
 def suites_of(context: Context, repository: Repository, sha: str) -> list[SuiteOf]:
@@ -55,6 +54,6 @@ def check_runs(context: Context, suite: SuiteOf, *, latest: bool = True) -> Sequ
 def fits(context: Context, suite: SuiteOf, wanted: Mapping[str, Any]) -> bool:
     """Return whether a suite is of the app, and has a check run of the name, that a filter asks for."""
     app, name = wanted.get("app_id"), wanted.get("check_name")
-    if app is not None and (app != _ACTIONS or isinstance(suite.whole, CheckRun)):
+    if app is not None and (app != workflow_runs.ACTIONS_APP_ID or isinstance(suite.whole, CheckRun)):
         return False
     return name is None or any(one.name == name for one in check_runs(context, suite))
