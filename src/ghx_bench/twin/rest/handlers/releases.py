@@ -2,10 +2,10 @@
 
 from ghx_bench.twin.commands import releases
 from ghx_bench.twin.commands.kernel import UNSET
-from ghx_bench.twin.queries import release_notes
 from ghx_bench.twin.queries import releases as queries
 from ghx_bench.twin.queries.permissions import may
 from ghx_bench.twin.queries.release_notes import NotesRequest
+from ghx_bench.twin.queries.release_notes import generate_notes as generate
 from ghx_bench.twin.refusals import NotFoundRefusal, NotImplementedRefusal
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.body import Body
@@ -14,7 +14,7 @@ from ghx_bench.twin.rest.handlers import from_path
 from ghx_bench.twin.rest.pagination import list_reply
 from ghx_bench.twin.rest.render import releases as render
 from ghx_bench.twin.rest.request import RestRequest
-from ghx_bench.twin.state.records import Release, ReleaseAsset, Repository
+from ghx_bench.twin.state.records import Release, ReleaseAsset
 from ghx_bench.twin.state.rows import Rows
 
 BYTES = "application/octet-stream"
@@ -37,7 +37,8 @@ def create_release(request: RestRequest) -> Reply:
     _refuse_discussion(body)
     name, text = body.text("name"), body.text("body")
     if body.flag("generate_release_notes") and may(request.world, request.viewer, home, "write"):
-        notes = _generate(request, home, NotesRequest(tag_name=tag, target_commitish=target, html=request.base.html))
+        wanted = NotesRequest(tag_name=tag, target_commitish=target, html=request.base.html)
+        notes = generate(request.world, home, wanted)
         name, text = name or tag, f"{text}\n\n{notes}" if text else notes
     with request.acting() as act:
         made = releases.create(
@@ -65,7 +66,7 @@ def generate_notes(request: RestRequest) -> Reply:
         configuration_file_path=body.text("configuration_file_path"),
         html=request.base.html,
     )
-    return json_reply({"name": wanted.tag_name, "body": _generate(request, home, wanted)})
+    return json_reply({"name": wanted.tag_name, "body": generate(request.world, home, wanted)})
 
 
 def get_latest_release(request: RestRequest) -> Reply:
@@ -182,10 +183,6 @@ def delete_asset(request: RestRequest) -> Reply:
 def _release(request: RestRequest) -> Release:
     home = from_path.repository(request)
     return queries.release(request.world, request.viewer, home, request.number("release_id"))
-
-
-def _generate(request: RestRequest, home: Repository, wanted: NotesRequest) -> str:
-    return release_notes.generate_notes(request.world, home, wanted)
 
 
 def _refuse_discussion(body: Body) -> None:
