@@ -192,4 +192,6 @@ def test_files_are_uploaded_to_their_own_host(served: Served, host: str, status:
     reply = httpx2.post(served.server.url + path, headers=headers, content=b"b")
 
     assert reply.status_code == status
+    empty = httpx2.post(served.server.url + path, headers={**headers, "Host": "uploads.github.com"}, content=b"")
+    assert empty.json()["errors"][0]["message"] == "size must be greater than or equal to 1"
     assert ask(served, f"https://uploads.github.com{WIDGETS}").status_code == 404

@@ -8,11 +8,14 @@ from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.commands.texts import already_exists, check_length, check_unicode, missing
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import require
-from ghx_bench.twin.refusals import NotFoundRefusal
+from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import Release, ReleaseAsset
 from ghx_bench.twin.world import Act
 
 LONGEST_NAME = 255
+_EMPTY = FieldError(
+    resource="ReleaseAsset", field="size", code="custom", message="size must be greater than or equal to 1"
+)
 _UNUSUAL = re.compile(r"[^\w@+-]+", re.ASCII)
 
 
@@ -29,6 +32,8 @@ def upload_asset(
     current = kernel.reload(act, release)
     repository = lookup.repository_of(act.world, current)
     require(act, repository, "write")
+    if not content:
+        raise InvalidRefusal(errors=(_EMPTY,))
     return act.database.insert(
         ReleaseAsset,
         release_id=current.id,

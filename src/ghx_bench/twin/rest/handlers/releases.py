@@ -1,12 +1,14 @@
 """Releases, their notes and their files."""
 
+from contextlib import suppress
+
 from ghx_bench.twin.commands import releases
 from ghx_bench.twin.commands.kernel import UNSET
 from ghx_bench.twin.queries import releases as queries
 from ghx_bench.twin.queries.permissions import may
 from ghx_bench.twin.queries.release_notes import NotesRequest
 from ghx_bench.twin.queries.release_notes import generate_notes as generate
-from ghx_bench.twin.refusals import NotFoundRefusal, NotImplementedRefusal
+from ghx_bench.twin.refusals import NotFoundRefusal, NotImplementedRefusal, Refusal
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.body import Body
 from ghx_bench.twin.rest.errors import BadRequestRefusal
@@ -38,8 +40,9 @@ def create_release(request: RestRequest) -> Reply:
     name, text = body.text("name"), body.text("body")
     if body.flag("generate_release_notes") and may(request.world, request.viewer, home, "write"):
         wanted = NotesRequest(tag_name=tag, target_commitish=target, html=request.base.html)
-        notes = generate(request.world, home, wanted)
-        name, text = name or tag, f"{text}\n\n{notes}" if text else notes
+        with suppress(Refusal):  # a target that is not there is refused below, in the words for releases
+            notes = generate(request.world, home, wanted)
+            name, text = name or tag, f"{text}\n\n{notes}" if text else notes
     with request.acting() as act:
         made = releases.create(
             act,
@@ -131,7 +134,7 @@ def list_assets(request: RestRequest) -> Reply:
 def upload_asset(request: RestRequest) -> Reply:
     """Upload a release asset."""
     release = _release(request)
-    if not request.content:
+    if not request.content and "content-length" not in request.headers:
         raise BadRequestRefusal("Bad Content-Length: ")
     with request.acting() as act:
         made = releases.upload_asset(
