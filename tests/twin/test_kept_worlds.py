@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from seeds import world_of
 
-from ghx_bench.twin.commands import comments, issues, pulls, refs, repositories, users
+from ghx_bench.twin.commands import comments, issues, pulls, refs, releases, repositories, users
 from ghx_bench.twin.commands.contents import put
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.planting import plant
-from ghx_bench.twin.state.records import Comment, Issue, Pull, Repository
+from ghx_bench.twin.state.records import Comment, Issue, Pull, ReleaseAsset, Repository
 from ghx_bench.twin.world import World, WorldUnavailableError
 
 BEGINNING = """
@@ -140,6 +140,20 @@ def test_a_kept_world_is_the_same_when_opened_again(kept: Path) -> None:
     with World.create(kept) as world:
         assert world.snapshot() == before
         assert harvest(world) == written
+
+
+def test_files_of_releases_are_kept_and_come_back_with_a_snapshot(kept: Path) -> None:
+    with World.create(kept) as world, world.acting(None) as act:
+        home = lookup.repository(world, None, "octo", "x")
+        releases.upload_asset(act, releases.create(act, home, tag_name="v1"), name="a", content=b"\x00\xff")
+    with World.create(kept) as again:
+        (asset,) = again.database.all(ReleaseAsset)
+        before = again.snapshot()
+        with again.acting(None) as act:
+            releases.delete_asset(act, asset)
+        again.restore(before)
+        assert again.database.all(ReleaseAsset) == [asset]
+        assert again.git(home).blob(asset.blob_sha) == b"\x00\xff"
 
 
 def test_the_clock_of_a_kept_world_goes_on_as_it_did(kept: Path) -> None:

@@ -109,7 +109,8 @@ def arguments(name: str, situation: Situation, world: World) -> list[str]:
 @pytest.mark.usefixtures("shared")
 @pytest.mark.parametrize(("name", "version"), captured_runs(later=False))
 def test_a_captured_command_ends_as_it_did(name: str, version: str, github_twin: GitHubTwin, clone: Path) -> None:
-    (clone / "PATH").write_text("what a release carries\n")
+    if "PATH" in capture(name)["command"]:
+        (clone / "PATH").write_text("what a release carries\n")
     expected = SITUATIONS.get(name, Situation()).code
     if expected is None:
         expected = capture(name)["runs"][version]["rc"]

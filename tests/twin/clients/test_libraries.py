@@ -135,3 +135,26 @@ def test_octokit(github_twin: GitHubTwin) -> None:
         "missing": 404,
     }
     assert merged_text(github_twin, "from-octokit", "docs/a file.md") == b"one\ntwo\n"
+
+
+def test_libraries_release_and_download(github_twin: GitHubTwin, tmp_path: Path) -> None:
+    (tmp_path / "app.bin").write_bytes(b"\x00\xff")
+    with Github(base_url=github_twin.url, auth=Auth.Token(github_twin.token), seconds_between_writes=0) as client:
+        made = client.get_repo("acme/widgets")
+        release = made.create_git_release("v1.0.0", "One", "Notes.", draft=True)
+        asset = release.upload_asset(str(tmp_path / "app.bin"), label="The app", content_type="application/zip")
+        release.update_release("One", "Better.", draft=False)
+        comment = made.get_branch("main").commit.create_comment("Released.")
+
+        assert (asset.name, asset.label, asset.size, asset.content_type) == ("app.bin", "The app", 2, "application/zip")
+        assert made.get_latest_release().body == "Better."
+        assert [each.body for each in made.get_comments()] == [comment.body] == ["Released."]
+        assert made.get_archive_link("zipball").endswith("/acme/widgets/legacy.zip/refs/heads/main")
+
+    with GitHub(github_twin.token, base_url=github_twin.url) as other:
+        latest = other.rest.repos.get_latest_release("acme", "widgets").parsed_data
+        assert [each.digest is not None for each in latest.assets] == [True]
+        raw = other.request("GET", latest.assets[0].url, headers={"Accept": "application/octet-stream"})
+        assert raw.content == b"\x00\xff"
+        notes = other.rest.repos.generate_release_notes("acme", "widgets", tag_name="v2.0.0").parsed_data
+        assert notes.body.endswith("/acme/widgets/compare/v1.0.0...v2.0.0")

@@ -9,7 +9,7 @@ from ghx_bench.twin.commands import contents, merges, pulls, refs, releases
 from ghx_bench.twin.commands.issues import add_labels
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.release_notes import NotesRequest, generate_notes
-from ghx_bench.twin.refusals import InvalidRefusal
+from ghx_bench.twin.refusals import Refusal
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
@@ -128,5 +128,7 @@ def test_a_file_that_makes_no_sense_is_as_good_as_none(world: World, text: str) 
 
 @pytest.mark.parametrize("request_", [{"previous_tag_name": "none"}, {"target_commitish": "none"}])
 def test_a_range_that_is_not_there_is_refused(world: World, request_: dict[str, str]) -> None:
-    with pytest.raises(InvalidRefusal):
+    with pytest.raises(Refusal) as refused:
         notes(world, "v1", **request_)
+
+    assert refused.value.status == 400

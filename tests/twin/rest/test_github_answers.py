@@ -18,6 +18,7 @@ NOTES = "public notes of commands run on GitHub in August and September 2026"
 RECORDED = "recorded answers of GitHub"
 DUMMY = "the test suite of dummy_central, which also runs against GitHub"
 DESCRIPTION = "GitHub's published description"
+REPORTS = "public reports of users"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -435,6 +436,45 @@ LOOKS = {
     ),
 }
 
+NO_TARGET = {"resource": "Release", "code": "invalid", "field": "target_commitish"}
+NO_TAG = [
+    {"resource": "Release", "code": "custom", "field": "tag_name", "message": "tag_name is not a valid tag"},
+    {"resource": "Release", "code": "custom", "message": "Published releases must have a valid tag"},
+]
+RELEASES = {
+    name: Row(known_by=REPORTS, ask=ask, body=body, status=status, answer=answer)
+    for name, ask, body, status, answer in (
+        *(
+            (
+                f"a release at {target}", "POST R/releases", {"tag_name": "v9", "target_commitish": target}, 422,
+                {"message": "Validation Failed", "errors": [*NO_TAG, NO_TARGET]},
+            )
+            for target in ("refs/tags/v1", "HEAD", "0123456", "master")
+        ),
+        (
+            "a draft at a tag, with notes", "POST R/releases",
+            {"tag_name": "v9", "target_commitish": "refs/tags/v1", "draft": True, "generate_release_notes": True}, 422,
+            {"errors": [NO_TARGET]},
+        ),
+        (
+            "a release of a tag that has one", "POST R/releases", {"tag_name": "v1"}, 422,
+            {"errors": [{"resource": "Release", "code": "already_exists", "field": "tag_name"}]},
+        ),
+        (
+            "a draft that is to be the latest", "PATCH R/releases/{draft}", {"make_latest": "true"}, 422,
+            {"errors": [{"code": "custom", "message": "Latest release cannot be draft or prerelease."}]},
+        ),
+        (
+            "notes since a tag that is not there", "POST R/releases/generate-notes",
+            {"tag_name": "v9", "previous_tag_name": "none"}, 400, {"message": "Invalid previous_tag parameter"},
+        ),
+        (
+            "a file without a length", "POST R/releases/{release}/assets?name=x", None, 400,
+            {"message": "Bad Content-Length: "},
+        ),
+    )
+}  # fmt: skip
+
 NO_TOKEN = {"message": "Requires authentication"}
 STRANGERS = {
     name: Row(known_by=known_by, ask=ask, body=body, user=None, status=status, answer=answer)
@@ -454,13 +494,15 @@ STRANGERS = {
             "a fork for nobody", DUMMY, "POST R/forks", None, 401, {"message": "You must be logged in to do that."},
         ),
         (
-            "a search of code", "public reports of users", "GET /search/code?q=x", None, 401,
+            "a search of code", REPORTS, "GET /search/code?q=x", None, 401,
             {**NO_TOKEN, "errors": [{"message": "Must be authenticated to access the code search API", "field": "q"}]},
         ),
     )
 }  # fmt: skip
 
-ROWS = CHECK_RUNS | INTEGERS | TYPES | TREES | REVIEWS | OTHERS | GIT | TEXTS | LOOKS | STRANGERS | REPOSITORIES
+ROWS = (
+    CHECK_RUNS | INTEGERS | TYPES | TREES | REVIEWS | OTHERS | GIT | TEXTS | LOOKS | STRANGERS | REPOSITORIES | RELEASES
+)
 
 
 @pytest.mark.parametrize("name", ROWS)

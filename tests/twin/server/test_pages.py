@@ -134,6 +134,20 @@ def test_an_archive_page_leads_to_a_folder_named_after_the_ref(served: Served) -
     assert reply.headers["content-disposition"] == "attachment; filename=widgets-1.zip"
 
 
+def test_an_archive_of_a_tag_with_any_letters_is_served(served: Served) -> None:
+    home = lookup.repository(served.world, None, "acme", "widgets")
+    with served.world.acting(None) as act:
+        refs.create(act, home, ref="refs/tags/größe/日", sha=served.seeded.shas["main"])
+
+    led = ask(served, f"https://api.github.com{WIDGETS}/zipball/gr%C3%B6%C3%9Fe/%E6%97%A5")
+    reply = ask(served, led.headers["location"])
+
+    assert reply.status_code == 200
+    assert "widgets-größe-日/src/app.py" in entries(
+        ask(served, led.headers["location"].replace("legacy.", "")).content, "zip"
+    )
+
+
 def test_the_archive_of_a_private_repository_takes_the_token_of_its_address(served: Served) -> None:
     address = ask(served, "https://api.github.com/repos/ann/secret/tarball").headers["location"]
     plain, _, token = address.partition("?")
@@ -178,4 +192,6 @@ def test_files_are_uploaded_to_their_own_host(served: Served, host: str, status:
     reply = httpx2.post(served.server.url + path, headers=headers, content=b"b")
 
     assert reply.status_code == status
+    empty = httpx2.post(served.server.url + path, headers={**headers, "Host": "uploads.github.com"}, content=b"")
+    assert empty.json()["errors"][0]["message"] == "size must be greater than or equal to 1"
     assert ask(served, f"https://uploads.github.com{WIDGETS}").status_code == 404

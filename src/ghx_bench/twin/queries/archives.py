@@ -1,4 +1,4 @@
-"""The files of a commit in one archive, and what GitHub calls it."""
+"""Archives of the files of a commit: their addresses and names."""
 
 import hashlib
 import hmac
@@ -32,11 +32,6 @@ def full_ref(world: World, repository: Repository, ref: str) -> str | None:
         if candidate.startswith("refs/") and git.ref(candidate):
             return candidate
     return git.resolve(ref, repository.default_branch)
-
-
-def archive(world: World, repository: Repository, sha: str, kind: ArchiveKind, folder: str) -> bytes:
-    """Return the files of a commit, the same bytes each time."""
-    return world.git(repository).archive(sha, kind, f"{folder}/")
 
 
 def api_archive_name(world: World, repository: Repository, ref: str, sha: str) -> ArchiveName:

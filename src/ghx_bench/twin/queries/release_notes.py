@@ -8,7 +8,7 @@ import yaml
 
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.releases import tag_commit
-from ghx_bench.twin.refusals import InvalidRefusal
+from ghx_bench.twin.refusals import Refusal
 from ghx_bench.twin.state.records import Issue, Label, Pull, Release, Repository, User
 from ghx_bench.twin.world import World
 
@@ -77,7 +77,7 @@ def generate_notes(world: World, repository: Repository, request: NotesRequest) 
     source = request.tag_name if current else request.target_commitish or repository.default_branch
     head = current or world.git(repository).resolve(source, repository.default_branch)
     if head is None:
-        raise InvalidRefusal(errors=("Invalid target_commitish parameter",))
+        raise Refusal("Invalid target_commitish parameter")
     previous = _previous_tag(world, repository, request, head)
     base = tag_commit(world, repository, previous) if previous else None
     configuration = _read_configuration(world, repository, head, request.configuration_file_path)
@@ -104,7 +104,7 @@ def _previous_tag(world: World, repository: Repository, request: NotesRequest, h
     """Return the tag to begin after: the named one, else that of the newest release which the head contains."""
     if request.previous_tag_name:
         if tag_commit(world, repository, request.previous_tag_name) is None:
-            raise InvalidRefusal(errors=("Invalid previous_tag parameter",))
+            raise Refusal("Invalid previous_tag parameter")
         return request.previous_tag_name
     git = world.git(repository)
     rest = "WHERE repository_id = ? AND draft = 0 AND tag_name != ? ORDER BY created_at DESC, id DESC"

@@ -5,7 +5,6 @@ Pages for people are not here.
 
 import re
 from hmac import compare_digest
-from typing import cast
 from urllib.parse import parse_qs, quote, unquote
 
 from ghx_bench.twin.queries import archives, lookup, permissions
@@ -145,8 +144,9 @@ def _archive(request: Request, access: Access) -> Reply:
     if home is None or full is None or sha is None:
         return _text(404, "404: Not Found", "archive")
     called = archives.api_archive_name(world, home, full, sha) if legacy else archives.page_archive_name(home, full)
-    content = archives.archive(world, home, sha, cast("archives.ArchiveKind", kind), called.folder)
-    headers = {"content-disposition": f"attachment; filename={called.file}.{kind}"}
+    content = world.git(home).archive(sha, kind, f"{called.folder}/")
+    # A header holds no letters beyond Latin-1, and a tag may have any.
+    headers = {"content-disposition": f"attachment; filename={quote(called.file, safe='+@')}.{kind}"}
     media = _ARCHIVE_TYPES[kind]
     return Reply(content=content, media_type=media, headers=headers, operation="GET archive of a website")
 

@@ -8,11 +8,14 @@ from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.commands.texts import already_exists, check_length, check_unicode, missing
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import require
-from ghx_bench.twin.refusals import NotFoundRefusal
-from ghx_bench.twin.state.records import Release, ReleaseAsset, Repository
+from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal
+from ghx_bench.twin.state.records import Release, ReleaseAsset
 from ghx_bench.twin.world import Act
 
 LONGEST_NAME = 255
+_EMPTY = FieldError(
+    resource="ReleaseAsset", field="size", code="custom", message="size must be greater than or equal to 1"
+)
 _UNUSUAL = re.compile(r"[^\w@+-]+", re.ASCII)
 
 
@@ -29,6 +32,8 @@ def upload_asset(
     current = kernel.reload(act, release)
     repository = lookup.repository_of(act.world, current)
     require(act, repository, "write")
+    if not content:
+        raise InvalidRefusal(errors=(_EMPTY,))
     return act.database.insert(
         ReleaseAsset,
         release_id=current.id,
@@ -49,7 +54,7 @@ def update_asset(
 ) -> ReleaseAsset:
     """Change how a file is called."""
     current = kernel.reload(act, asset)
-    release, _ = _require_write(act, current)
+    release = _require_write(act, current)
     changes: dict[str, object] = {}
     if name is not UNSET:
         changes["name"] = _free_name(act, release, name, except_for=current)
@@ -67,13 +72,12 @@ def delete_asset(act: Act, asset: ReleaseAsset) -> None:
     act.database.delete(current)
 
 
-def _require_write(act: Act, asset: ReleaseAsset) -> tuple[Release, Repository]:
+def _require_write(act: Act, asset: ReleaseAsset) -> Release:
     release = act.database.get(Release, asset.release_id)
     if release is None:
         raise NotFoundRefusal(f"Could not resolve to a ReleaseAsset with the id of {asset.id}.")
-    repository = lookup.repository_of(act.world, release)
-    require(act, repository, "write")
-    return release, repository
+    require(act, lookup.repository_of(act.world, release), "write")
+    return release
 
 
 def _free_name(act: Act, release: Release, name: str, *, except_for: ReleaseAsset | None = None) -> str:

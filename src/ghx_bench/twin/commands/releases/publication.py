@@ -16,7 +16,7 @@ from ghx_bench.twin.world import Act
 
 LONGEST_BODY = 125_000
 LONGEST_NAME = 255
-_SHA = re.compile(r"[0-9a-f]{7,40}")
+_SHA = re.compile(r"[0-9a-f]{40}")
 _NOT_VALID = FieldError(resource="Release", field="tag_name", code="custom", message="tag_name is not a valid tag")
 _NOT_WELL_FORMED = FieldError(
     resource="Release", field="tag_name", code="custom", message="tag_name is not well-formed"
@@ -155,7 +155,7 @@ def _find_commit(act: Act, repository: Repository, tag_name: str, target: str, *
         first = _NOT_VALID if tag_name else blank
         raise InvalidRefusal(errors=(_NOT_WELL_FORMED,) if draft else (first, _NOT_WELL_FORMED, _NEEDS_TAG))
     tagged = tag_commit(act.world, repository, tag_name)
-    # A branch or a commit: GitHub takes no other ref here.
+    # A branch or a whole sha: GitHub takes no other ref here, and no shortened one.
     branch = git.ref(f"refs/heads/{target.removeprefix('refs/heads/')}")
     at = branch or (git.resolve(target, repository.default_branch) if _SHA.fullmatch(target) else None)
     if at is None:

@@ -1,12 +1,14 @@
 """Releases, their notes and their files."""
 
+from contextlib import suppress
+
 from ghx_bench.twin.commands import releases
 from ghx_bench.twin.commands.kernel import UNSET
-from ghx_bench.twin.queries import release_notes
 from ghx_bench.twin.queries import releases as queries
 from ghx_bench.twin.queries.permissions import may
 from ghx_bench.twin.queries.release_notes import NotesRequest
-from ghx_bench.twin.refusals import NotFoundRefusal, NotImplementedRefusal
+from ghx_bench.twin.queries.release_notes import generate_notes as generate
+from ghx_bench.twin.refusals import NotFoundRefusal, NotImplementedRefusal, Refusal
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.body import Body
 from ghx_bench.twin.rest.errors import BadRequestRefusal
@@ -14,7 +16,7 @@ from ghx_bench.twin.rest.handlers import from_path
 from ghx_bench.twin.rest.pagination import list_reply
 from ghx_bench.twin.rest.render import releases as render
 from ghx_bench.twin.rest.request import RestRequest
-from ghx_bench.twin.state.records import Release, ReleaseAsset, Repository
+from ghx_bench.twin.state.records import Release, ReleaseAsset
 from ghx_bench.twin.state.rows import Rows
 
 BYTES = "application/octet-stream"
@@ -37,8 +39,10 @@ def create_release(request: RestRequest) -> Reply:
     _refuse_discussion(body)
     name, text = body.text("name"), body.text("body")
     if body.flag("generate_release_notes") and may(request.world, request.viewer, home, "write"):
-        notes = _generate(request, home, NotesRequest(tag_name=tag, target_commitish=target, html=request.base.html))
-        name, text = name or tag, f"{text}\n\n{notes}" if text else notes
+        wanted = NotesRequest(tag_name=tag, target_commitish=target, html=request.base.html)
+        with suppress(Refusal):  # a target that is not there is refused below, in the words for releases
+            notes = generate(request.world, home, wanted)
+            name, text = name or tag, f"{text}\n\n{notes}" if text else notes
     with request.acting() as act:
         made = releases.create(
             act,
@@ -65,7 +69,7 @@ def generate_notes(request: RestRequest) -> Reply:
         configuration_file_path=body.text("configuration_file_path"),
         html=request.base.html,
     )
-    return json_reply({"name": wanted.tag_name, "body": _generate(request, home, wanted)})
+    return json_reply({"name": wanted.tag_name, "body": generate(request.world, home, wanted)})
 
 
 def get_latest_release(request: RestRequest) -> Reply:
@@ -130,7 +134,7 @@ def list_assets(request: RestRequest) -> Reply:
 def upload_asset(request: RestRequest) -> Reply:
     """Upload a release asset."""
     release = _release(request)
-    if not request.content:
+    if not request.content and "content-length" not in request.headers:
         raise BadRequestRefusal("Bad Content-Length: ")
     with request.acting() as act:
         made = releases.upload_asset(
@@ -182,10 +186,6 @@ def delete_asset(request: RestRequest) -> Reply:
 def _release(request: RestRequest) -> Release:
     home = from_path.repository(request)
     return queries.release(request.world, request.viewer, home, request.number("release_id"))
-
-
-def _generate(request: RestRequest, home: Repository, wanted: NotesRequest) -> str:
-    return release_notes.generate_notes(request.world, home, wanted)
 
 
 def _refuse_discussion(body: Body) -> None:
