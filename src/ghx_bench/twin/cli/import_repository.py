@@ -15,6 +15,7 @@ from ghx_bench._base.problems import plural
 
 _GITHUB_COM = "https://api.github.com"
 _FEW = 100
+_FEW_RUNS = 20  # each takes four requests or more
 
 
 def import_(
@@ -27,7 +28,7 @@ def import_(
     issues: Annotated[int | Literal["all"], Parameter(help="How many of the newest issues.")] = _FEW,
     pulls: Annotated[int | Literal["all"], Parameter(help="How many of the newest pull requests.")] = _FEW,
     releases: Annotated[int | Literal["all"], Parameter(help="How many of the newest releases.")] = _FEW,
-    runs: Annotated[int | Literal["all"], Parameter(help="How many of the newest workflow runs.")] = _FEW,
+    runs: Annotated[int | Literal["all"], Parameter(help="How many of the newest workflow runs.")] = _FEW_RUNS,
     since: Annotated[str | None, Parameter(help="Only what changed since this day, as 2026-01-31.")] = None,
     forks: Annotated[bool, Parameter(help="Whether to add the forks that open pull requests come from.")] = True,
     anonymize: Annotated[bool, Parameter(help="Give everyone but the owner and bots another name.")] = False,

@@ -12,13 +12,7 @@ from ghx_bench.twin.seed.conversations import SeedPull
 from ghx_bench.twin.seed.document import SeedLabel, SeedMilestone, SeedOrganization, SeedRepository, WorldSeed
 from ghx_bench.twin.seed.format import Role
 from ghx_bench.twin.seed.importing.accounts import People, import_organization
-from ghx_bench.twin.seed.importing.checks import (
-    WorkflowImport,
-    import_check_runs,
-    import_statuses,
-    read_check_runs,
-    read_runs,
-)
+from ghx_bench.twin.seed.importing.checks import import_check_runs, import_statuses, read_check_runs
 from ghx_bench.twin.seed.importing.conversations import Conversations
 from ghx_bench.twin.seed.importing.github import (
     GITHUB_COM,
@@ -31,6 +25,7 @@ from ghx_bench.twin.seed.importing.github import (
 from ghx_bench.twin.seed.importing.history import ImportedHistory, named_commits, settle_commits
 from ghx_bench.twin.seed.importing.redaction import Redactor
 from ghx_bench.twin.seed.importing.releases import import_commit_comments, import_releases
+from ghx_bench.twin.seed.importing.workflows import WorkflowImport, read_runs
 
 _SETTINGS = (
     "description", "homepage", "visibility", "default_branch", "topics", "has_issues", "has_wiki", "has_projects",
