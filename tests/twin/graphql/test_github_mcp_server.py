@@ -9,8 +9,7 @@ DOCUMENTS = {
     "get_teams": 'user(login: "octo") { organizations(first: 9) { nodes { login '
     'teams(first: 9, userLogins: ["octo"]) { nodes { name slug description } } } } }',
     "get_team_members": 'organization(login: "acme") { team(slug: "core") { members(first: 9) { nodes { login } } } }',
-    "list_issues": HOME
-    + " { isPrivate issues(first: 9, states: [OPEN], orderBy: {field: UPDATED_AT, direction: ASC}) "
+    "list_issues": HOME + " { isPrivate issues(first: 9, states: [OPEN], orderBy: {field: UPDATED_AT, direction: ASC}) "
     "{ totalCount nodes { number title body state databaseId author { login } labels(first: 9) { nodes { name id } } "
     "comments { totalCount } issueFieldValues(first: 25) { nodes { " + VALUE + " } } } } }",
     "list_issue_fields": HOME + " { issueFields(first: 9) { nodes { ... on IssueFieldText { name dataType } } } }",
