@@ -104,8 +104,15 @@ thinks. The session ends with the client: when it closes its end, calls that go 
 | `GITHUB_GRAPHQL_URL` | where GraphQL is, if not beside it |
 | `GH_HOST` | the host of an enterprise server |
 | `GITHUB_TOKEN`, `GH_TOKEN` | the token |
+| `GHX_APP_ID`, `GHX_APP_PRIVATE_KEY_FILE`, `GHX_APP_INSTALLATION_ID` | an installation of a GitHub App, see below |
 
 Without them, the settings of `gh` are used: `http_unix_socket` and the token of `hosts.yml`; and then github.com.
+
+With the three variables of an app (its id or client id, the file of its private key, the number of the installation),
+`ghx` and its MCP server act as the app's bot: the client signs a request with the private key, gets a token of the
+installation for an hour, and another before that ends. They win over a token, and all three must be set. In Python it
+is `GitHubClient(url, None, app=AppInstallation(...))`, from `ghx_bench.capabilities.app_installation`. The key is read
+when a token is needed and goes nowhere.
 
 Requests that only read are made again when a server fails for a moment or a connection breaks; those that change
 something only if they were certainly not carried out. Rate limits are waited for, a minute in all at most, and a minute

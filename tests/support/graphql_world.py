@@ -12,6 +12,7 @@ from ghx_bench.twin.commands import (
     contents,
     issues,
     labels,
+    linked_branches,
     merges,
     milestones,
     objects,
@@ -242,9 +243,31 @@ def live_through(town: Town) -> None:
             lambda: issues.transfer(act, town.issue(6), other),
         ):
             steps()
-        act.database.update(town.issue(4), parent_id=issue.id)
+    _relate(town)
     _review_all(town)
     _merge_one(town)
+
+
+def _relate(town: Town) -> None:
+    whole, part = town.issue(2), town.issue(4)
+    with town.acting("octo") as act:
+        for steps in (
+            lambda: issues.add_child(act, whole, part),
+            lambda: issues.remove_child(act, whole, part),
+            lambda: issues.add_child(act, whole, part),
+            lambda: issues.add_blocking(act, whole, part),
+            lambda: issues.remove_blocking(act, whole, part),
+            lambda: issues.add_blocking(act, whole, part),
+            lambda: issues.update(act, whole, issue_type="Bug"),
+            lambda: issues.update(act, whole, issue_type="Task"),
+            lambda: issues.update(act, whole, issue_type=None),
+            lambda: issues.update(act, part, issue_type="Feature"),
+            lambda: issues.close(act, whole, duplicate_of=part),
+            lambda: issues.reopen(act, whole),
+            lambda: linked_branches.create(act, whole, sha=town.tip("feature")),
+        ):
+            steps()
+        pulls.create(act, town.repository, title="For it", head="2-another-wish", base="main", draft=True)
 
 
 def _review_all(town: Town) -> None:

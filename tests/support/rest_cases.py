@@ -15,7 +15,84 @@ _RULES = {
 }
 _REPOSITORY = "/repos/{owner}/{repo}"
 
+_PARENT, _TYPES = "R/issues/{parent_issue}", "/orgs/acme/issue-types"
+
 CASES: dict[str, tuple[Call, Call]] = {
+    f"GET {_REPOSITORY}/issues/{{issue_number}}/parent": (
+        call("R/issues/{sub_issue}/parent"),
+        call(f"{_ISSUE}/parent"),
+    ),
+    f"GET {_REPOSITORY}/issues/{{issue_number}}/sub_issues": (
+        call(f"{_PARENT}/sub_issues"),
+        call("R/issues/999/sub_issues"),
+    ),
+    f"POST {_REPOSITORY}/issues/{{issue_number}}/sub_issues": (
+        call(f"{_PARENT}/sub_issues", {"sub_issue_id": "{issue_id}"}),
+        call(f"{_PARENT}/sub_issues", {"sub_issue_id": "{sub_issue_id}"}),
+    ),
+    f"PATCH {_REPOSITORY}/issues/{{issue_number}}/sub_issues/priority": (
+        call(f"{_PARENT}/sub_issues/priority", {"sub_issue_id": "{sub_issue_id}", "after_id": "{last_sub_issue_id}"}),
+        call(f"{_PARENT}/sub_issues/priority", {"sub_issue_id": "{sub_issue_id}"}),
+    ),
+    f"DELETE {_REPOSITORY}/issues/{{issue_number}}/sub_issue": (
+        call(f"{_PARENT}/sub_issue", {"sub_issue_id": "{sub_issue_id}"}),
+        call(f"{_PARENT}/sub_issue", {"sub_issue_id": "{issue_id}"}),
+    ),
+    f"GET {_REPOSITORY}/issues/{{issue_number}}/dependencies/blocked_by": (
+        call("R/issues/{sub_issue}/dependencies/blocked_by"),
+        call("R/issues/999/dependencies/blocked_by"),
+    ),
+    f"POST {_REPOSITORY}/issues/{{issue_number}}/dependencies/blocked_by": (
+        call(f"{_PARENT}/dependencies/blocked_by", {"issue_id": "{issue_id}"}),
+        call("R/issues/{sub_issue}/dependencies/blocked_by", {"issue_id": "{last_sub_issue_id}"}),
+    ),
+    f"DELETE {_REPOSITORY}/issues/{{issue_number}}/dependencies/blocked_by/{{issue_id}}": (
+        call("R/issues/{sub_issue}/dependencies/blocked_by/{last_sub_issue_id}"),
+        call("R/issues/{sub_issue}/dependencies/blocked_by/999"),
+    ),
+    f"GET {_REPOSITORY}/issues/{{issue_number}}/dependencies/blocking": (
+        call("R/issues/{last_sub_issue}/dependencies/blocking"),
+        call("R/issues/999/dependencies/blocking"),
+    ),
+    f"GET {_REPOSITORY}/issue-types": (call("R/issue-types"), call("/repos/acme/none/issue-types")),
+    "GET /app": (call("/app", user="fixer-app"), call("/app")),
+    "GET /apps/{app_slug}": (call("/apps/fixer"), call("/apps/none")),
+    "GET /app/installations": (call("/app/installations", user="fixer-app"), call("/app/installations", user="fixer")),
+    "GET /app/installations/{installation_id}": (
+        call("/app/installations/{installation}", user="fixer-app"),
+        call("/app/installations/999", user="fixer-app"),
+    ),
+    "POST /app/installations/{installation_id}/access_tokens": (
+        call("/app/installations/{installation}/access_tokens", {"repositories": ["widgets"]}, "fixer-app"),
+        call("/app/installations/{installation}/access_tokens", {"permissions": {"contents": "write"}}, "fixer-app"),
+    ),
+    "GET /installation/repositories": (
+        call("/installation/repositories", user="fixer"),
+        call("/installation/repositories"),
+    ),
+    "DELETE /installation/token": (call("/installation/token", user="fixer"), call("/installation/token")),
+    "GET /orgs/{org}/installation": (
+        call("/orgs/acme/installation", user="fixer-app"),
+        call("/orgs/acme/installation"),
+    ),
+    f"GET {_REPOSITORY}/installation": (
+        call("R/installation", user="fixer-app"),
+        call("/repos/ann/secret/installation", user="fixer-app"),
+    ),
+    "GET /users/{username}/installation": (
+        call("/users/acme/installation", user="fixer-app"),
+        call("/users/bob/installation", user="fixer-app"),
+    ),
+    "GET /orgs/{org}/issue-types": (call(_TYPES), call(_TYPES, user="eve")),
+    "POST /orgs/{org}/issue-types": (
+        call(_TYPES, {"name": "Epic", "is_enabled": True, "color": "green"}),
+        call(_TYPES, {"name": "bug", "is_enabled": True}),
+    ),
+    "PUT /orgs/{org}/issue-types/{issue_type_id}": (
+        call(f"{_TYPES}/{{issue_type}}", {"name": "Defect", "is_enabled": False, "description": None}),
+        call(f"{_TYPES}/{{issue_type}}", {"name": "Defect", "is_enabled": True}, "bob"),
+    ),
+    "DELETE /orgs/{org}/issue-types/{issue_type_id}": (call(f"{_TYPES}/{{issue_type}}"), call(f"{_TYPES}/999")),
     "GET /": (call("/"), refused_media("/")),
     "GET /rate_limit": (call("/rate_limit"), refused_media("/rate_limit")),
     "GET /user": (call("/user"), refused_media("/user")),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ghx_bench.twin.commands import (
+    apps,
     checks,
     comments,
     commit_comments,
@@ -27,10 +28,11 @@ from ghx_bench.twin.commands import (
     workflows,
 )
 from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.apps import app_access
 from ghx_bench.twin.rest.dispatch import answer
 from ghx_bench.twin.state.records import Artifact, CheckRun, Event, Step, User, WorkflowRun
 from ghx_bench.twin.urls import GITHUB_URLS, BaseUrls
-from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer
+from ghx_bench.twin.viewer import EVERY_SCOPE, AppAccess, Viewer
 from ghx_bench.twin.world import Act, World
 
 SOURCE = "".join(f"value_{number} = {number}\n" for number in range(1, 21))
@@ -62,6 +64,7 @@ class Client:
     user: User
     scopes: frozenset[str] = EVERY_SCOPE
     base: BaseUrls = GITHUB_URLS
+    app: AppAccess | None = None
     replies: list[tuple[str, str, Reply]] = field(default_factory=list)
 
     def ask(self, method: str, path: str, body: Any = None, *, accept: str = "", raw: bytes | None = None) -> Reply:
@@ -69,7 +72,7 @@ class Client:
         content = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
         given = answer(
             self.world,
-            Viewer(user=self.user, scopes=self.scopes),
+            Viewer(user=self.user, scopes=self.scopes, app=self.app),
             method=method,
             raw_path=raw_path,
             query=query,
@@ -105,9 +108,10 @@ class Seeded:
     people: dict[str, User]
     ids: dict[str, int]
     shas: dict[str, str]
+    apps: dict[str, AppAccess] = field(default_factory=dict)
 
     def client(self, login: str = "ann", **options: Any) -> Client:
-        return Client(self.world, self.people[login], **options)
+        return Client(self.world, self.people[login], app=self.apps.get(login), **options)
 
 
 def seeded() -> Seeded:
@@ -216,9 +220,10 @@ def _review(made: Seeded) -> None:
         pull = pulls.create(act, home, title="Fix it", head="feature/x", base="main", body=body)
         reviews.request_reviews(act, pull, users=[made.people["bob"]])
         status = checks.create_status(act, home, sha=pull.head_sha, state="success", context="ci")
+        made.shas["head"] = pull.head_sha
+    with world.acting(Viewer(user=made.people["robot"])) as act:
         run = checks.create_check_run(act, home, sha=pull.head_sha, name="build", conclusion="success")
         ids |= {"pull": ids["closed_issue"] + 1, "status": status.id, "check_run": run.id}
-        made.shas["head"] = pull.head_sha
     _runs(made)
     with world.acting(Viewer(user=made.people["bob"])) as act:
         note = threads.create(act, pull, path="src/app.py", body="Why 50?", line=5)
@@ -229,9 +234,39 @@ def _review(made: Seeded) -> None:
         ids["pending"] = reviews.create(act, pull, event=None, body="Still reading").id
     for name in ("mergeable", "behind", "merged"):
         _another_pull(made, name)
+    _relations(made)
+    _app(made)
     with world.acting(Viewer(user=made.people["ann"])) as act:
         rules = {"required_approvals": 1, "required_checks": ("ci",), "strict_checks": False}
         repositories.protect(act, home, pattern="main", **rules)
+
+
+def _relations(made: Seeded) -> None:
+    home, ids = _home(made), made.ids
+    with made.world.acting(Viewer(user=made.people["ann"])) as act:
+        parent = issues.create(act, home, title="The whole", issue_type="Bug")
+        children = [issues.create(act, home, title=f"Part {number}") for number in (1, 2)]
+        for child in children:
+            issues.add_child(act, parent, child)
+        issues.add_blocking(act, children[0], children[1])
+        ids |= {"parent_issue": parent.number, "issue_type": parent.issue_type_id or 0}
+        ids |= {"sub_issue": children[0].number, "last_sub_issue": children[1].number}
+        ids |= {"sub_issue_id": children[0].id, "last_sub_issue_id": children[1].id}
+        ids["issue_id"] = lookup.issue(made.world, home, ids["issue"]).id
+
+
+def _app(made: Seeded) -> None:
+    with made.world.acting(None) as act:
+        wanted = {"issues": "write", "checks": "write"}
+        app = apps.create(act, slug="fixer", owner=made.people["acme"], name="Fixer", permissions=wanted)
+        installation = apps.install(act, app, made.people["acme"])
+        token = apps.create_token(act, app, installation)
+    bot = lookup.user_by_id(made.world, app.user_id)
+    made.people |= {"fixer": bot, "fixer-app": bot}
+    access = app_access(made.world, token)
+    assert access is not None
+    made.apps |= {"fixer": access, "fixer-app": AppAccess(app_id=app.id)}
+    made.ids["installation"] = installation.id
 
 
 def _runs(made: Seeded) -> None:

@@ -13,11 +13,21 @@ from ghx_bench.twin.world import World
 
 UINT32 = st.integers(0, 2**32 - 1)
 WITHOUT_NODES = {
+    records.App, records.Installation,
     records.Token, records.Membership, records.TeamMember, records.Collaborator, records.TeamRepository,
     records.Redirect, records.Tombstone, records.IssueLabel, records.Assignee, records.Dependency,
     records.RunAttempt, records.Step, records.Annotation,
 }  # fmt: skip
-OUTSIDE = {records.User, records.Token, records.Membership, records.Team, records.TeamMember}
+OUTSIDE = {
+    records.User,
+    records.Token,
+    records.Membership,
+    records.Team,
+    records.TeamMember,
+    records.IssueType,
+    records.App,
+    records.Installation,
+}
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +82,13 @@ def test_every_record_of_a_repository_knows_it(world: World) -> None:
 
 def test_no_id_of_one_kind_is_one_of_another_or_a_number(world: World) -> None:
     """GitHub's ids have ten digits, so that a client that mixes them up finds nothing."""
-    given = {records.Workflow, records.WorkflowRun, records.CheckRun}  # a seed may say what ids these have
+    given = {
+        records.Workflow,
+        records.WorkflowRun,
+        records.CheckRun,
+        records.App,
+        records.Installation,
+    }  # a seed may say what ids these have
     models = [model for model in records.RECORDS if model not in given]
     ids = [record.id for model in models for record in world.database.all(model)]
 

@@ -3,12 +3,14 @@
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
 from ghx_bench._base.clock import Clock, SystemClock
+from ghx_bench.capabilities.app_installation import AppInstallation, InstallationToken
 from ghx_bench.capabilities.errors import (
     CapabilityError,
     ErrorCode,
@@ -111,6 +113,8 @@ class GitHubClient:
     `base_url` is where the REST API is (`https://api.github.com`, `https://HOST/api/v3`, a local server); GraphQL is
     beside it unless `graphql_url` says otherwise. The token goes to these two only and appears nowhere else: not in
     an error, not in a representation. A request that takes longer than `patience_s` counts as unanswered.
+
+    With `app` and no token, it acts for an installation of a GitHub App, and gets itself a new token before one ends.
     """
 
     def __init__(
@@ -118,6 +122,7 @@ class GitHubClient:
         base_url: str,
         token: str | None,
         *,
+        app: AppInstallation | None = None,
         graphql_url: str | None = None,
         transport: Transport | None = None,
         retries: RetryPolicy | None = None,
@@ -128,7 +133,9 @@ class GitHubClient:
         self.base_url = base_url.rstrip("/")
         self.graphql_url = graphql_url or graphql_url_beside(self.base_url)
         self.clock = clock or SystemClock()
-        self._token = token
+        self._token, self._app = token, app
+        self._signature: str | None = None  # what the app asks for a token with
+        self._installation_token: InstallationToken | None = None
         self._transport = transport or transport_for(self.base_url)
         self._retries = retries or RetryPolicy()
         self._sleep = sleep
@@ -145,7 +152,7 @@ class GitHubClient:
     @property
     def has_token(self) -> bool:
         """Return whether requests carry a token."""
-        return bool(self._token)
+        return bool(self._token) or self._app is not None
 
     async def get(self, path: str, *, params: Mapping[str, str | int] | None = None, accept: str = JSON) -> Response:
         """Read a resource of the REST API; `path` as `rest_path` makes it, or a whole address."""
@@ -191,6 +198,7 @@ class GitHubClient:
         """Return data and errors of a GraphQL document, for callers that can use one without the other."""
         mutates = document.lstrip().startswith("mutation")  # every document of ours begins with its operation
         content = json.dumps({"query": document, "variables": dict(variables or {})}).encode()
+        await self._renew_token()
         request = self._request("POST", self.graphql_url, content=content)
         read = partial(read_graphql, redact=self._redact, mutates=mutates)
         return await self._send_until_done(request, read, mutates=mutates)
@@ -207,16 +215,36 @@ class GitHubClient:
         url = path if path.startswith(("http://", "https://")) else self.base_url + path
         url += f"?{urlencode(params)}" if params else ""
         content = b"" if body is None else json.dumps(body).encode()
+        await self._renew_token()
         request = self._request(method, url, content=content, accept=accept)
         return await self._send_until_done(request, read_rest, mutates=method not in _READING)
 
-    def _request(self, method: str, url: str, *, content: bytes = b"", accept: str = JSON) -> Request:
+    async def _renew_token(self) -> None:
+        """Get a token for the app's installation, where there is none that lasts."""
+        now, held = self.clock.now(), self._installation_token
+        if self._app is None or (held is not None and held.is_fresh(now)):
+            return
+        self._signature = self._app.sign(now)
+        url = f"{self.base_url}/app/installations/{self._app.installation_id}/access_tokens"
+        # Asked for again after a failure: another token does no harm.
+        request = self._request("POST", url, token=self._signature)
+        response = await self._send_until_done(request, read_rest, mutates=False)
+        match response.data:
+            case {"token": str(token), "expires_at": str(expires_at)}:
+                self._token = token
+                self._installation_token = InstallationToken(token=token, expires_at=datetime.fromisoformat(expires_at))
+            case _:
+                raise UnexpectedResponseError("GitHub answered the request for an installation token with none")
+
+    def _request(
+        self, method: str, url: str, *, content: bytes = b"", accept: str = JSON, token: str | None = None
+    ) -> Request:
         headers = {"Accept": accept, "User-Agent": "ghx-bench", "X-GitHub-Api-Version": _API_VERSION}
         if content:
             headers["Content-Type"] = "application/json"
         # A link to a next page, or a redirect, may lead to any host: the token is for ours alone.
-        if self._token and self._is_ours(url):
-            headers["Authorization"] = f"Bearer {self._token}"
+        if (secret := token or self._token) and self._is_ours(url):
+            headers["Authorization"] = f"Bearer {secret}"
         return Request(method=method, url=url, headers=headers, body=content)
 
     async def _send_until_done(self, request: Request, read: Callable[[Response], T], *, mutates: bool) -> T:
@@ -264,9 +292,10 @@ class GitHubClient:
         return url if response.status in _REDIRECTS_OF_CHANGES and self._is_ours(url) else None
 
     def _redact(self, content: bytes) -> bytes:
-        if not self._token or len(self._token) < _SHORTEST_SECRET:
-            return content
-        return content.replace(self._token.encode(), b"<token>")
+        for secret in (self._token, self._signature):
+            if secret and len(secret) >= _SHORTEST_SECRET:
+                content = content.replace(secret.encode(), b"<token>")
+        return content
 
     def _is_ours(self, url: str) -> bool:
         return _origin(url) in {_origin(self.base_url), _origin(self.graphql_url)}

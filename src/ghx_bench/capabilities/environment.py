@@ -8,11 +8,13 @@ from urllib.parse import urlsplit
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import shortened
+from ghx_bench.capabilities.app_installation import AppInstallation
 from ghx_bench.capabilities.client import GitHubClient, graphql_url_beside, needs_no_tls, transport_for
 
 GITHUB = "github.com"
 _INSTEAD = "leave it out, the token goes into GITHUB_TOKEN"
 _TOKEN_VARIABLES = ("GITHUB_TOKEN", "GH_TOKEN")
+_APP_VARIABLES = ("GHX_APP_ID", "GHX_APP_PRIVATE_KEY_FILE", "GHX_APP_INSTALLATION_ID")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +27,7 @@ class Connection:
     socket_path: str | None = None
     token: str | None = field(default=None, repr=False)
     token_source: str | None = None
+    app: AppInstallation | None = None  # instead of a token
 
 
 def client_from_environment(environ: Mapping[str, str]) -> GitHubClient:
@@ -33,6 +36,7 @@ def client_from_environment(environ: Mapping[str, str]) -> GitHubClient:
     return GitHubClient(
         connection.api_url,
         connection.token,
+        app=connection.app,
         graphql_url=connection.graphql_url,
         transport=transport_for(connection.api_url, socket_path=connection.socket_path),
     )
@@ -51,6 +55,7 @@ def blocking_client_from_environment(environ: Mapping[str, str]) -> GitHubClient
     return GitHubClient(
         connection.api_url,
         connection.token,
+        app=connection.app,
         graphql_url=connection.graphql_url,
         transport=BlockingTransport(socket_path=connection.socket_path),
         sleep=sleep_blocking,
@@ -60,7 +65,8 @@ def blocking_client_from_environment(environ: Mapping[str, str]) -> GitHubClient
 def connection_from_environment(environ: Mapping[str, str]) -> Connection:
     """Return the connection that a named socket or address gives, otherwise that of the host that `gh` uses."""
     host = _host(environ)
-    token, source = _token(environ, host)
+    app = _app(environ)
+    token, source = _token(environ, host) if app is None else (None, _APP_VARIABLES[0])
     socket_path = environ.get("GHX_UNIX_SOCKET") or None
     if socket_path is None and environ.get("GITHUB_API_URL"):
         api_url = _address(environ, "GITHUB_API_URL")
@@ -81,6 +87,7 @@ def connection_from_environment(environ: Mapping[str, str]) -> Connection:
         socket_path=socket_path,
         token=token,
         token_source=source,
+        app=app,
     )
 
 
@@ -121,6 +128,20 @@ def _token(environ: Mapping[str, str], host: str) -> tuple[str | None, str | Non
     file = _gh_folder(environ) / "hosts.yml"
     token = _setting(file, "oauth_token", inside=host)
     return (None, None) if token is None else (_check_token(token, str(file)), str(file))
+
+
+def _app(environ: Mapping[str, str]) -> AppInstallation | None:
+    """Return the installation of a GitHub App that the variables name; all of them or none must be there."""
+    given = {name: environ.get(name, "").strip() for name in _APP_VARIABLES}
+    missing = [name for name, value in given.items() if not value]
+    if len(missing) == len(given):
+        return None
+    if missing:
+        raise InputError(f"a GitHub App needs {', '.join(_APP_VARIABLES)}; {', '.join(missing)} is not set")
+    app_id, key, installation = given.values()
+    if not installation.isascii() or not installation.isdigit():
+        raise InputError(f"{_APP_VARIABLES[2]} is {shortened(installation)}, which is no number")
+    return AppInstallation(app_id=app_id, private_key_file=Path(key), installation_id=int(installation))
 
 
 def _check_token(token: str, source: str) -> str:

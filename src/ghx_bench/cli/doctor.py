@@ -67,10 +67,14 @@ def _check_token(connection: Connection) -> DoctorLine:
 async def _check_account(client: GitHubClient, connection: Connection) -> DoctorLine:
     try:
         # Without a token /user is refused; /rate_limit answers anybody, and costs none of the limit.
-        response = await client.get("/user" if connection.token else "/rate_limit")
+        path = "/installation/repositories" if connection.app else "/user" if connection.token else "/rate_limit"
+        response = await client.get(path)
     except CapabilityError as error:
         remedy = "check the token" if error.error_code == "AUTH" else "check the address and the network"
         return DoctorLine(what="answer", ok=False, found=f"{error.error_code}: {error}", remedy=remedy)
+    if connection.app:
+        found = f"for an installation with {response.data['total_count']} repositories"
+        return DoctorLine(what="answer", ok=True, found=found)
     if not connection.token:
         return DoctorLine(what="answer", ok=True, found="reached, as nobody")
     scopes = response.headers.get("x-oauth-scopes")

@@ -99,7 +99,10 @@ def _diff_record(compared: _Comparison, old: Record | None, new: Record | None) 
         by, at = compared.authors.of(old.table, old.id, None)
         yield _describe("deleted", first, old, before=_values(first, old), by=by, at=at)
     elif old is not None and new is not None:
-        for name in (field.name for field in fields(old) if getattr(old, field.name) != getattr(new, field.name)):
+        changed = [field.name for field in fields(old) if getattr(old, field.name) != getattr(new, field.name)]
+        if "parent_id" in changed and "sub_issue_position" in changed:
+            changed.remove("sub_issue_position")  # another parent gives another place
+        for name in changed:
             by, at = compared.authors.of(new.table, new.id, name)
             values: dict[str, object] = {}
             if name not in _SECRET:

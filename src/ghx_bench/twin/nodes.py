@@ -213,5 +213,7 @@ _KINDS = {
     "CC": _Kind(records.CommitComment, _own_field),
     "RE": _Kind(records.Release, _own_field),
     "RA": _Kind(records.ReleaseAsset, _through(records.Release, "release_id")),
+    "IT": _Kind(records.IssueType, _no_repository),
+    "LB": _Kind(records.LinkedBranch, _own_field),
 }
 _PREFIXES = {kind.model: prefix for prefix, kind in _KINDS.items() if kind.model is not records.User}

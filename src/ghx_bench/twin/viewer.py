@@ -1,8 +1,9 @@
 """The user behind a request, and the scopes of the token."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from ghx_bench.twin.state.records import User
+from ghx_bench.twin.state.records import Repository, User
 
 EVERY_SCOPE = frozenset({"repo", "read:org", "workflow", "gist", "delete_repo", "admin:org", "user"})
 """What a token carries unless told otherwise: all but projects, which the twin does not have."""
@@ -11,11 +12,35 @@ _NO_ACCOUNT = 0  # no account has this id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AppAccess:
+    """What a GitHub App may do with one of its credentials."""
+
+    app_id: int
+    installation_id: int | None = None  # None: the app itself, which only looks after its installations
+    account_id: int | None = None  # whose repositories the installation is for
+    permissions: Mapping[str, str] = field(default_factory=dict[str, str])  # issues: write, ...
+    repository_ids: frozenset[int] | None = None  # None: all of the account's
+    token: str | None = field(default=None, repr=False)  # the credential itself, which may revoke itself
+
+    def reaches(self, repository: Repository) -> bool:
+        """Return whether the installation is for a repository."""
+        if self.installation_id is None or repository.owner_id != self.account_id:
+            return False
+        return self.repository_ids is None or repository.id in self.repository_ids
+
+    def may(self, *permissions: str, level: str = "write") -> bool:
+        """Return whether one of these permissions is held at least at a level."""
+        enough = {"read", "write", "admin"} if level == "read" else {"write", "admin"}
+        return any(self.permissions.get(name) in enough for name in permissions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Viewer:
     """A user behind a token, or nobody in particular; what they may do is the smaller of their role and the scopes."""
 
     user: User
     scopes: frozenset[str] = EVERY_SCOPE
+    app: AppAccess | None = None  # where the token is an app's, and the user its bot
     unrestricted: bool = False  # the world's maker, who may do everything, speaks in this user's name
 
     @property

@@ -7,8 +7,9 @@ import pytest
 from issue_worlds import Village, make_village
 
 from ghx_bench.twin.commands import issues
-from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal
-from ghx_bench.twin.state.records import Dependency, Issue
+from ghx_bench.twin.queries.issue_relations import sub_issues_of
+from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
+from ghx_bench.twin.state.records import Dependency, Event, Issue
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def test_parts_of_parts_end_at_the_eighth_level(village: Village) -> None:
 def test_only_a_part_is_taken_away(village: Village) -> None:
     parent, child = village.issue(), village.issue()
 
-    with pytest.raises(InvalidRefusal):
+    with pytest.raises(NotFoundRefusal):
         village.act("writer", issues.remove_child, parent, child)
 
 
@@ -94,8 +95,57 @@ def test_two_issues_do_not_wait_for_each_other_nor_one_for_itself(village: Villa
     for pair in ((first, waiting), (waiting, first), (first, first)):
         with pytest.raises(InvalidRefusal):
             village.act("writer", issues.add_blocking, *pair)
+    village.act("writer", issues.remove_blocking, first, waiting)  # which GitHub takes for done
+    assert village.world.database.count(Dependency) == 1
+
+
+def test_issues_do_not_wait_for_each_other_in_a_circle(village: Village) -> None:
+    first, second, third = village.issue(), village.issue(), village.issue()
+    village.act("writer", issues.add_blocking, first, second)
+    village.act("writer", issues.add_blocking, second, third)
+
+    with pytest.raises(InvalidRefusal, match="cycle"):
+        village.act("writer", issues.add_blocking, third, first)
+
+
+def test_a_sub_issue_moves_without_its_siblings_until_there_is_no_room(village: Village) -> None:
+    parent, *children = (village.issue() for _ in range(4))
+    for child in children:
+        village.act("writer", issues.add_child, parent, child)
+    first, second, third = children
+
+    def order() -> list[int]:
+        return [one.id for one in sub_issues_of(village.world, parent)]
+
+    village.act("writer", issues.reprioritize_child, parent, third, before=first)
+    assert order() == [third.id, first.id, second.id]
+    for _ in range(30):  # each time into the middle between the same two, which halves the room there
+        village.act("writer", issues.reprioritize_child, parent, first, after=third)
+        village.act("writer", issues.reprioritize_child, parent, second, after=third)
+    assert order() == [third.id, second.id, first.id]
     with pytest.raises(InvalidRefusal):
-        village.act("writer", issues.remove_blocking, first, waiting)
+        village.act("writer", issues.reprioritize_child, parent, first)
+    with pytest.raises(NotFoundRefusal):
+        village.act("writer", issues.reprioritize_child, parent, first, after=parent)
+
+
+def test_both_sides_remember_what_they_are_to_each_other(village: Village) -> None:
+    parent, other, child = village.issue(), village.issue(), village.issue()
+    village.act("writer", issues.add_child, parent, child)
+    village.act("writer", issues.add_child, other, child, replace_parent=True)
+    village.act("writer", issues.add_blocking, child, other)
+    village.act("writer", issues.close, child, duplicate_of=parent)
+    village.act("writer", issues.reopen, child)
+
+    def events(issue: Issue) -> list[str]:
+        return [event.event for event in village.world.database.all(Event, issue_id=issue.id)]
+
+    assert events(parent) == ["sub_issue_added", "sub_issue_removed", "marked_as_duplicate", "unmarked_as_duplicate"]
+    assert events(other) == ["sub_issue_added", "blocking_added"]
+    assert events(child) == [
+        "parent_issue_added", "parent_issue_removed", "parent_issue_added", "blocked_by_added", "marked_as_duplicate",
+        "closed", "reopened", "unmarked_as_duplicate",
+    ]  # fmt: skip
 
 
 def test_a_deleted_issue_blocks_nothing_and_is_no_parent(village: Village) -> None:

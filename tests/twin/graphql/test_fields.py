@@ -94,5 +94,9 @@ def test_a_timeline_tells_of_everything_that_happens(lived: Town) -> None:
         "DemilestonedEvent", "HeadRefDeletedEvent", "HeadRefForcePushedEvent", "LabeledEvent", "LockedEvent",
         "MentionedEvent", "MergedEvent", "MilestonedEvent", "PinnedEvent", "ReadyForReviewEvent", "RenamedTitleEvent",
         "ReopenedEvent", "ReviewDismissedEvent", "ReviewRequestRemovedEvent", "ReviewRequestedEvent",
-        "SubscribedEvent", "TransferredEvent", "UnassignedEvent", "UnlabeledEvent", "UnlockedEvent", "UnpinnedEvent",
+        "BlockedByAddedEvent", "BlockedByRemovedEvent", "BlockingAddedEvent", "BlockingRemovedEvent", "ConnectedEvent",
+        "IssueTypeAddedEvent", "IssueTypeChangedEvent", "IssueTypeRemovedEvent", "MarkedAsDuplicateEvent",
+        "ParentIssueAddedEvent", "ParentIssueRemovedEvent", "SubIssueAddedEvent", "SubIssueRemovedEvent",
+        "SubscribedEvent", "UnmarkedAsDuplicateEvent",
+        "TransferredEvent", "UnassignedEvent", "UnlabeledEvent", "UnlockedEvent", "UnpinnedEvent",
     }  # fmt: skip

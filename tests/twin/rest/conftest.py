@@ -15,7 +15,7 @@ def parent() -> Iterator[Seeded]:
 @pytest.fixture
 def world(parent: Seeded) -> Iterator[Seeded]:
     with parent.world.fork() as fork:
-        yield Seeded(fork, parent.people, parent.ids, parent.shas)
+        yield Seeded(fork, parent.people, parent.ids, parent.shas, parent.apps)
 
 
 @pytest.fixture

@@ -493,7 +493,9 @@ def test_the_type_of_an_issue_is_set_and_taken_away_as_gh_does(world: Seeded) ->
     bug = next(one["id"] for one in types["data"]["repository"]["issueTypes"]["nodes"] if one["name"] == "Bug")
     of_type = '{ repository(owner: "acme", name: "widgets") { issues(filterBy: {type: "Bug"}) { totalCount } } }'
 
-    for given, name, count in ((f'"{bug}"', {"name": "Bug"}, 1), ("null", None, 0)):
+    before = graphql(world, of_type)["data"]["repository"]["issues"]["totalCount"]
+
+    for given, name, count in ((f'"{bug}"', {"name": "Bug"}, before + 1), ("null", None, before)):
         change = f'updateIssueIssueType(input: {{issueId: "{node}", issueTypeId: {given}}})'
         done = graphql(world, f"mutation {{ {change} {{ issue {{ issueType {{ name }} }} }} }}")
         assert done == {"data": {"updateIssueIssueType": {"issue": {"issueType": name}}}}

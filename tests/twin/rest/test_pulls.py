@@ -250,3 +250,16 @@ def test_review_comments_and_files_have_the_keys_that_github_sends(ann: Client, 
 
 def _sets(keys: dict[str, str]) -> dict[str, set[str]]:
     return {at: set(names.split()) for at, names in keys.items()}
+
+
+def test_an_issue_becomes_a_pull_request(world: Seeded) -> None:
+    ann, number = world.client(), world.ids["parent_issue"]
+    ann.post("/repos/acme/widgets/git/refs", {"ref": "refs/heads/late", "sha": world.shas["feature"]})
+
+    made = ann.post("/repos/acme/widgets/pulls", {"issue": number, "head": "late", "base": "main"})
+
+    assert made.status == 201
+    assert (made.json()["number"], made.json()["title"]) == (number, "The whole")
+    assert ann.get(f"/repos/acme/widgets/issues/{number}/sub_issues").json() == []
+    gone = ann.post("/repos/acme/widgets/pulls", {"issue": 999, "head": "late", "base": "main"})
+    assert gone.json()["errors"][0]["field"] == "issue"

@@ -54,7 +54,7 @@ SHA = "a" * 40
         ("    issues: [{number: 1, title: One}, {number: 1, title: Two}]", "number 1 is given twice"),
         ("    issues: [{number: 4, title: One}]\n    pulls: [{number: 4, title: Two, head: feature}]", "number 4 is "),
         ("    issues: [{title: One, parent: '#9'}]", "'One': .*number of 9"),
-        ("    issues: [{title: One, parent: '#1'}]", "'One': Sub issue may not"),
+        ("    issues: [{title: One, parent: '#1'}]", "'One': .*Sub issue cannot be the same"),
         ("    issues: [{title: One, blocked_by: ['acme/none#1']}]", "'One': .*'acme/none'"),
         ("    issues: [{title: One}]\n    next_number: 1", "next_number: 1 is taken; the first free one is 2"),
         ("    pulls: [{title: Title, head: nowhere}]", "'Title': there is no branch 'nowhere'; make it in history"),

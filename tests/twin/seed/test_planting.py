@@ -23,8 +23,11 @@ from ghx_bench.twin.seed.checks import (
 )
 from ghx_bench.twin.seed.conversations import SeedComment, SeedIssue, SeedPull, SeedReview, SeedThread
 from ghx_bench.twin.seed.document import (
+    SeedApp,
     SeedCommit,
     SeedCommitComment,
+    SeedInstallation,
+    SeedIssueType,
     SeedLabel,
     SeedMilestone,
     SeedOrganization,
@@ -83,6 +86,7 @@ WRITTEN_BY_PEOPLE = (
     SeedWorkflow, SeedRun, SeedAttempt, SeedJob, SeedStep, SeedArtifact, SeedAnnotation, SeedScript, SeedScriptJob,
     SeedScriptStep, SeedRule, SeedOutcome, SeedCondition, SeedYamlValue,
     SeedRelease, SeedAsset, SeedCommitComment,
+    SeedApp, SeedInstallation, SeedIssueType,
 )  # fmt: skip
 WRITTEN_BY_EXPORTS = {"exported", "bundle", "gone_numbers", "outcome", "place", "review", "commit_sha"}
 
@@ -251,7 +255,7 @@ def test_comments_have_authors_times_and_reasons(world: World, widgets: Reposito
 
 def test_closed_and_reopened_issues_say_why(world: World, widgets: Repository) -> None:
     old, again = (lookup.issue(world, widgets, number) for number in (2, 3))
-    assert (old.state, old.state_reason, old.closed_at) == ("closed", "not_planned", "2022-03-01T00:00:00Z")
+    assert (old.state, old.state_reason, old.closed_at) == ("closed", "duplicate", "2022-03-01T00:00:00Z")
     assert (login(world, old.closed_by_id), old.locked, old.lock_reason) == ("hubot", True, "resolved")
     assert (again.state, again.state_reason, again.closed_at) == ("open", "reopened", None)
 

@@ -64,9 +64,12 @@ KINDS: Mapping[str, Kind] = {
     "issue_labels": _kind("issue_labels"),
     "issues": _kind(
         "issues",
-        "body closed_at closed_by issue_type lock_reason locked milestone parent pinned state state_reason title",
+        "body closed_at closed_by duplicate_of issue_type lock_reason locked milestone parent pinned state "
+        "state_reason sub_issue_position title",
     ),
+    "issue_types": _kind("issue_types", "color description is_enabled name"),
     "labels": _kind("labels", "color description name"),
+    "linked_branches": _kind("linked_branches", "name"),
     "memberships": _kind("memberships", "role"),
     "milestones": _kind("milestones", "closed_at description due_on state title"),
     "pulls": _kind(
@@ -100,7 +103,9 @@ KINDS: Mapping[str, Kind] = {
 }
 """What patterns can name, by the names that docs/scenarios.md gives them."""
 
-PRIVATE_TABLES = frozenset({"annotations", "events", "redirects", "steps", "tokens", "tombstones"})
+PRIVATE_TABLES = frozenset(
+    {"annotations", "apps", "events", "installations", "redirects", "steps", "tokens", "tombstones"}
+)
 """Tables of the twin that no pattern needs: what GitHub notes itself where something else is changed."""
 
 PRIVATE_FIELDS = _words(

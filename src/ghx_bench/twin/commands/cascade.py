@@ -16,6 +16,7 @@ from ghx_bench.twin.state.records import (
     Issue,
     IssueLabel,
     Label,
+    LinkedBranch,
     Milestone,
     Protection,
     Pull,
@@ -51,7 +52,7 @@ def under_issue(database: Database, issue: Issue) -> Iterator[Record]:
     for comment in database.all(Comment, issue_id=issue.id):
         yield from _reactions(database, comment)
         yield comment
-    for model in (IssueLabel, Assignee, Dependency, Event):
+    for model in (IssueLabel, Assignee, Dependency, LinkedBranch, Event):
         yield from database.all(model, issue_id=issue.id)
     yield from database.all(Dependency, blocking_id=issue.id)
     yield from _cross_references(database, "source_issue_id", issue.id)
@@ -98,7 +99,8 @@ def under_repository(database: Database, repository: Repository) -> Iterator[Rec
         yield from _under_check_run(database, check_run)
         yield check_run
     owned = (
-        Label, Milestone, Status, Workflow, Protection, Collaborator, TeamRepository, Redirect, CommitComment,
+        CommitComment, Label, LinkedBranch, Milestone, Status, Workflow, Protection, Collaborator, TeamRepository,
+        Redirect,
     )  # fmt: skip
     for model in owned:
         yield from database.all(model, repository_id=repository.id)

@@ -90,6 +90,7 @@ def create_check_run(
         status=now,
         conclusion=conclusion,
         attempt_id=attempt.id if attempt else None,
+        creator_id=act.viewer.id if act.viewer and act.viewer.user.type == "Bot" and attempt is None else None,
         details_url=details_url,
         title=title,
         summary=summary,

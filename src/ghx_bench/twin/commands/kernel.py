@@ -15,6 +15,7 @@ from ghx_bench.twin.state.records import (
     Comment,
     CommitComment,
     Issue,
+    IssueType,
     Label,
     Milestone,
     Release,
@@ -24,7 +25,9 @@ from ghx_bench.twin.state.records import (
 )
 from ghx_bench.twin.world import Act
 
-TimedT = TypeVar("TimedT", Comment, CommitComment, Issue, Label, Milestone, Release, ReleaseAsset, Repository, User)
+TimedT = TypeVar(
+    "TimedT", Comment, CommitComment, Issue, IssueType, Label, Milestone, Release, ReleaseAsset, Repository, User
+)
 
 
 class Unset(Enum):

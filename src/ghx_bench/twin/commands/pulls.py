@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ghx_bench.twin.commands import issues, kernel, placement, refs, synchronization, timeline
+from ghx_bench.twin.commands import issues, kernel, linked_branches, placement, refs, synchronization, timeline
 from ghx_bench.twin.commands.actions import starting
 from ghx_bench.twin.commands.issues.creation import require_author_or
 from ghx_bench.twin.commands.kernel import UNSET, Unset
@@ -13,7 +13,7 @@ from ghx_bench.twin.git.repository import RefUpdate
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.comparison import base_tip, git_of
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal, RoleRefusal
-from ghx_bench.twin.state.records import Pull, Repository
+from ghx_bench.twin.state.records import Issue, Pull, Repository
 from ghx_bench.twin.world import Act
 
 
@@ -31,18 +31,25 @@ def create(
     act: Act,
     repository: Repository,
     *,
-    title: str,
     head: str,
     base: str,
+    title: str = "",
+    issue: Issue | None = None,
     body: str | None = None,
     draft: bool = False,
     maintainer_can_modify: bool = False,
     head_repository: Repository | None = None,
 ) -> Pull:
-    """Open a pull request for a branch of this repository or of a fork (`owner:branch`)."""
+    """Open a pull request for a branch of this repository or of a fork (`owner:branch`).
+
+    An issue becomes the pull request with its number, text and conversation, instead of a new one with a title.
+    """
     permissions.require(act, repository, "read")
     found = find_head(act, repository, head, base, head_repository)
-    issue = issues.insert(act, repository, title=title, body=body, is_pull=True)
+    if issue is None:
+        issue = issues.insert(act, repository, title=title, body=body, is_pull=True)
+    else:
+        issue = issues.convert_to_pull(act, issue)
     across = found.repository.id != repository.id
     pull = act.database.insert(
         Pull,
@@ -60,6 +67,7 @@ def create(
     fetch_head(act, pull, issue, found.sha)
     check_new_commits(act, repository, found, base)
     synchronization.refresh_trial_merge(act, pull)
+    linked_branches.connect(act, pull, issue)
     starting.start_for_pull(act, pull, "opened")
     return pull
 

@@ -7,10 +7,18 @@ labeled, unlabeled           label: {id, name, color, description}
 assigned, unassigned         assignee_id
 milestoned, demilestoned     milestone: {id, title}
 renamed                      from, to
-closed                       state_reason; commit_sha or pull_id where one of them closed it
+closed                       state_reason; commit_sha or pull_id where one of them closed it; duplicate_of_id
 locked                       lock_reason
 cross-referenced             source_issue_id; comment_id where a comment did it
 transferred                  from_repository_id, from_repository (`owner/name`), from_number
+sub_issue_added, sub_issue_removed           sub_issue_id
+parent_issue_added, parent_issue_removed     parent_issue_id
+blocked_by_added, blocked_by_removed         blocking_issue_id
+blocking_added, blocking_removed             blocked_issue_id
+issue_type_added, issue_type_removed         issue_type: {id, name, color}
+issue_type_changed                           issue_type, prev_issue_type: {id, name, color}
+marked_as_duplicate, unmarked_as_duplicate   canonical_id, duplicate_id
+connected                                    subject_id
 referenced                   commit_sha, commit_repository_id
 merged                       commit_sha
 head_ref_force_pushed        before, after

@@ -3,9 +3,9 @@
 import re
 from typing import TypedDict, Unpack
 
-from ghx_bench.twin.commands import kernel
+from ghx_bench.twin.commands import issue_types, kernel
 from ghx_bench.twin.commands.texts import already_exists, check_unicode_all, invalid, missing
-from ghx_bench.twin.queries.permissions import ROLES, Role
+from ghx_bench.twin.queries.permissions import ROLES, Role, require_organization_admin
 from ghx_bench.twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import Membership, Repository, Team, TeamMember, TeamRepository, Token, User
 from ghx_bench.twin.world import Act
@@ -48,8 +48,10 @@ def create_user(
 
 
 def create_organization(act: Act, *, login: str, name: str | None = None, **profile: Unpack[Profile]) -> User:
-    """Add an organisation without members."""
-    return create_user(act, login=login, type="Organization", name=name, **profile)
+    """Add an organisation without members, with the types of issues that GitHub gives every new one."""
+    made = create_user(act, login=login, type="Organization", name=name, **profile)
+    issue_types.create_first(act, made)
+    return made
 
 
 def update_user(act: Act, user: User, *, name: str | None = None, email: str | None = None) -> User:
@@ -151,10 +153,4 @@ def _require_maker(act: Act) -> None:
 def _require_organization_admin(act: Act, organization: User) -> None:
     if organization.type != "Organization":
         raise invalid("Organization", "login", value=organization.login)
-    if act.viewer is None:
-        return
-    member = act.database.one(Membership, organization_id=organization.id, user_id=act.viewer.id)
-    if member is None or member.role != "admin":
-        raise ForbiddenRefusal("You must be an admin of this organization.")
-    if not act.viewer.has_scope("write:org"):
-        raise ForbiddenRefusal("You must be an admin of this organization.", needed_scopes=("admin:org",))
+    require_organization_admin(act, organization)

@@ -136,6 +136,13 @@ def merge_commits(repository: pygit2.Repository, ours: pygit2.Commit, theirs: py
     return _write_index(repository, repository.merge_commits(ours, theirs))
 
 
+def revert_commits(
+    repository: pygit2.Repository, tip: pygit2.Commit, after: pygit2.Commit, before: pygit2.Commit
+) -> str | None:
+    """Undo on a commit what changed between two others and write the tree; return its sha, None on a conflict."""
+    return _write_index(repository, repository.merge_trees(after.tree, tip.tree, before.tree))
+
+
 def rebase_commits(
     repository: pygit2.Repository, onto: pygit2.Commit, base: pygit2.Commit, head: pygit2.Commit, committer: Signature
 ) -> str | None:

@@ -323,6 +323,10 @@ class GitRepository:
         """Merge two commits and return the tree; None on a conflict."""
         return self._merge(ours, theirs)
 
+    def revert(self, tip: str, after: str, before: str) -> str | None:
+        """Undo on `tip` what changed between `before` and `after`, and return the tree; None on a conflict."""
+        return history.revert_commits(self._repository, self._commit(tip), self._commit(after), self._commit(before))
+
     def rebase(self, onto: str, base: str, head: str, committer: Signature) -> str | None:
         """Copy the commits that `head` has and `base` has not onto a commit; return the last, None on a conflict."""
         return history.rebase_commits(

@@ -173,11 +173,11 @@ def _by_time(query: IssueQuery, moment: str | None) -> None:
 
 def _by_type(query: IssueQuery, name: str | None) -> None:
     if name is None:
-        query.where("issues.issue_type IS NULL")
+        query.where("issues.issue_type_id IS NULL")
     elif name == "*":
-        query.where("issues.issue_type IS NOT NULL")
+        query.where("issues.issue_type_id IS NOT NULL")
     else:
-        query.where("issues.issue_type = ? COLLATE NOCASE", name)
+        query.where("issues.issue_type_id IN (SELECT id FROM issue_types WHERE name = ? COLLATE NOCASE)", name)
 
 
 _ISSUE_FILTERS: dict[str, Callable[[IssueQuery, Any], None]] = {

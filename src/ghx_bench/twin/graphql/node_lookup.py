@@ -7,9 +7,8 @@ from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.subjects import CommitThing, ComparisonThing, GitThing, RefThing, RollupOf, StatusOf
 from ghx_bench.twin.graphql.suites import find_suite
 from ghx_bench.twin.graphql.timeline import EVENT_TYPES
-from ghx_bench.twin.nodes import GitNode, find_record, parse_git_node_id, parse_node_id, repository_id
+from ghx_bench.twin.nodes import GitNode, find_record, parse_git_node_id, repository_id
 from ghx_bench.twin.queries import checks, lookup
-from ghx_bench.twin.queries.issue_types import IssueType, issue_types
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import (
     Comment,
@@ -23,7 +22,6 @@ from ghx_bench.twin.state.records import (
     Review,
     ReviewComment,
     Thread,
-    User,
 )
 
 _T = TypeVar("_T")
@@ -34,7 +32,7 @@ def find(context: Context, identity: str) -> Any:
     """Return the record or other subject with a global id; refuse one that is not there or not visible."""
     git = parse_git_node_id(identity)
     found = _git_subject(context, git) if git else find_record(context.database, identity)
-    found = found or _issue_type(identity, context) or find_suite(context, identity)
+    found = found or find_suite(context, identity)
     if found is None or (isinstance(found, Record) and not _is_visible(context, found)):
         raise NotFoundRefusal(f"Could not resolve to a node with the global id of '{identity}'")
     return found
@@ -57,13 +55,6 @@ def find_conversation(context: Context, identity: str) -> Issue:
 def _article(model: type[Any]) -> str:
     name = {"Pull": "PullRequest", "Thread": "PullRequestReviewThread"}.get(model.__name__, model.__name__)
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
-
-
-def _issue_type(identity: str, context: Context) -> IssueType | None:
-    parsed = parse_node_id(identity)
-    if parsed is None or parsed.prefix != "IT" or context.database.get(User, parsed.repository_id) is None:
-        return None
-    return next((one for one in issue_types(parsed.repository_id or 0) if one.number == parsed.id), None)
 
 
 def _git_subject(context: Context, node: GitNode) -> GitThing | RefThing | ComparisonThing | RollupOf | StatusOf | None:

@@ -24,7 +24,13 @@ from ghx_bench.twin.graphql.views import (
 )
 from ghx_bench.twin.graphql.views.comments import IssueCommentView
 from ghx_bench.twin.graphql.views.events import EVENT_VIEWS, event_view
-from ghx_bench.twin.graphql.views.issues import IssueTypeView, IssueView, SubIssuesSummaryView
+from ghx_bench.twin.graphql.views.issues import (
+    DependenciesSummaryView,
+    IssueTypeView,
+    IssueView,
+    LinkedBranchView,
+    SubIssuesSummaryView,
+)
 from ghx_bench.twin.graphql.views.reactions import (
     ReactedEdge,
     ReactionConnection,
@@ -35,12 +41,13 @@ from ghx_bench.twin.graphql.views.reactions import (
 from ghx_bench.twin.graphql.views.repositories import RepositoryView
 from ghx_bench.twin.graphql.views.root import QueryView, RateLimitView, SearchConnection
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.queries.issue_types import IssueType
 from ghx_bench.twin.state import records
 
 # In the schema because clients select them (`gh` asks for project items); no world has one, so they need no view.
 EMPTY_TYPES = frozenset({
-    "ConnectedEvent", "LinkedBranch", "Mannequin",
+    "IssueFieldDate", "IssueFieldDateValue", "IssueFieldNumber", "IssueFieldNumberValue", "IssueFieldSingleSelect",
+    "IssueFieldSingleSelectOption", "IssueFieldSingleSelectValue", "IssueFieldText", "IssueFieldTextValue",
+    "Mannequin",
     "Project", "ProjectCard", "ProjectColumn", "ProjectV2",
     "ProjectV2Item", "ProjectV2ItemFieldSingleSelectValue",
 })  # fmt: skip
@@ -89,7 +96,8 @@ VIEWS: Mapping[str, type[Any]] = {
         RepositoryView, repository_parts.RepositoryTopicView, repository_parts.TopicView,
         repository_parts.PinnedIssueView, repository_parts.BranchProtectionRuleView, labels.LabelView,
         labels.MilestoneView, git.CommitView, git.TreeView, git.TreeEntryView, git.BlobView, git.TagView, refs.RefView,
-        refs.ComparisonView, refs.GitActorView, IssueView, IssueTypeView, SubIssuesSummaryView, IssueCommentView,
+        refs.ComparisonView, refs.GitActorView, IssueView, IssueTypeView, SubIssuesSummaryView,
+        DependenciesSummaryView, LinkedBranchView, IssueCommentView,
         ReactionView, ReactionGroupView, pulls.PullRequestView, pulls.ReviewRequestView,
         pulls.PullRequestCommitView, pulls.PullRequestFileView, pulls.AutoMergeRequestView,
         reviews.PullRequestReviewView,
@@ -120,6 +128,8 @@ VIEW_MAKERS: Mapping[type, ViewMaker] = {
     records.Label: labels.LabelView,
     records.Milestone: labels.MilestoneView,
     records.Issue: _issue_or_pull_view,
+    records.IssueType: IssueTypeView,
+    records.LinkedBranch: LinkedBranchView,
     records.Pull: pulls.PullRequestView,
     records.Comment: IssueCommentView,
     records.Review: reviews.PullRequestReviewView,
@@ -157,7 +167,6 @@ VIEW_MAKERS: Mapping[type, ViewMaker] = {
     subjects.Pinned: repository_parts.PinnedIssueView,
     subjects.TopicOf: repository_parts.RepositoryTopicView,
     subjects.IssueOf: lambda context, subject: IssueView(context, subject.issue),
-    IssueType: IssueTypeView,
     subjects.Member: lambda context, member: people.account_view(context, member.user),
     subjects.LanguageOf: community.LanguageView,
     subjects.LicenseOf: community.LicenseView,

@@ -30,7 +30,8 @@ from graphql import (
 
 from ghx_bench.twin.graphql.changes.change import Change, Mutation, Payload
 from ghx_bench.twin.graphql.changes.comments import COMMENT_CHANGES
-from ghx_bench.twin.graphql.changes.issues import ISSUE_CHANGES, RELATION_CHANGES
+from ghx_bench.twin.graphql.changes.issue_relations import RELATION_CHANGES
+from ghx_bench.twin.graphql.changes.issues import ISSUE_CHANGES
 from ghx_bench.twin.graphql.changes.pulls import PULL_CHANGES
 from ghx_bench.twin.graphql.changes.repositories import REPOSITORY_CHANGES
 from ghx_bench.twin.graphql.changes.reviews import REVIEW_CHANGES
@@ -38,6 +39,8 @@ from ghx_bench.twin.graphql.connections import Connection, Edge
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.paging import Page
 from ghx_bench.twin.graphql.registry import CONNECTIONS, EDGES, EMPTY_TYPES, VIEWS
+from ghx_bench.twin.queries.permissions import NO_INTEGRATION
+from ghx_bench.twin.refusals import ForbiddenRefusal
 
 Resolver: TypeAlias = Callable[..., Any]
 Info: TypeAlias = GraphQLResolveInfo[Context]
@@ -213,6 +216,8 @@ def _mutation_resolver(change: Mutation) -> Callable[..., Payload]:
         context = info.context
         inputs = dict(inputs)
         token = inputs.pop("client_mutation_id", None)
+        if context.viewer.app is not None and not context.viewer.app.may(*_permissions_for(change.__name__)):
+            raise ForbiddenRefusal(NO_INTEGRATION)
         context.forget()  # the mutation before may have changed what was looked up for its payload
         try:
             with context.world.acting(context.viewer) as act:
@@ -222,6 +227,16 @@ def _mutation_resolver(change: Mutation) -> Callable[..., Payload]:
         return Payload(context, outcome, token)
 
     return resolve
+
+
+def _permissions_for(mutation: str) -> tuple[str, ...]:
+    """Return the permissions of a GitHub App, one of which a mutation takes."""
+    words = set(mutation.split("_"))
+    if mutation == "merge_pull_request" or words & {"ref", "commit", "branch"}:
+        return ("contents",)
+    if words & {"repository"}:
+        return ("administration",)
+    return ("pull_requests",) if {"pull", "request"} <= words or "review" in words else ("issues", "pull_requests")
 
 
 def _payload_resolver(name: str) -> Callable[..., Any]:

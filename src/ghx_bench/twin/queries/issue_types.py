@@ -1,38 +1,23 @@
 """The types that issues of an organization can have."""
 
-from dataclasses import dataclass
-
-from ghx_bench.twin.state.records import Repository, User
+from ghx_bench.twin.refusals import NotFoundRefusal
+from ghx_bench.twin.state.records import IssueType, Repository
 from ghx_bench.twin.world import World
-
-
-@dataclass(frozen=True, slots=True)
-class IssueType:
-    """One of the types that issues of an organization can have."""
-
-    organization_id: int
-    number: int
-    name: str
-    description: str
-    color: str
-
-
-def issue_types(organization_id: int) -> list[IssueType]:
-    """Return the types that GitHub gives to every organization; a world cannot make others yet."""
-    return [
-        IssueType(organization_id, 1, "Task", "A specific piece of work", "YELLOW"),
-        IssueType(organization_id, 2, "Bug", "An unexpected problem or behavior", "RED"),
-        IssueType(organization_id, 3, "Feature", "A request, idea, or new functionality", "BLUE"),
-    ]
 
 
 def issue_types_of(world: World, repository: Repository) -> list[IssueType]:
     """Return the types that issues of a repository can have; only organizations have any."""
-    owner = world.database.get(User, repository.owner_id)
-    return issue_types(owner.id) if owner is not None and owner.type == "Organization" else []
+    return world.database.all(IssueType, organization_id=repository.owner_id)
 
 
 def find_issue_type(world: World, repository: Repository, name: str | None) -> IssueType | None:
     """Return the type of this name, in any case, where issues of a repository can have it."""
-    wanted = (name or "").casefold()
-    return next((one for one in issue_types_of(world, repository) if one.name.casefold() == wanted), None)
+    return world.database.one(IssueType, organization_id=repository.owner_id, name=name) if name else None
+
+
+def issue_type_by_id(world: World, organization_id: int, identity: int) -> IssueType:
+    """Return a type of an organization by its database id."""
+    found = world.database.one(IssueType, organization_id=organization_id, id=identity)
+    if found is None:
+        raise NotFoundRefusal(f"Could not resolve to an IssueType with the id of {identity}.")
+    return found

@@ -13,13 +13,14 @@ from ghx_bench.twin.state.records import (
     TeamRepository,
     User,
 )
-from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.viewer import AppAccess, Viewer
 from ghx_bench.twin.world import Act, World
 
 Role = Literal["none", "read", "triage", "write", "maintain", "admin"]
 Association = Literal["OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "NONE"]
 ROLES: tuple[Role, ...] = ("none", "read", "triage", "write", "maintain", "admin")
 NEEDS_ADMIN = "Must have admin rights to Repository."
+NO_INTEGRATION = "Resource not accessible by integration"
 ARCHIVED = "Repository was archived so is read-only."
 _RANK = {name: rank for rank, name in enumerate(ROLES)}
 
@@ -33,12 +34,25 @@ def role(world: World, viewer: Viewer | None, repository: Repository) -> Role:
     """Return the role of a viewer in a repository; without a viewer, admin."""
     if viewer is None or viewer.unrestricted:
         return "admin"
+    if viewer.app is not None:
+        return _app_role(viewer.app, repository)
     held = user_role(world, viewer.user, repository)
     if not at_least(held, "read"):
         return held
     if repository.visibility != "public":
         return held if viewer.has_scope("repo") else "none"
     return "read" if _only_reads(viewer, repository) else held
+
+
+def _app_role(app: AppAccess, repository: Repository) -> Role:
+    """Return the role that the permissions of an installation come to in a repository."""
+    if not app.reaches(repository):
+        return "read" if repository.visibility == "public" else "none"
+    if app.may("administration"):
+        return "admin"
+    if app.may("contents", "pull_requests", "checks", "statuses", "actions", "workflows", "deployments"):
+        return "write"
+    return "triage" if app.may("issues") else "read"
 
 
 def user_role(world: World, user: User, repository: Repository) -> Role:
@@ -84,6 +98,8 @@ def require(
         # Not "forbidden": GitHub does not tell that a private repository exists.
         raise NotFoundRefusal(f"Could not resolve to a Repository with the name '{name}'.")
     if not at_least(held, needed):
+        if act.viewer.app is not None:
+            raise ForbiddenRefusal(NO_INTEGRATION)
         if not at_least(user_role(act.world, act.viewer.user, repository), needed):
             raise RoleRefusal(message)
         # The user may, and the token may not: GitHub's answer names the scope that is missing.
@@ -91,8 +107,19 @@ def require(
         raise ForbiddenRefusal(message, needed_scopes=(scope,))
     if repository.archived and not even_archived:
         raise ForbiddenRefusal(ARCHIVED)
-    if _only_reads(act.viewer, repository):
+    if act.viewer.app is None and _only_reads(act.viewer, repository):
         raise ForbiddenRefusal("Resource not accessible by personal access token", needed_scopes=("public_repo",))
+
+
+def require_organization_admin(act: Act, organization: User) -> None:
+    """Refuse a viewer who is no administrator of an organization, or whose token may not act as one."""
+    if act.viewer is None or act.viewer.unrestricted:
+        return
+    member = act.database.one(Membership, organization_id=organization.id, user_id=act.viewer.id)
+    if member is None or member.role != "admin":
+        raise ForbiddenRefusal("You must be an admin of this organization.")
+    if not act.viewer.has_scope("write:org"):
+        raise ForbiddenRefusal("You must be an admin of this organization.", needed_scopes=("admin:org",))
 
 
 def assignable(world: World, repository: Repository, user: User, issue: Issue | None = None) -> bool:

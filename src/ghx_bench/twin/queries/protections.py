@@ -27,6 +27,8 @@ def binds(world: World, protection: Protection, viewer: Viewer | None, repositor
 
 def may_push(world: World, viewer: Viewer | None, repository: Repository) -> bool:
     """Return whether a viewer may push to any branch of a repository, by role or as a maintainer of a pull request."""
+    if viewer is not None and viewer.app is not None and not viewer.app.may("contents"):
+        return False
     return permissions.may(world, viewer, repository, "write") or bool(_maintained_branches(world, viewer, repository))
 
 

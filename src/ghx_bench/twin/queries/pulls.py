@@ -1,19 +1,32 @@
 """The issues that a pull request closes."""
 
 from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.issue_relations import visible_issues
 from ghx_bench.twin.queries.references import closing_references
 from ghx_bench.twin.refusals import Refusal
-from ghx_bench.twin.state.records import Issue, Pull, Repository
+from ghx_bench.twin.state.records import Issue, LinkedBranch, Pull, Repository
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
 
 def closing_issues(world: World, pull: Pull, viewer: Viewer | None = None) -> list[Issue]:
-    """Return the issues that a merge closes: keywords count only where the default branch is the base."""
+    """Return the issues that a merge closes, by keywords or because its branch was made for them.
+
+    Both count only where the default branch is the base.
+    """
     repository, issue = lookup.repository_of(world, pull), lookup.issue_of(world, pull)
     if pull.base_ref != repository.default_branch:
         return []
-    return referenced_issues(world, viewer, repository, issue.body or "")
+    named = referenced_issues(world, viewer, repository, issue.body or "")
+    known = {one.id for one in named}
+    return [*named, *(one for one in linked_issues(world, viewer, pull) if one.id not in known)]
+
+
+def linked_issues(world: World, viewer: Viewer | None, pull: Pull) -> list[Issue]:
+    """Return the issues that the branch of a pull request was made for."""
+    linked = world.database.all(LinkedBranch, repository_id=pull.head_repository_id, name=pull.head_ref)
+    found = (world.database.get(Issue, one.issue_id) for one in linked)
+    return visible_issues(world, viewer, (one for one in found if one is not None))
 
 
 def referenced_issues(world: World, viewer: Viewer | None, repository: Repository, text: str) -> list[Issue]:

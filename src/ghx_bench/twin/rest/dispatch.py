@@ -15,6 +15,7 @@ from ghx_bench.twin.refusals import (
     Refusal,
 )
 from ghx_bench.twin.reply import Reply, json_reply
+from ghx_bench.twin.rest.app_permissions import check_app
 from ghx_bench.twin.rest.errors import (
     UNKNOWN,
     BadRequestRefusal,
@@ -99,6 +100,8 @@ def answer(
         )
         if viewer.is_anonymous:
             _check_openness(request, operation)
+        if viewer.app is not None:
+            check_app(viewer.app, operation, path)
         reply = operation.handler(request)
     except Refusal as refusal:
         moved = _find_new_path(world, refusal, path, query)
@@ -108,7 +111,7 @@ def answer(
         reply = refusal_reply(InvalidRefusal(str(error)), documentation_url(operation.name))
     reply.operation = operation.name
     # What the refusal says wins: it names the scopes that were missing, the operation those that are enough.
-    if not viewer.is_anonymous:
+    if not viewer.is_anonymous and viewer.app is None:
         reply.headers.setdefault("X-Accepted-OAuth-Scopes", operation.scope)
     return reply
 

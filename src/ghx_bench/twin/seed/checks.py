@@ -28,7 +28,10 @@ class SeedCheck(SeedModel):
     summary: str | None = Field(default=None, description="The text of a check run's output.")
     description: str | None = Field(default=None, description="What a status says.")
     url: str | None = Field(default=None, description="Where its details are.")
-    creator: Login | None = Field(default=None, description="Who reported a status; the owner if left out.")
+    creator: Login | None = Field(
+        default=None,
+        description="Who reported a status, the owner if left out; or the bot of a check run's app.",
+    )
     at: Moment | None = Field(default=None, description="When it was reported, or began.")
     completed_at: Moment | None = Field(default=None, description="When a check run ended.")
 

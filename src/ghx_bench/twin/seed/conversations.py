@@ -111,17 +111,30 @@ class SeedIssue(SeedConversation):
         default=None, description="Why it is closed, completed if left out; `reopened` for an open one that was closed."
     )
     pinned: StrictBool = False
-    issue_type: Literal["Task", "Bug", "Feature"] | None = Field(
-        default=None, description="Its type, in a repository of an organization."
+    issue_type: str | None = Field(
+        default=None, description="The name of its type, in a repository of an organization."
+    )
+    duplicate_of: IssueName | None = Field(
+        default=None, description="The issue it was closed as a duplicate of; takes `state_reason: duplicate`."
     )
     parent: IssueName | None = Field(default=None, description="The issue it is part of: `#1`, or `owner/name#1`.")
+    sub_issue_position: StrictInt | None = Field(
+        default=None, description="Its place among the parts of that issue, lower ones first; the last if left out."
+    )
     blocked_by: tuple[IssueName, ...] = Field(default=(), description="The issues it waits for.")
+    linked_branches: tuple[str, ...] = Field(
+        default=(), description="Branches made for it: `branch`, or `owner/name:branch` in another repository."
+    )
 
     @model_validator(mode="after")
     def _check_state(self) -> Self:
         self.refuse_end(self.state)
         if self.state_reason is not None and (self.state_reason == "reopened") != (self.state == "open"):
             raise ValueError(f"an issue that is {self.state} cannot have the state_reason {self.state_reason!r}")
+        if self.duplicate_of is not None and self.state_reason != "duplicate":
+            raise ValueError("duplicate_of is for what is closed as one; add `state_reason: duplicate`")
+        if self.sub_issue_position is not None and self.parent is None:
+            raise ValueError("sub_issue_position is for a part of another issue; say of which one with `parent`")
         return self
 
 

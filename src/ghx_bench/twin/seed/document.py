@@ -6,7 +6,7 @@ from pydantic import Field, StrictBool, StrictInt
 
 from ghx_bench.twin.seed.checks import SeedCommitCheck, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedIssue, SeedPull
-from ghx_bench.twin.seed.format import Files, Login, Moment, Number, RepositoryName, Role, SeedModel
+from ghx_bench.twin.seed.format import Files, Login, Moment, Number, Permission, RepositoryName, Role, SeedModel
 from ghx_bench.twin.seed.releases import SeedRelease
 
 
@@ -45,6 +45,15 @@ class SeedTeam(SeedModel):
     members: tuple[Login, ...] = ()
 
 
+class SeedIssueType(SeedModel):
+    """A type that issues in repositories of an organization can have."""
+
+    name: str
+    description: str | None = None
+    color: Literal["gray", "blue", "green", "yellow", "orange", "red", "pink", "purple"] | None = None
+    is_enabled: StrictBool = Field(default=True, description="Whether issues can be given it.")
+
+
 class SeedOrganization(SeedModel):
     """An organization, its members and teams."""
 
@@ -56,6 +65,40 @@ class SeedOrganization(SeedModel):
     blog: str | None = None
     members: dict[Login, Literal["member", "admin"]] = Field(default={}, description="Roles by login.")
     teams: tuple[SeedTeam, ...] = ()
+    issue_types: tuple[SeedIssueType, ...] | None = Field(
+        default=None, description="Types of issues; GitHub's three (Task, Bug, Feature) if left out."
+    )
+    at: Moment | None = Field(default=None, description="When it was made.")
+
+
+class SeedInstallation(SeedModel):
+    """An app installed on an account."""
+
+    id: Number | None = Field(default=None, description="By which clients name it; the next free one if left out.")
+    account: Login = Field(description="A user or an organization.")
+    permissions: dict[str, Permission] | None = Field(
+        default=None, description="What it may do there; all that the app asks for if left out."
+    )
+    repositories: tuple[RepositoryName, ...] | None = Field(
+        default=None, description="The repositories it is for; all of the account's if left out."
+    )
+    tokens: tuple[str, ...] = Field(default=(), description="Tokens that act for it from the start, as `ghs_...`.")
+    at: Moment | None = Field(default=None, description="When it was installed.")
+
+
+class SeedApp(SeedModel):
+    """A GitHub App, whose bot is `slug[bot]`."""
+
+    id: Number | None = Field(default=None, description="By which the app names itself; the next free one if left out.")
+    slug: str = Field(description="Its name in addresses.")
+    name: str | None = Field(default=None, description="Its name; the slug if left out.")
+    owner: Login
+    description: str | None = None
+    client_id: str | None = Field(default=None, description="The other name that it may sign with.")
+    public_key: str | None = Field(default=None, description="The RSA key in PEM that its signatures are checked with.")
+    permissions: dict[str, Permission] = Field(default={}, description="What it asks for: `issues: write`, ...")
+    events: tuple[str, ...] = ()
+    installations: tuple[SeedInstallation, ...] = ()
     at: Moment | None = Field(default=None, description="When it was made.")
 
 
@@ -186,4 +229,5 @@ class WorldSeed(SeedModel):
     version: Literal[1] = Field(default=1, description="The version of this format.")
     users: tuple[SeedUser, ...] = ()
     organizations: tuple[SeedOrganization, ...] = ()
+    apps: tuple[SeedApp, ...] = Field(default=(), description="GitHub Apps and where they are installed.")
     repositories: tuple[SeedRepository, ...] = ()

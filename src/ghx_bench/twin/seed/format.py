@@ -28,6 +28,7 @@ Seconds = Annotated[StrictInt, Field(ge=0, le=24 * 60 * 60)]
 Number = Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
 Role = Literal["read", "triage", "write", "maintain", "admin"]
 Emoji = Literal["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"]
+Permission = Literal["read", "write", "admin"]
 MergeMethod = Literal["merge", "squash", "rebase"]
 
 

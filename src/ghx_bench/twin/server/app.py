@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import itertools
+import json
 import logging
 import re
 import time
@@ -21,6 +22,8 @@ from ghx_bench._base.clock import timestamp
 from ghx_bench.twin.commands.actions import progress
 from ghx_bench.twin.faults import Fault, Surface
 from ghx_bench.twin.journal import LONGEST_TEXT, Entry
+from ghx_bench.twin.queries.apps import JsonWebTokenError, is_json_web_token
+from ghx_bench.twin.queries.permissions import NO_INTEGRATION
 from ghx_bench.twin.reply import Reply, error_reply, json_reply
 from ghx_bench.twin.rest import dispatch
 from ghx_bench.twin.rest.errors import no_such_path
@@ -39,6 +42,7 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _RATE_LIMIT = "/rate_limit"
 _BESIDE_THE_API = frozenset({"web", "raw", "codeload", "none"})
 _OK, _NOT_MODIFIED, _BAD, _UNAUTHENTICATED, _CLIENT_IS_GONE = 200, 304, 400, 401, 499
+_TOKEN_CHANGES = frozenset({201, 204})
 _NO_LENGTH = frozenset({204, 304})  # statuses whose replies have no body
 _SECRET = re.compile(r"(?i)\b(access_token|client_secret|urlSignature)=[^&]*")
 PIECE = 1024 * 1024  # of a long answer
@@ -77,23 +81,47 @@ class TwinApp:
             return
         request = Request(scope, receive)
         token = token_of(request.headers.get("authorization"))
-        access = await self._begin(request, token)
-        exchange = _Exchange(request=request, surface=_surface_of(request), token=token, access=access)
+        access, problem = await self._begin(request, token)
+        exchange = _Exchange(request=request, surface=_surface_of(request), token=token, access=access, problem=problem)
         try:
-            await exchange.send(await self._reply(exchange), send)
+            reply = await self._reply(exchange)
+            self._follow_tokens(exchange, reply)
+            await exchange.send(reply, send)
         except ClientDisconnect:
             return
         finally:
             exchange.end()
 
-    async def _begin(self, request: Request, token: str | None) -> Access | None:
-        """Return what the credentials of a request open; a signed address opens its file, whatever else is sent."""
-        if request.door.host_kind == "downloads":  # on one host, clients send the token of the API along
-            return self.hosting.begin_signed_request(request.path, request.query)
+    async def _begin(self, request: Request, token: str | None) -> tuple[Access | None, str]:
+        """Return what the credentials of a request open, and what is wrong with those that open nothing.
+
+        A signed address opens its file, whatever else is sent: on one host, clients send the token of the API along.
+        """
+        if request.door.host_kind == "downloads":
+            return self.hosting.begin_signed_request(request.path, request.query), "Bad credentials"
         if token is None:
-            return self._begin_anonymously(request)
-        await self.hosting.wait_for_world(token)
-        return self.hosting.begin_request(token)
+            return self._begin_anonymously(request), "Requires authentication"
+        if not is_json_web_token(token):
+            await self.hosting.wait_for_world(token)
+            return self.hosting.begin_request(token), "Bad credentials"
+        world: World | None = request.http.scope.get("state", {}).get(WORLD_OF_CONNECTION)
+        await self.hosting.wait_for_worlds(world)
+        try:
+            return self.hosting.begin_app_request(token, world), "A JSON web token could not be decoded"
+        except JsonWebTokenError as error:
+            return None, str(error)
+
+    def _follow_tokens(self, exchange: "_Exchange", reply: Reply) -> None:
+        """Let a token that an app was given open its world, and one that it has revoked nothing."""
+        if exchange.access is None or reply.status not in _TOKEN_CHANGES:
+            return
+        match reply.operation:
+            case "POST /app/installations/{installation_id}/access_tokens":
+                self.hosting.add_token(exchange.access.hosted.world, json.loads(reply.content)["token"])
+            case "DELETE /installation/token":
+                self.hosting.remove_token(exchange.token or "")
+            case _:
+                pass
 
     def _begin_anonymously(self, request: Request) -> Access | None:
         """Return access to what is public, if the request names no credentials and it is known which world it means."""
@@ -133,6 +161,7 @@ class _Exchange:
     surface: Surface
     token: str | None
     access: Access | None
+    problem: str  # what a request without access is told
     _started: float = field(default_factory=time.perf_counter)
     _sent_bytes: int = 0
     _is_journalled: bool = False
@@ -224,7 +253,9 @@ def _surface_of(request: Request) -> Surface:
 async def _answer_api(exchange: _Exchange) -> Reply:
     request, access = exchange.request, exchange.access
     if access is None or (access.viewer.is_anonymous and exchange.surface == "graphql"):
-        return error_reply(401, "Bad credentials" if exchange.token else "Requires authentication")
+        return error_reply(401, exchange.problem)
+    if access.viewer.app and access.viewer.app.installation_id is None and exchange.surface == "graphql":
+        return error_reply(403, NO_INTEGRATION)
     body = await request.body()
     if request.door.host_kind in _BESIDE_THE_API or pages.is_download(request):
         return await _answer_or_fail(exchange, body, lambda: _answer_page(request, access))
@@ -397,7 +428,7 @@ def _viewer_headers(exchange: _Exchange) -> dict[str, str]:
     allowance = count(access.viewer, resource, now_s)
     scopes = {"x-oauth-scopes": ", ".join(sorted(access.viewer.scopes)), "x-accepted-oauth-scopes": ""}
     return {
-        **({} if access.viewer.is_anonymous else scopes),
+        **({} if access.viewer.is_anonymous or access.viewer.app else scopes),
         "x-ratelimit-limit": str(allowance.limit),
         "x-ratelimit-remaining": str(allowance.remaining),
         "x-ratelimit-used": str(allowance.used),

@@ -4,17 +4,20 @@ import hashlib
 import secrets
 import sqlite3
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TypeVar
 
 import anyio
 import anyio.to_thread
 
+from ghx_bench.twin.queries.apps import app_access, check_json_web_token, find_app, issuer_of
 from ghx_bench.twin.server.rates import Rates
 from ghx_bench.twin.state.records import Token, User
-from ghx_bench.twin.viewer import ANONYMOUS, EVERY_SCOPE, Viewer
+from ghx_bench.twin.viewer import ANONYMOUS, EVERY_SCOPE, AppAccess, Viewer
 from ghx_bench.twin.world import World
 
 T = TypeVar("T")
@@ -71,6 +74,11 @@ class Hosted:
         finally:
             self._is_in_thread = False
 
+    @property
+    def is_in_thread(self) -> bool:
+        """Return whether a thread works in the world."""
+        return self._is_in_thread
+
     async def wait_for_thread(self) -> None:
         """Wait until no thread works in the world; until the caller awaits anything, none begins to."""
         if self._is_in_thread:
@@ -92,6 +100,8 @@ class _Grant:
 
     user_id: int
     scopes: frozenset[str]
+    app: AppAccess | None = None
+    expires_at: str | None = None
 
 
 class Hosting:
@@ -122,8 +132,7 @@ class Hosting:
                 self._default = world
             self._hosted.setdefault(id(world), Hosted(world=world, uses_threads=self._uses_threads))
             for token in tokens:
-                grant = _Grant(token.user_id, frozenset(token.scopes))
-                self._grants.setdefault(token.token, {})[id(world)] = grant
+                self._grants.setdefault(token.token, {})[id(world)] = _grant_of(world, token)
 
     def remove(self, world: World) -> Hosted | None:
         """Stop serving a world; its tokens are unknown from now on, unless another world holds them.
@@ -138,12 +147,26 @@ class Hosting:
                     del self._grants[token]
             return self._hosted.pop(id(world), None)
 
-    def issue_token(self, world: World, user: User, scopes: Iterable[str] = EVERY_SCOPE) -> str:
+    def add_token(self, world: World, token: str) -> None:
+        """Serve a world to one more token, which was made in it meanwhile."""
+        held = world.database.one(Token, token=token)
+        with self._lock:
+            if held is not None and id(world) in self._hosted:
+                self._grants[token] = {id(world): _grant_of(world, held)}
+
+    def remove_token(self, token: str) -> None:
+        """Serve nothing to a token any more, which was revoked."""
+        with self._lock:
+            self._grants.pop(token, None)
+
+    def issue_token(
+        self, world: World, user: User, scopes: Iterable[str] = EVERY_SCOPE, app: AppAccess | None = None
+    ) -> str:
         """Return a fresh token for a user of a world; the server knows it, the world does not, so no diff shows it."""
         token = f"ghp_{hashlib.sha256(secrets.token_bytes(32)).hexdigest()[:36]}"
         with self._lock:
             self._hosted.setdefault(id(world), Hosted(world=world, uses_threads=self._uses_threads))
-            self._grants[token] = {id(world): _Grant(user.id, frozenset(scopes))}
+            self._grants[token] = {id(world): _Grant(user.id, frozenset(scopes), app)}
         return token
 
     def open(self, token: str) -> Access | None:
@@ -152,6 +175,13 @@ class Hosting:
         if access is not None:
             access.hosted.open_requests.end()
         return access
+
+    async def wait_for_worlds(self, world: World | None) -> None:
+        """Wait until no thread works in a world, or in any: an app names none, and `begin_app_request` asks them."""
+        with self._lock:
+            hosted = [one for one in self._hosted.values() if world is None or one.world is world]
+        while busy := next((one for one in hosted if one.is_in_thread), None):
+            await busy.wait_for_thread()
 
     async def wait_for_world(self, token: str) -> None:
         """Wait until no thread works in the world that a token opens; `begin_request` asks its database."""
@@ -167,6 +197,8 @@ class Hosting:
             if len(grants) != 1:
                 return None
             ((world, grant),) = grants.items()
+            if grant.expires_at is not None and grant.expires_at <= _now():
+                return None
             hosted = self._hosted[world]
             hosted.open_requests.begin()  # inside the lock: `remove` must not see none and close the world
         try:
@@ -176,7 +208,27 @@ class Hosting:
         if user is None:
             hosted.open_requests.end()
             return None
-        return Access(hosted=hosted, viewer=Viewer(user=user, scopes=grant.scopes))
+        return Access(hosted=hosted, viewer=Viewer(user=user, scopes=grant.scopes, app=grant.app))
+
+    def begin_app_request(self, token: str, world: World | None) -> Access | None:
+        """Return access for an app that has signed its token, in a world or in the only one here that knows the app.
+
+        Raises `JsonWebTokenError` for a token that is not acceptable.
+        """
+        issuer = issuer_of(token)
+        with self._lock:
+            places = [self._hosted.get(id(world))] if world is not None else list(self._hosted.values())
+            open_places = [one for one in places if one is not None and not one.world.is_closed]
+            known = [(one, app) for one in open_places if issuer and (app := find_app(one.world, issuer)) is not None]
+            if len(known) != 1:
+                return None
+            ((hosted, app),) = known
+            check_json_web_token(app, token, time.time())
+            user = hosted.world.database.get(User, app.user_id)
+            if user is None:
+                return None
+            hosted.open_requests.begin()
+        return Access(hosted=hosted, viewer=Viewer(user=user, scopes=frozenset(), app=AppAccess(app_id=app.id)))
 
     def begin_signed_request(self, path: str, query: str) -> Access | None:
         """Return access to the world that has signed a path, as `begin_request` does; who asks is not known."""
@@ -195,3 +247,13 @@ class Hosting:
                 return None
             hosted.open_requests.begin()
         return Access(hosted=hosted, viewer=ANONYMOUS)
+
+
+def _grant_of(world: World, token: Token) -> _Grant:
+    app = app_access(world, token)
+    return _Grant(token.user_id, EVERY_SCOPE if app else frozenset(token.scopes), app, token.expires_at)
+
+
+def _now() -> str:
+    # By this machine's clock: tokens of apps expire by the clock of those who hold them, not by the world's.
+    return f"{datetime.now(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"

@@ -4,6 +4,7 @@ import secrets
 
 from ghx_bench._base.errors import InputError
 from ghx_bench.twin.commands import users
+from ghx_bench.twin.queries.apps import app_access
 from ghx_bench.twin.server.hosting import Hosting
 from ghx_bench.twin.state.records import Token, User
 from ghx_bench.twin.viewer import EVERY_SCOPE
@@ -36,4 +37,7 @@ def own_token(hosting: Hosting, world: World, user: User) -> str:
         return hosting.issue_token(world, user)
     access = hosting.open(held.token)
     is_own = access is not None and access.hosted.world is world
-    return held.token if is_own else hosting.issue_token(world, user, held.scopes)
+    if is_own:
+        return held.token
+    app = app_access(world, held)
+    return hosting.issue_token(world, user, EVERY_SCOPE if app else held.scopes, app)

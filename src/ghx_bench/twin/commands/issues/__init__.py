@@ -1,10 +1,26 @@
 """Commands on issues, and on what pull requests have in common with them."""
 
 from ghx_bench.twin.commands.issues.assignment import add_assignees, assignees_of, remove_assignees, set_assignees
-from ghx_bench.twin.commands.issues.creation import ISSUES_DISABLED, create, delete, insert, update
+from ghx_bench.twin.commands.issues.creation import ISSUES_DISABLED, convert_to_pull, create, delete, insert, update
 from ghx_bench.twin.commands.issues.labelling import add_labels, find_labels, labels_of, remove_labels, set_labels
-from ghx_bench.twin.commands.issues.relations import add_blocking, add_child, remove_blocking, remove_child
-from ghx_bench.twin.commands.issues.state import close, lock, mark_closed, pin, reopen, unlock, unpin
+from ghx_bench.twin.commands.issues.relations import (
+    add_blocking,
+    add_child,
+    remove_blocking,
+    remove_child,
+    reprioritize_child,
+)
+from ghx_bench.twin.commands.issues.state import (
+    close,
+    lock,
+    mark_closed,
+    mark_duplicate,
+    pin,
+    reopen,
+    unlock,
+    unmark_duplicate,
+    unpin,
+)
 from ghx_bench.twin.commands.issues.transfer import transfer
 
 __all__ = [
@@ -15,6 +31,7 @@ __all__ = [
     "add_labels",
     "assignees_of",
     "close",
+    "convert_to_pull",
     "create",
     "delete",
     "find_labels",
@@ -22,16 +39,19 @@ __all__ = [
     "labels_of",
     "lock",
     "mark_closed",
+    "mark_duplicate",
     "pin",
     "remove_assignees",
     "remove_blocking",
     "remove_child",
     "remove_labels",
     "reopen",
+    "reprioritize_child",
     "set_assignees",
     "set_labels",
     "transfer",
     "unlock",
+    "unmark_duplicate",
     "unpin",
     "update",
 ]

@@ -11,7 +11,17 @@ from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.issue_types import find_issue_type
 from ghx_bench.twin.queries.permissions import Role, may, require
 from ghx_bench.twin.refusals import GoneRefusal, InvalidRefusal
-from ghx_bench.twin.state.records import Issue, Label, Milestone, Repository, Tombstone, User
+from ghx_bench.twin.state.records import (
+    Dependency,
+    Issue,
+    IssueType,
+    Label,
+    LinkedBranch,
+    Milestone,
+    Repository,
+    Tombstone,
+    User,
+)
 from ghx_bench.twin.world import Act
 
 ISSUES_DISABLED = "Issues are disabled for this repo"
@@ -93,11 +103,33 @@ def delete(act: Act, issue: Issue) -> None:
         raise InvalidRefusal("Pull requests cannot be deleted.")
     cascade.delete_all(act.database, cascade.under_issue(act.database, current))
     for child in act.database.all(Issue, parent_id=current.id):
-        act.database.update(child, parent_id=None)
+        act.database.update(child, parent_id=None, sub_issue_position=None)
+    for duplicate in act.database.all(Issue, duplicate_of_id=current.id):
+        act.database.update(duplicate, duplicate_of_id=None)
     for trace in act.database.all(Tombstone, moved_to_id=current.id):
         act.database.update(trace, moved_to_id=None)
     act.database.insert(Tombstone, repository_id=repository.id, number=current.number)
     act.database.delete(current)
+
+
+def convert_to_pull(act: Act, issue: Issue) -> Issue:
+    """Make an open issue the shared record of a pull request; what only issues have is taken off it."""
+    current = kernel.reload(act, issue)
+    require_author_or(act, current, "triage")
+    if current.is_pull or current.state != "open":
+        raise invalid("Issue", "issue", value=current.number)
+    for relation in (
+        *act.database.all(Dependency, issue_id=current.id),
+        *act.database.all(Dependency, blocking_id=current.id),
+        *act.database.all(LinkedBranch, issue_id=current.id),
+    ):
+        act.database.delete(relation)
+    for child in act.database.all(Issue, parent_id=current.id):
+        act.database.update(child, parent_id=None, sub_issue_position=None)
+    return kernel.touch(
+        act, current, is_pull=True, pinned=False, state_reason=None, issue_type_id=None, parent_id=None,
+        sub_issue_position=None,
+    )  # fmt: skip
 
 
 def set_milestone(act: Act, issue: Issue, milestone: Milestone | None) -> Issue:
@@ -118,10 +150,23 @@ def set_milestone(act: Act, issue: Issue, milestone: Milestone | None) -> Issue:
 def _set_type(act: Act, issue: Issue, name: str | None) -> Issue:
     current = kernel.reload(act, issue)
     found = find_issue_type(act.world, lookup.repository_of(act.world, current), name)
-    if current.is_pull or (name is not None and found is None):
+    is_new = found is not None and found.id != current.issue_type_id
+    if current.is_pull or (name is not None and found is None) or (found and is_new and not found.is_enabled):
         raise invalid("Issue", "type", value=name)
-    chosen = found.name if found else None
-    return current if chosen == current.issue_type else kernel.touch(act, current, issue_type=chosen)
+    if (found.id if found else None) == current.issue_type_id:
+        return current
+    before = act.database.get(IssueType, current.issue_type_id)
+    data = {
+        "issue_type": _describe_type(found or before),
+        **({"prev_issue_type": _describe_type(before)} if found and before else {}),
+    }
+    event = "issue_type_removed" if found is None else "issue_type_changed" if before else "issue_type_added"
+    timeline.record_event(act, current, event, data)
+    return kernel.touch(act, current, issue_type_id=found.id if found else None)
+
+
+def _describe_type(issue_type: IssueType | None) -> dict[str, object] | None:
+    return {name: getattr(issue_type, name) for name in ("id", "name", "color")} if issue_type else None
 
 
 def require_author_or(act: Act, issue: Issue, needed: Role) -> None:

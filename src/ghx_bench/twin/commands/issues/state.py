@@ -15,11 +15,46 @@ LOCK_REASONS = ("off-topic", "too heated", "resolved", "spam")
 MOST_PINNED = 3
 
 
-def close(act: Act, issue: Issue, *, reason: str | None = None) -> Issue:
+def close(act: Act, issue: Issue, *, reason: str | None = None, duplicate_of: Issue | None = None) -> Issue:
     """Close an issue, as completed unless another reason is given; a closed one only changes its reason."""
     current = kernel.reload(act, issue)
     require_author_or(act, current, "triage")
-    return mark_closed(act, current, reason=reason)
+    if duplicate_of is None:
+        return mark_closed(act, current, reason=reason)
+    if current.is_pull or duplicate_of.is_pull or reason not in {None, "duplicate"}:
+        raise InvalidRefusal("Only issues can be closed as a duplicate of another issue.")
+    if duplicate_of.id == current.id:
+        raise InvalidRefusal("An issue cannot be a duplicate of itself.")
+    mark_duplicate(act, current, duplicate_of)
+    return mark_closed(act, current, reason="duplicate")
+
+
+def unmark_duplicate(act: Act, issue: Issue) -> Issue:
+    """Forget which issue another is a duplicate of; its state stays."""
+    current = kernel.reload(act, issue)
+    require(act, lookup.repository_of(act.world, current), "triage")
+    return _forget_canonical(act, current)
+
+
+def mark_duplicate(act: Act, issue: Issue, canonical: Issue) -> Issue:
+    """Record that an issue is a duplicate of another, without a permission check."""
+    if issue.duplicate_of_id == canonical.id:
+        return issue
+    current = _forget_canonical(act, kernel.reload(act, issue))
+    for side in (current, canonical):
+        pair = {"canonical_id": canonical.id, "duplicate_id": current.id}
+        timeline.record_event(act, side, "marked_as_duplicate", pair)
+    return kernel.touch(act, current, duplicate_of_id=canonical.id)
+
+
+def _forget_canonical(act: Act, issue: Issue) -> Issue:
+    canonical = act.database.get(Issue, issue.duplicate_of_id)
+    if canonical is None:
+        return issue
+    for side in (issue, canonical):
+        pair = {"canonical_id": canonical.id, "duplicate_id": issue.id}
+        timeline.record_event(act, side, "unmarked_as_duplicate", pair)
+    return kernel.touch(act, issue, duplicate_of_id=None)
 
 
 def mark_closed(
@@ -34,6 +69,8 @@ def mark_closed(
         return current
     closer = {"commit_sha": commit_sha, "pull_id": pull_id}
     known = {key: value for key, value in closer.items() if value is not None}
+    if current.duplicate_of_id is not None and wanted == "duplicate":
+        known["duplicate_of_id"] = current.duplicate_of_id
     timeline.record_event(act, current, "closed", {"state_reason": wanted, **known})
     return kernel.touch(
         act,
@@ -59,6 +96,7 @@ def reopen(act: Act, issue: Issue) -> Issue:
         return current
     timeline.record_event(act, current, "reopened")
     reason = None if current.is_pull else "reopened"
+    current = _forget_canonical(act, current)
     return kernel.touch(act, current, state="open", state_reason=reason, closed_at=None, closed_by_id=None)
 
 

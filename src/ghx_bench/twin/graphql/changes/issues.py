@@ -6,9 +6,8 @@ from ghx_bench.twin.commands import issues
 from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.graphql.changes.change import Change, Mutation, Outcome, refuse_given
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.queries.issue_types import IssueType
 from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
-from ghx_bench.twin.state.records import Issue, Label, Milestone, Repository, User
+from ghx_bench.twin.state.records import Issue, IssueType, Label, Milestone, Repository, User
 
 
 def create_issue(
@@ -21,6 +20,7 @@ def create_issue(
     assignee_ids: list[str] | None = None,
     milestone_id: str | None = None,
     issue_type_id: str | None = None,
+    parent_issue_id: str | None = None,
     project_ids: list[str] | None = None,
 ) -> Outcome:
     """Open an issue."""
@@ -35,6 +35,8 @@ def create_issue(
         milestone=change.find(milestone_id, Milestone) if milestone_id else None,
         issue_type=change.find(issue_type_id, IssueType).name if issue_type_id else None,
     )
+    if parent_issue_id:
+        issues.add_child(change.act, _issue(change, parent_issue_id), issue)
     return {"issue": issue}
 
 
@@ -75,9 +77,13 @@ def close_issue(
     change: Change, *, issue_id: str, state_reason: str | None = None, duplicate_issue_id: str | None = None
 ) -> Outcome:
     """Close an issue."""
-    refuse_given("CloseIssueInput", duplicateIssueId=duplicate_issue_id)
     issue = _issue(change, issue_id)
-    issues.close(change.act, issue, reason=state_reason.lower() if state_reason else None)
+    issues.close(
+        change.act,
+        issue,
+        reason=state_reason.lower() if state_reason else None,
+        duplicate_of=_issue(change, duplicate_issue_id) if duplicate_issue_id else None,
+    )
     return {"issue": issue}
 
 
@@ -229,44 +235,3 @@ ISSUE_CHANGES: Sequence[Mutation] = (
     clear_labels_from_labelable,
     add_assignees_to_assignable, remove_assignees_from_assignable, replace_actors_for_assignable,
 )  # fmt: skip
-
-
-def add_sub_issue(
-    change: Change,
-    *,
-    issue_id: str,
-    sub_issue_id: str | None = None,
-    sub_issue_url: str | None = None,
-    replace_parent: bool | None = None,
-) -> Outcome:
-    """Make an issue a part of another."""
-    refuse_given("AddSubIssueInput", subIssueUrl=sub_issue_url)
-    if sub_issue_id is None:
-        raise InvalidRefusal("Either subIssueId or subIssueUrl must be provided.")
-    parent, child = change.find(issue_id, Issue), change.find(sub_issue_id, Issue)
-    issues.add_child(change.act, parent, child, replace_parent=bool(replace_parent))
-    return {"issue": parent, "sub_issue": child}
-
-
-def remove_sub_issue(change: Change, *, issue_id: str, sub_issue_id: str) -> Outcome:
-    """Make a part of an issue one of its own."""
-    parent, child = change.find(issue_id, Issue), change.find(sub_issue_id, Issue)
-    issues.remove_child(change.act, parent, child)
-    return {"issue": parent, "sub_issue": child}
-
-
-def add_blocked_by(change: Change, *, issue_id: str, blocking_issue_id: str) -> Outcome:
-    """Mark an issue as blocked by another."""
-    issue, blocking = change.find(issue_id, Issue), change.find(blocking_issue_id, Issue)
-    issues.add_blocking(change.act, issue, blocking)
-    return {"issue": issue, "blocking_issue": blocking}
-
-
-def remove_blocked_by(change: Change, *, issue_id: str, blocking_issue_id: str) -> Outcome:
-    """Remove the mark that an issue is blocked by another."""
-    issue, blocking = change.find(issue_id, Issue), change.find(blocking_issue_id, Issue)
-    issues.remove_blocking(change.act, issue, blocking)
-    return {"issue": issue, "blocking_issue": blocking}
-
-
-RELATION_CHANGES: Sequence[Mutation] = (add_sub_issue, remove_sub_issue, add_blocked_by, remove_blocked_by)

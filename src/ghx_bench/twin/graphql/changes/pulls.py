@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
-from ghx_bench.twin.commands import merges, pulls, reviews
+from ghx_bench.twin.commands import merges, pulls, reverts, reviews
 from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.graphql.changes.change import AsEdge, Change, Mutation, Outcome, refuse_given
 from ghx_bench.twin.graphql.changes.issues import account, put_metadata
@@ -194,6 +194,20 @@ def _request(change: Change, identity: str, users: list[User], teams: list[Team]
     return {"pull_request": pull, "actor": change.actor, "requested_reviewers_edge": edge}
 
 
+def revert_pull_request(
+    change: Change,
+    *,
+    pull_request_id: str,
+    title: str | None = None,
+    body: str | None = None,
+    draft: bool | None = None,
+) -> Outcome:
+    """Open a pull request that undoes a merged one."""
+    pull = _pull(change, pull_request_id)
+    made = reverts.revert(change.act, pull, title=title, body=body, draft=bool(draft))
+    return {"pull_request": pull, "revert_pull_request": made}
+
+
 def _pull(change: Change, identity: str) -> Pull:
     return change.find(identity, Pull)
 
@@ -208,5 +222,5 @@ PULL_CHANGES: Sequence[Mutation] = (
     create_pull_request, update_pull_request, close_pull_request, reopen_pull_request,
     mark_pull_request_ready_for_review, convert_pull_request_to_draft, merge_pull_request,
     enable_pull_request_auto_merge, disable_pull_request_auto_merge, update_pull_request_branch, request_reviews,
-    request_reviews_by_login,
+    request_reviews_by_login, revert_pull_request,
 )  # fmt: skip

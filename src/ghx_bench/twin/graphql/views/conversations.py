@@ -5,7 +5,7 @@ from typing import Any
 
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.views.comments import Written
-from ghx_bench.twin.graphql.views.labels import sort_labels
+from ghx_bench.twin.graphql.views.labels import LABEL_ORDERS
 from ghx_bench.twin.state.records import Assignee, Comment, Issue, IssueLabel, Label, Milestone, Repository, User
 from ghx_bench.twin.state.rows import Rows
 
@@ -66,11 +66,11 @@ class Conversation(Written):
         """Return the labels."""
         rest = "JOIN issue_labels ON issue_labels.label_id = labels.id WHERE issue_labels.issue_id = ?"
         identity = self.issue.id
-        query = f"{rest} ORDER BY issue_labels.id"
-        found = self.context.once(
-            (IssueLabel, identity), lambda: self.context.database.select(Label, query, (identity,))
+        order = f"{LABEL_ORDERS[order_by['field']]} {order_by['direction']}, " if order_by else ""
+        query = f"{rest} ORDER BY {order}issue_labels.id"
+        return self.context.once(
+            (IssueLabel, identity, order), lambda: self.context.database.select(Label, query, (identity,))
         )
-        return sort_labels(found, order_by)
 
     def milestone(self) -> Any:
         """Return the milestone."""

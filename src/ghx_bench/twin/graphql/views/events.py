@@ -1,66 +1,14 @@
 """The events of timelines."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.timeline import EVENT_TYPES
-from ghx_bench.twin.graphql.views.base import Linked, RecordView
+from ghx_bench.twin.graphql.views.event_base import EventView, typename_of
+from ghx_bench.twin.graphql.views.relation_events import RELATION_EVENTS
 from ghx_bench.twin.queries import lookup, pulls
 from ghx_bench.twin.state.records import Event, Issue, Label, Pull, Repository, Review, Team
-
-
-class EventView(Linked, RecordView[Event]):
-    """What every event shows; a type with more has a class of its own."""
-
-    sources: ClassVar = {"subject": Event}
-    __slots__ = ()
-
-    @property
-    def typename(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride] - one class for many types
-        """Return the GraphQL type."""
-        return typename_of(self.subject.event)
-
-    @property
-    def data(self) -> Mapping[str, Any]:
-        """Return what the event remembers."""
-        return self.subject.data
-
-    @property
-    def issue_record(self) -> Issue:
-        """Return what it happened to."""
-        identity = self.subject.issue_id
-        found = self.context.once((Issue, identity), lambda: self.context.database.get(Issue, identity))
-        assert found is not None  # noqa: S101 - an event goes with its issue
-        return found
-
-    @property
-    def home(self) -> Repository:
-        """Return where it happened."""
-        return self.context.home(self.issue_record.repository_id)
-
-    def actor(self) -> Any:
-        """Return who did it."""
-        return self.context.view_of(self.context.user(self.subject.actor_id))
-
-    def resource_path(self) -> str:
-        """Return the path of its page."""
-        kind = "pull" if self.issue_record.is_pull else "issues"
-        return f"/{self.context.full_name(self.home)}/{kind}/{self.issue_record.number}#event-{self.subject.id}"
-
-    def subject_(self) -> Any:
-        """Return the issue or pull request."""
-        return self.context.view_of(self.issue_record)
-
-    issue = pull_request = labelable = assignable = closable = lockable = subject_
-
-    def _commit(self, sha: str | None) -> Any:
-        return self.context.view_of(git_lookup.commit_at(self.context, self.home, sha))
-
-    def _person(self, identity: int | None) -> Any:
-        found = self.context.user(identity)
-        return self.context.view_of(found) if found and found.type == "User" else None
 
 
 class LabelEventView(EventView):
@@ -135,6 +83,10 @@ class StateEventView(EventView):
         """Return why."""
         reason = self.data.get("state_reason") or ("reopened" if self.subject.event == "reopened" else None)
         return None if self.issue_record.is_pull or not reason else str(reason).upper()
+
+    def duplicate_of(self) -> Any:
+        """Return the issue that it was closed as a duplicate of."""
+        return self._other_issue("duplicate_of_id")
 
     def closer(self) -> Any:
         """Return the commit or pull request that closed it."""
@@ -236,11 +188,6 @@ class CommentDeletedEventView(EventView):
     def deleted_comment_author(self) -> Any:
         """Return whose comment it was."""
         return self.context.view_of(self.context.user(self.data.get("author_id")))
-
-
-def typename_of(event: str) -> str:
-    """Return the GraphQL type of an event with one of REST's names."""
-    return "".join(part.capitalize() for part in EVENT_TYPES[event].split("_"))
 
 
 class HeadEventView(EventView):
@@ -384,6 +331,7 @@ _VIEWS: dict[str, type[EventView]] = {
     "transferred": TransferredEventView,
     "unassigned": AssigneeEventView,
     "unlabeled": LabelEventView,
+    **RELATION_EVENTS,
 }
 EVENT_VIEWS = {typename_of(event): _VIEWS.get(event, EventView) for event in EVENT_TYPES}  # by GraphQL type
 

@@ -1,16 +1,17 @@
 """Issues."""
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, ClassVar
 
-from ghx_bench.twin.graphql.subjects import Subissues
+from ghx_bench.twin.graphql import git_lookup
+from ghx_bench.twin.graphql.context import Context
+from ghx_bench.twin.graphql.subjects import RefThing, Subissues
 from ghx_bench.twin.graphql.timeline import Timeline, timeline
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
 from ghx_bench.twin.graphql.views.conversations import Conversation
-from ghx_bench.twin.nodes import NodeId
-from ghx_bench.twin.queries import pulls
-from ghx_bench.twin.queries.issue_types import IssueType, find_issue_type
-from ghx_bench.twin.state.records import Dependency, Issue, Pull
+from ghx_bench.twin.queries import issue_relations, pulls
+from ghx_bench.twin.state.records import Issue, IssueType, LinkedBranch, Pull
 
 
 class IssueView(Conversation, Linked, RecordView[Issue]):
@@ -54,32 +55,40 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
 
     def issue_type(self) -> Any:
         """Return its type."""
-        found = find_issue_type(self.context.world, self.home, self.subject.issue_type)
-        return self.context.view_of(found) if found else None
+        return self.context.view_of(self.context.database.get(IssueType, self.subject.issue_type_id))
 
-    def linked_branches(self) -> list[object]:
-        """Return the branches made for it: a world has none yet."""
+    def issue_field_values(self) -> list[object]:
+        """Return the values of its organization's own fields: no world has any."""
         return []
 
-    def blocked_by(self) -> list[Issue]:
-        """Return what it waits for."""
-        found = self.context.database.all(Dependency, issue_id=self.subject.id)
-        return self._visible(one.blocking_id for one in found)
+    def linked_branches(self) -> list[LinkedBranch]:
+        """Return the branches made for it, those that are still there and that the viewer may see."""
+        found = self.context.database.all(LinkedBranch, issue_id=self.subject.id)
+        return [one for one in found if linked_ref(self.context, one) is not None]
 
-    def blocking(self) -> list[Issue]:
+    def blocked_by(self, order_by: dict[str, str] | None = None) -> list[Issue]:
+        """Return what it waits for."""
+        return self._visible(issue_relations.blocking_issues(self.context.world, self.subject), order_by)
+
+    def blocking(self, order_by: dict[str, str] | None = None) -> list[Issue]:
         """Return what waits for it."""
-        found = self.context.database.all(Dependency, blocking_id=self.subject.id)
-        return self._visible(one.issue_id for one in found)
+        return self._visible(issue_relations.blocked_issues(self.context.world, self.subject), order_by)
+
+    def issue_dependencies_summary(self) -> "DependenciesSummaryView":
+        """Return how many issues block it and are blocked by it."""
+        return DependenciesSummaryView(self.context, self.subject)
+
+    def duplicate_of(self) -> Any:
+        """Return the issue that it was closed as a duplicate of."""
+        return self._one(self.subject.duplicate_of_id)
 
     def parent(self) -> Any:
         """Return the issue this one is part of."""
-        found = self.context.database.get(Issue, self.subject.parent_id)
-        return self.context.view_of(found) if found and self._is_visible(found) else None
+        return self._one(self.subject.parent_id)
 
     def sub_issues(self) -> list[Issue]:
-        """Return its parts."""
-        found = self.context.database.all(Issue, parent_id=self.subject.id)
-        return [one for one in found if self._is_visible(one)]
+        """Return its parts, those of the highest priority first."""
+        return self._visible(issue_relations.sub_issues_of(self.context.world, self.subject))
 
     def sub_issues_summary(self) -> "SubIssuesSummaryView":
         """Return how many of its parts are done."""
@@ -87,16 +96,17 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
 
     def closed_by_pull_requests_references(self, include_closed_prs: bool | None = None) -> list[Pull]:
         """Return the pull requests that close it when they are merged."""
-        rest = (
-            "JOIN issues ON issues.id = pulls.issue_id WHERE pulls.repository_id = ? AND issues.body LIKE ? "
-            "ORDER BY pulls.id"
-        )
+        rest = "JOIN issues ON issues.id = pulls.issue_id WHERE pulls.repository_id = ? AND issues.body LIKE ?"
         values = (self.subject.repository_id, f"%{self.subject.number}%")
-        found = self.context.database.select(Pull, rest, values)
+        named = self.context.database.select(Pull, rest, values)
+        made = self.context.database.all(LinkedBranch, issue_id=self.subject.id)
+        heads = (
+            self.context.database.all(Pull, head_repository_id=one.repository_id, head_ref=one.name) for one in made
+        )
         # LIKE only narrows down: `%7%` also finds #17 and plain numbers; what closes is read from the text.
         closing = [
             pull
-            for pull in found
+            for _, pull in sorted({one.id: one for one in (*named, *chain.from_iterable(heads))}.items())
             if any(
                 issue.id == self.subject.id
                 for issue in pulls.closing_issues(self.context.world, pull, self.context.viewer)
@@ -112,32 +122,85 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
         """Return whether the viewer may delete it."""
         return self.context.may(self.home, "admin")
 
-    def _visible(self, ids: Iterable[int]) -> list[Issue]:
-        found = (self.context.database.get(Issue, id_) for id_ in ids)
-        return [one for one in found if one is not None and self._is_visible(one)]
+    def _one(self, identity: int | None) -> Any:
+        found = self.context.database.get(Issue, identity)
+        return self.context.view_of(found) if found and self._visible([found]) else None
 
-    def _is_visible(self, issue: Issue) -> bool:
-        return self.context.visible(self.context.repository(issue.repository_id)) is not None
+    def _visible(self, issues: Iterable[Issue], order_by: dict[str, str] | None = None) -> list[Issue]:
+        found = [one for one in issues if self.context.visible(self.context.repository(one.repository_id))]
+        if order_by and order_by["field"] == "CREATED_AT":
+            found.sort(key=lambda one: (one.created_at, one.id))
+        return found[::-1] if order_by and order_by["direction"] == "DESC" else found
 
     def _is_given_up(self, pull: Pull) -> bool:
         issue = self.context.database.get(Issue, pull.issue_id)
         return pull.merged_at is None and issue is not None and issue.state == "closed"
 
 
-class IssueTypeView(View[IssueType]):
+class IssueTypeView(RecordView[IssueType]):
     """A type that issues can have."""
 
     typename: ClassVar[str] = "IssueType"
     sources: ClassVar = {"subject": IssueType}
     __slots__ = ()
 
-    def id(self) -> str:
-        """Return its global id."""
-        return str(NodeId("IT", self.subject.organization_id, self.subject.number))
+    def color(self) -> str:
+        """Return its colour, gray where it was given none."""
+        return (self.subject.color or "gray").upper()
 
-    def is_enabled(self) -> bool:
-        """Return whether issues can be given it."""
-        return True
+
+class LinkedBranchView(RecordView[LinkedBranch]):
+    """A branch that was made for an issue."""
+
+    typename: ClassVar[str] = "LinkedBranch"
+    __slots__ = ()
+
+    def ref(self) -> Any:
+        """Return the branch; None once it is gone."""
+        return self.context.view_of(linked_ref(self.context, self.subject))
+
+
+def linked_ref(context: Context, linked: LinkedBranch) -> RefThing | None:
+    """Return the branch of a link, if it is still there and the viewer may see it."""
+    home = context.visible(context.repository(linked.repository_id))
+    return git_lookup.ref(context, home, f"refs/heads/{linked.name}") if home else None
+
+
+def order_types(found: list[IssueType], order_by: dict[str, str] | None) -> list[IssueType]:
+    """Return types of issues in an order."""
+    if order_by is None:
+        return found
+    by_name = order_by["field"] == "NAME"
+    return sorted(
+        found,
+        key=lambda one: (one.name.lower() if by_name else "", one.id),
+        reverse=order_by["direction"] == "DESC",
+    )
+
+
+class DependenciesSummaryView(View[Issue]):
+    """How many issues block one and are blocked by it: those still open, and in all."""
+
+    typename: ClassVar[str] = "IssueDependenciesSummary"
+    __slots__ = ()
+
+    def total_blocked_by(self) -> int:
+        """Return how many issues it waits for."""
+        return len(issue_relations.blocking_issues(self.context.world, self.subject))
+
+    def total_blocking(self) -> int:
+        """Return how many issues wait for it."""
+        return len(issue_relations.blocked_issues(self.context.world, self.subject))
+
+    def blocked_by(self) -> int:
+        """Return how many open issues it waits for."""
+        found = issue_relations.blocking_issues(self.context.world, self.subject)
+        return sum(one.state == "open" for one in found)
+
+    def blocking(self) -> int:
+        """Return how many open issues wait for it."""
+        found = issue_relations.blocked_issues(self.context.world, self.subject)
+        return sum(one.state == "open" for one in found)
 
 
 class SubIssuesSummaryView(View[Subissues]):

@@ -8,9 +8,10 @@ from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery, repositories_of
 from ghx_bench.twin.graphql.scopes import require_scope
 from ghx_bench.twin.graphql.subjects import Member
 from ghx_bench.twin.graphql.views.base import Linked, RecordView
+from ghx_bench.twin.graphql.views.issues import order_types
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.state import records
-from ghx_bench.twin.state.records import Issue, Membership, Pull, Repository, Team, TeamMember, User
+from ghx_bench.twin.state.records import Issue, IssueType, Membership, Pull, Repository, Team, TeamMember, User
 
 
 class AccountView(Linked, RecordView[User]):
@@ -113,6 +114,14 @@ class OrganizationView(OwnerView):
     def description(self) -> str | None:
         """Return what the organisation says of itself."""
         return self.subject.bio
+
+    def issue_fields(self) -> list[object]:
+        """Return the fields that its issues have beside GitHub's own: no world has any."""
+        return []
+
+    def issue_types(self, order_by: dict[str, str] | None = None) -> list[IssueType]:
+        """Return the types that issues in its repositories can have."""
+        return order_types(self.context.database.all(IssueType, organization_id=self.subject.id), order_by)
 
     def members_with_role(self) -> list[Member]:
         """Return the members, each with their role."""

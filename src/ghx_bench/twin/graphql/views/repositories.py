@@ -9,14 +9,17 @@ from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery, sort_repositories
 from ghx_bench.twin.graphql.subjects import Member, Pinned, RefThing, TopicOf
 from ghx_bench.twin.graphql.views.community import CommunityFields
+from ghx_bench.twin.graphql.views.issues import order_types
+from ghx_bench.twin.graphql.views.labels import LABEL_ORDERS
 from ghx_bench.twin.queries import lookup, permissions
-from ghx_bench.twin.queries.issue_types import IssueType, issue_types_of
+from ghx_bench.twin.queries.issue_types import issue_types_of
 from ghx_bench.twin.queries.releases import latest_release
 from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import (
     Collaborator,
     CommitComment,
     Issue,
+    IssueType,
     Label,
     Milestone,
     Protection,
@@ -73,18 +76,13 @@ class RepositoryView(CommunityFields):
         """Return its issues."""
         return IssueQuery(self.context).by(repository_id=self.subject.id).filter(**filters).rows()
 
+    def issue_fields(self) -> list[object]:
+        """Return the fields that its issues have beside GitHub's own: no world has any."""
+        return []
+
     def issue_types(self, order_by: dict[str, str] | None = None) -> list[IssueType] | None:
         """Return the types its issues can have; only organizations have any."""
-        found = issue_types_of(self.context.world, self.subject)
-        if order_by is None:
-            return found or None
-        by_name = order_by["field"] == "NAME"
-        ordered = sorted(
-            found,
-            key=lambda one: (one.name.lower() if by_name else "", one.number),
-            reverse=order_by["direction"] == "DESC",
-        )
-        return ordered or None
+        return order_types(issue_types_of(self.context.world, self.subject), order_by) or None
 
     def pinned_issues(self) -> list[Pinned]:
         """Return the issues on top of its list."""
@@ -111,7 +109,7 @@ class RepositoryView(CommunityFields):
             values += [query.lower()] * 2
         order = "id"
         if order_by:
-            key = "unicode_lower(name)" if order_by["field"] == "NAME" else "created_at"
+            key = LABEL_ORDERS[order_by["field"]]
             order = f"{key} {'DESC' if order_by['direction'] == 'DESC' else 'ASC'}, id"
         return Rows(self.context.database, Label, f"WHERE {where} ORDER BY {order}", values)
 

@@ -11,6 +11,7 @@ from ghx_bench.twin.state.records import (
     Assignee,
     Comment,
     Issue,
+    IssueType,
     Label,
     Milestone,
     Pull,
@@ -73,6 +74,12 @@ class Facts:
         placed = "JOIN issue_labels AS j ON j.label_id = labels.id WHERE j.issue_id = ?"
         found = self.world.database.select(Label, placed, (self.issue.id,))
         return {label.name.casefold() for label in found}
+
+    @cached_property
+    def issue_type(self) -> str | None:
+        """The name of its type, in lower case."""
+        found = self.world.database.get(IssueType, self.issue.issue_type_id)
+        return found.name.casefold() if found else None
 
     @cached_property
     def assignees(self) -> set[int]:

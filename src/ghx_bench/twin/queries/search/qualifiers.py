@@ -5,6 +5,7 @@ from functools import cached_property
 
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.checks import rollup
+from ghx_bench.twin.queries.issue_relations import blocked_issues, blocking_issues
 from ghx_bench.twin.queries.reviews import latest_opinions, review_decision
 from ghx_bench.twin.queries.search.facts import Conversations, Facts
 from ghx_bench.twin.queries.search.grammar import SCOPES, Qualifier, query_refusal
@@ -57,6 +58,8 @@ _STATES: dict[str, Predicate] = {
     "issue": lambda facts: not facts.issue.is_pull,
     "pr": lambda facts: facts.issue.is_pull,
     "pull-request": lambda facts: facts.issue.is_pull,
+    "blocked": lambda facts: any(one.state == "open" for one in blocking_issues(facts.world, facts.issue)),
+    "blocking": lambda facts: any(one.state == "open" for one in blocked_issues(facts.world, facts.issue)),
     "queued": lambda _: False,  # no world has a merge queue
 }
 _PRESENT: dict[str, Predicate] = {
@@ -66,7 +69,7 @@ _PRESENT: dict[str, Predicate] = {
     "parent-issue": lambda facts: facts.issue.parent_id is not None,
     "sub-issue": lambda facts: bool(facts.world.database.count(Issue, parent_id=facts.issue.id)),
     "project": lambda _: False,  # no world has projects
-    "type": lambda facts: facts.issue.issue_type is not None,
+    "type": lambda facts: facts.issue.issue_type_id is not None,
 }
 _REVIEWS: dict[str, Predicate] = {
     "none": lambda facts: facts.pull is not None and not facts.reviews,
@@ -82,20 +85,21 @@ _TEXTS: dict[str, Callable[[Facts], str | None]] = {
 }
 
 
-def _is_of_type(name: str) -> Predicate:
-    return lambda facts: facts.issue.issue_type == name
+def _compile_type(values: tuple[str, ...]) -> Predicate:
+    """Return the predicate of `type:`, which names kinds of conversations and types of issues alike."""
+    wanted = {_normalize(value) for value in values}
+    kinds = [_STATES[name] for name in ("issue", "pr", "pull-request") if name in wanted]
+    return lambda facts: any(holds(facts) for holds in kinds) or facts.issue_type in wanted
 
 
 _UNSUPPORTED = frozenset({"language", "project"})
 _CHOICES: dict[str, dict[str, Predicate]] = {
     "is": _STATES,
     "state": {name: _STATES[name] for name in ("open", "closed", "merged")},
-    "type": {name: _STATES[name] for name in ("issue", "pr", "pull-request")}
-    | {name.lower(): _is_of_type(name) for name in ("Task", "Bug", "Feature")},
     "has": _PRESENT,
     "review": _REVIEWS,
 }
-_OTHERS = frozenset({"no", "label", "draft", "archived", "reason", "linked", "status", "sha"})
+_OTHERS = frozenset({"no", "label", "draft", "archived", "reason", "linked", "status", "sha", "type"})
 KNOWN = frozenset({*SCOPES, *PEOPLE, *_NUMBERS, *_TIMES, *_TEXTS, *_CHOICES, *_OTHERS, *_UNSUPPORTED})
 
 
@@ -113,6 +117,7 @@ class Qualifiers:
             "linked": self._compile_linked,
             "status": _compile_status,
             "sha": _compile_sha,
+            "type": _compile_type,
         }
 
     def compile(self, qualifier: Qualifier) -> Predicate:

@@ -150,16 +150,22 @@ def _check_run(request: RestRequest) -> CheckRun:
 
 
 def _require_app(request: RestRequest, found: CheckRun | None = None) -> None:
-    """Refuse people's tokens, and for jobs of Actions those of other Apps."""
+    """Refuse people's tokens, and for a check run of another App those of this one; jobs are of GitHub Actions."""
     # As on GitHub; and a failed check that an agent could edit would be no proof of its repair.
     if request.viewer.unrestricted:
         return
     account = request.viewer.user
     if account.type != "Bot":
         raise ForbiddenRefusal("You must authenticate via a GitHub App.")
-    if found is not None and found.attempt_id is not None and account.login.removesuffix("[bot]") != _ACTIONS:
+    if found is None:
+        return
+    is_own = found.creator_id == account.id
+    if found.attempt_id is not None:
+        is_own = account.login.removesuffix("[bot]") == _ACTIONS
+    if not is_own:
+        identity = request.viewer.app.app_id if request.viewer.app else account.id
         raise ForbiddenRefusal(
-            f"Invalid app_id `{account.id}` - check run can only be modified by the GitHub App that created it."
+            f"Invalid app_id `{identity}` - check run can only be modified by the GitHub App that created it."
         )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ghx_bench.twin.commands import issues, pulls
 from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.queries import lookup, permissions
+from ghx_bench.twin.queries.issue_types import find_issue_type
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.body import Body, parse_time
@@ -253,6 +254,8 @@ def _conditions(request: RestRequest, home: Repository) -> list[_Condition]:
         found.append((condition, [_user_id(request, mentioned)]))
     if assignee := query.get("assignee"):
         found.append(_assignee_condition(request, assignee))
+    if issue_type := query.get("type"):
+        found.append(_type_condition(request, home, issue_type))
     if milestone := query.get("milestone"):
         found.append(_milestone_condition(request, home, milestone))
     return found
@@ -264,6 +267,15 @@ def _assignee_condition(request: RestRequest, assignee: str) -> _Condition:
     if assignee == "*":
         return "id IN (SELECT issue_id FROM assignees)", []
     return "id IN (SELECT issue_id FROM assignees WHERE user_id = ?)", [_user_id(request, assignee)]
+
+
+def _type_condition(request: RestRequest, home: Repository, name: str) -> _Condition:
+    if name == "none":
+        return "issue_type_id IS NULL", []
+    if name == "*":
+        return "issue_type_id IS NOT NULL", []
+    found = find_issue_type(request.world, home, name)
+    return "issue_type_id = ?", [found.id if found else _NO_ID]
 
 
 def _milestone_condition(request: RestRequest, home: Repository, milestone: str) -> _Condition:

@@ -4,7 +4,7 @@ from ghx_bench.twin.commands import merges, pulls, reviews
 from ghx_bench.twin.commands.kernel import UNSET
 from ghx_bench.twin.git.diffs import MOST_FILES
 from ghx_bench.twin.queries import comparison, lookup
-from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal, NotImplementedRefusal
+from ghx_bench.twin.refusals import FieldError, GoneRefusal, InvalidRefusal, MovedRefusal, NotFoundRefusal
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.body import Body
 from ghx_bench.twin.rest.handlers import from_path
@@ -14,7 +14,7 @@ from ghx_bench.twin.rest.render import commits as render_commits
 from ghx_bench.twin.rest.render import pulls as render
 from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.rest.request import RestRequest
-from ghx_bench.twin.state.records import Pull, Repository, Team, User
+from ghx_bench.twin.state.records import Issue, Pull, Repository, Team, User
 from ghx_bench.twin.state.rows import Rows
 
 _FROM_HEAD = (
@@ -58,17 +58,17 @@ def list_pulls(request: RestRequest) -> Reply:
 def create_pull(request: RestRequest) -> Reply:
     """Create a pull request."""
     home, body = from_path.repository(request), request.body()
-    if "issue" in body:  # GitHub turns that issue into the pull request
-        raise NotImplementedRefusal("The twin does not turn issues into pull requests; give a title instead.")
     body.require("base", "head")
     title, head, base = body.text("title"), body.required_text("head"), body.required_text("base")
-    if title is None:
+    number = body.integer_or_digits("issue")  # GitHub turns that issue into the pull request
+    if title is None and number is None:
         raise InvalidRefusal(errors=[FieldError(resource="PullRequest", field="title", code="missing_field")])
     with request.acting() as act:
         made = pulls.create(
             act,
             home,
-            title=title,
+            title=title or "",
+            issue=None if number is None else _find_issue(request, home, number),
             head=head,
             base=base,
             body=body.text("body"),
@@ -78,6 +78,14 @@ def create_pull(request: RestRequest) -> Reply:
         )
     shown = render.full_pull(_fresh(request), made)
     return created(shown, shown["url"])
+
+
+def _find_issue(request: RestRequest, home: Repository, number: int) -> Issue:
+    try:
+        return lookup.issue(request.world, home, number)
+    except (NotFoundRefusal, GoneRefusal, MovedRefusal):
+        error = FieldError(resource="PullRequest", field="issue", code="invalid", value=number)
+        raise InvalidRefusal(errors=[error]) from None
 
 
 def get_pull(request: RestRequest) -> Reply:

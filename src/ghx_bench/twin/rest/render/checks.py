@@ -2,7 +2,9 @@
 
 from ghx_bench.twin.nodes import NodeId
 from ghx_bench.twin.queries import workflow_runs
+from ghx_bench.twin.queries.apps import app_of_bot
 from ghx_bench.twin.reply import JsonObject
+from ghx_bench.twin.rest.render.apps import app
 from ghx_bench.twin.rest.render.pulls import minimal_pull
 from ghx_bench.twin.rest.render.repositories import bare_repository
 from ghx_bench.twin.rest.render.users import avatar, simple_user
@@ -40,7 +42,7 @@ def check_run(view: View, run: CheckRun) -> JsonObject:
     repository = view.repository(run.repository_id)
     url = view.api(repository, f"/check-runs/{run.id}")
     pulls = view.database.all(Pull, repository_id=repository.id, head_sha=run.head_sha)
-    origin = workflow_runs.origin(view.world, run)
+    origin, made = workflow_runs.origin(view.world, run), app_of_bot(view.world, run.creator_id)
     page = view.html(repository, workflow_runs.job_path(origin.run, run) if origin else f"/runs/{run.id}")
     return {
         "id": run.id,
@@ -63,7 +65,7 @@ def check_run(view: View, run: CheckRun) -> JsonObject:
             "annotations_url": f"{url}/annotations",
         },
         "check_suite": {"id": origin.run.id} if origin else None,
-        "app": _actions(view) if origin else None,
+        "app": _actions(view) if origin else made and app(view, made),
         "pull_requests": [minimal_pull(view, pull) for pull in pulls],
     }
 

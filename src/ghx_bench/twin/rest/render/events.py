@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ghx_bench.twin.git.objects import Commit
+from ghx_bench.twin.queries.issue_relations import visible_issues
 from ghx_bench.twin.queries.timeline import Happening, moments
 from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render import issues
@@ -103,7 +104,30 @@ def _details(view: View, event: Event) -> JsonObject:  # noqa: PLR0911 - a table
             dismissed = {"state": data["state"], "review_id": data["review_id"], "dismissal_message": data["message"]}
             return {"dismissed_review": dismissed}
         case _:
-            return {}
+            return _relation(view, event.event, data)
+
+
+# What REST calls the issue that an event is about, and what the event's data calls it.
+_RELATIONS = {
+    f"{relation}_{change}": names
+    for relation, names in {
+        "sub_issue": ("sub_issue", "sub_issue_id"),
+        "parent_issue": ("parent_issue", "parent_issue_id"),
+        "blocked_by": ("blocked_by", "blocking_issue_id"),
+        "blocking": ("blocking", "blocked_issue_id"),
+    }.items()
+    for change in ("added", "removed")
+}
+
+
+def _relation(view: View, event: str, data: Mapping[str, Any]) -> JsonObject:
+    """Return the type, or the other issue, that an event is about; nothing where it is about neither."""
+    if event not in _RELATIONS:
+        return {name: data[name] for name in ("issue_type", "prev_issue_type") if name in data}
+    shown_as, name = _RELATIONS[event]
+    other = view.database.get(Issue, data[name])
+    found = visible_issues(view.world, view.viewer, [other] if other else [])
+    return {shown_as: issues.issue_reference(view, found[0]) if found else None}
 
 
 def _review_request(view: View, event: Event, data: Mapping[str, Any]) -> JsonObject:

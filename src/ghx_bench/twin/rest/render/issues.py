@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from ghx_bench.twin.nodes import NodeId
-from ghx_bench.twin.queries.issue_types import find_issue_type
 from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render import labels, reactions
+from ghx_bench.twin.rest.render.repositories import bare_repository
 from ghx_bench.twin.rest.render.users import optional_user, simple_user
 from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.state.records import (
@@ -13,6 +12,7 @@ from ghx_bench.twin.state.records import (
     Comment,
     Dependency,
     Issue,
+    IssueType,
     Label,
     Milestone,
     Pull,
@@ -62,7 +62,7 @@ def issue(view: View, issue: Issue) -> JsonObject:
         "closed_at": issue.closed_at,
         "assignee": assignees[0] if assignees else None,
         "author_association": view.association(repository, view.user(issue.author_id)),
-        "type": _issue_type(view, issue),
+        "type": issue_type(view, kind) if (kind := view.database.get(IssueType, issue.issue_type_id)) else None,
         "active_lock_reason": issue.lock_reason,
     }
     body |= _pull_marks(view, repository, issue, pull) if pull else _issue_marks(view, issue)
@@ -100,20 +100,21 @@ def comment(view: View, comment: Comment) -> JsonObject:
     }
 
 
-def _issue_type(view: View, issue: Issue) -> JsonObject | None:
-    found = find_issue_type(view.world, view.repository(issue.repository_id), issue.issue_type)
-    if found is None:
-        return None
-    organization = view.user(found.organization_id)
+def issue_type(view: View, issue_type: IssueType) -> JsonObject:
+    """Render a type of issues."""
+    names = ("name", "description", "color", "created_at", "updated_at", "is_enabled")
+    same = {name: getattr(issue_type, name) for name in names}
+    return {"id": issue_type.id, "node_id": view.node(issue_type), **same}
+
+
+def issue_reference(view: View, issue: Issue) -> JsonObject:
+    """Render an issue as an event shows one that it is about."""
+    found = view.database.get(IssueType, issue.issue_type_id)
+    kind = {"id": found.id, "node_id": view.node(found), "name": found.name, "color": found.color} if found else None
     return {
-        "id": found.number,
-        "node_id": str(NodeId("IT", found.organization_id, found.number)),
-        "name": found.name,
-        "description": found.description,
-        "color": found.color.lower(),
-        "created_at": organization.created_at,
-        "updated_at": organization.created_at,
-        "is_enabled": True,
+        **{name: getattr(issue, name) for name in ("number", "title", "state", "state_reason")},
+        "repository": bare_repository(view, view.repository(issue.repository_id)),
+        "issue_type": kind,
     }
 
 

@@ -12,7 +12,9 @@ from ghx_bench.twin.state.records import (
     Dependency,
     Issue,
     IssueLabel,
+    IssueType,
     Label,
+    LinkedBranch,
     Milestone,
     Pull,
     Reaction,
@@ -30,8 +32,13 @@ from ghx_bench.twin.world import World
 def harvest_issues(world: World, repository: Repository) -> Iterator[SeedIssue]:
     """Yield the issues of a repository in the order of their numbers."""
     for issue in world.database.all(Issue, order="number", repository_id=repository.id, is_pull=False):
-        own = {name: getattr(issue, name) for name in ("state", "state_reason", "pinned", "issue_type")}
+        own: dict[str, Any] = {name: getattr(issue, name) for name in ("state", "state_reason", "pinned")}
+        kind = world.database.get(IssueType, issue.issue_type_id)
+        own["issue_type"] = kind.name if kind else None
+        own["duplicate_of"] = None if issue.duplicate_of_id is None else _issue_name(world, issue.duplicate_of_id)
         own["parent"] = None if issue.parent_id is None else _issue_name(world, issue.parent_id)
+        own["sub_issue_position"] = issue.sub_issue_position if own["parent"] else None
+        own["linked_branches"] = tuple(_linked_branches(world, issue))
         blocking = world.database.all(Dependency, issue_id=issue.id)
         own["blocked_by"] = tuple(_issue_name(world, each.blocking_id) for each in blocking)
         yield SeedIssue.model_validate({**_conversation(world, issue), **own})
@@ -41,6 +48,14 @@ def harvest_pulls(world: World, repository: Repository) -> Iterator[SeedPull]:
     """Yield the pull requests of a repository in the order of their numbers."""
     for issue in world.database.all(Issue, order="number", repository_id=repository.id, is_pull=True):
         yield _pull(world, issue, lookup.pull(world, repository, issue.number))
+
+
+def _linked_branches(world: World, issue: Issue) -> Iterator[str]:
+    for linked in world.database.all(LinkedBranch, issue_id=issue.id):
+        home = world.database.get(Repository, linked.repository_id)
+        if home is not None:
+            elsewhere = home.id != issue.repository_id
+            yield f"{lookup.full_name(world, home)}:{linked.name}" if elsewhere else linked.name
 
 
 def _issue_name(world: World, identity: int) -> str | None:

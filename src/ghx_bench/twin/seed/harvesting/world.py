@@ -23,7 +23,10 @@ from ghx_bench.twin.seed.checks import (
 )
 from ghx_bench.twin.seed.conversations import SeedPull
 from ghx_bench.twin.seed.document import (
+    SeedApp,
     SeedCommitComment,
+    SeedInstallation,
+    SeedIssueType,
     SeedLabel,
     SeedMilestone,
     SeedOrganization,
@@ -40,10 +43,13 @@ from ghx_bench.twin.seed.harvesting.releases import harvest_releases
 from ghx_bench.twin.seed.workflow_scripts import SeedAnnotation
 from ghx_bench.twin.state.records import (
     Annotation,
+    App,
     Artifact,
     CheckRun,
     Collaborator,
     CommitComment,
+    Installation,
+    IssueType,
     Label,
     Membership,
     Milestone,
@@ -71,17 +77,48 @@ def harvest(world: World) -> WorldSeed:
         people = tuple(_user(world, account) for account in accounts if account.type != "Organization")
         groups = tuple(_organization(world, account) for account in accounts if account.type == "Organization")
         homes = tuple(_repository(world, repository) for repository in world.database.all(Repository))
-    return WorldSeed(users=people, organizations=groups, repositories=homes)
+        apps = tuple(_app(world, app) for app in world.database.all(App))
+    return WorldSeed(users=people, organizations=groups, apps=apps, repositories=homes)
 
 
 def _user(world: World, user: User) -> SeedUser:
-    tokens = world.database.all(Token, user_id=user.id)
+    tokens = world.database.all(Token, user_id=user.id, installation_id=None)
     profile = ("login", "type", "name", "email", "bio", "company", "location", "blog", "site_admin")
     return SeedUser.model_validate(
         {
             **{name: getattr(user, name) for name in profile},
             "tokens": tuple(SeedToken(token=token.token, scopes=token.scopes) for token in tokens),
             "at": user.created_at,
+        }
+    )
+
+
+def _app(world: World, app: App) -> SeedApp:
+    same = ("id", "slug", "name", "description", "client_id", "public_key", "permissions", "events")
+    found = world.database.all(Installation, app_id=app.id)
+    return SeedApp.model_validate(
+        {
+            **{name: getattr(app, name) for name in same},
+            "owner": _login(world, app.owner_id),
+            "installations": tuple(_installation(world, one) for one in found),
+            "at": app.created_at,
+        }
+    )
+
+
+def _installation(world: World, installation: Installation) -> SeedInstallation:
+    # Tokens that were asked for expire within the hour: only those without an end are of the world.
+    tokens = world.database.all(Token, installation_id=installation.id, expires_at=None)
+    homes = (world.database.get(Repository, identity) for identity in installation.repository_ids or ())
+    names = tuple(lookup.full_name(world, home) for home in homes if home is not None)
+    return SeedInstallation.model_validate(
+        {
+            "id": installation.id,
+            "account": _login(world, installation.account_id),
+            "permissions": dict(installation.permissions),
+            "repositories": None if installation.repository_ids is None else names,
+            "tokens": tuple(token.token for token in tokens),
+            "at": installation.created_at,
         }
     )
 
@@ -93,6 +130,10 @@ def _organization(world: World, organization: User) -> SeedOrganization:
             **{name: getattr(organization, name) for name in ("login", "name", "email", "bio", "location", "blog")},
             "members": {_login(world, member.user_id): member.role for member in members},
             "teams": tuple(_team(world, team) for team in world.database.all(Team, organization_id=organization.id)),
+            "issue_types": tuple(
+                SeedIssueType(**{name: getattr(one, name) for name in SeedIssueType.model_fields})
+                for one in world.database.all(IssueType, organization_id=organization.id)
+            ),
             "at": organization.created_at,
         }
     )
@@ -204,7 +245,8 @@ def _commit_comments(world: World, repository: Repository) -> Iterator[SeedCommi
 def _checks(world: World, repository: Repository) -> Iterator[SeedCommitCheck]:
     """Yield check runs that are no jobs, then statuses, each in the order they were reported."""
     for run in world.database.all(CheckRun, repository_id=repository.id, attempt_id=None):
-        yield SeedCommitCheck.model_validate({**_check_run(run), "commit": run.head_sha})
+        creator = None if run.creator_id is None else _login(world, run.creator_id)
+        yield SeedCommitCheck.model_validate({**_check_run(run), "commit": run.head_sha, "creator": creator})
     for status in world.database.all(Status, repository_id=repository.id):
         yield SeedCommitCheck(
             kind="status",

@@ -31,7 +31,9 @@ def plant_check(repo: PlantedRepository, seed: SeedCheck, sha: str, branch: str 
         if seed.kind == "check_run" and seed.workflow is not None:
             _plant_job_of_check(repo, seed, sha, branch)
             return
-        with repo.acting_as(seed.creator or repo.steward, at=seed.at) as act:
+        # The bot of an app has no role of its own: what it may do, its installation says.
+        acting = repo.acting_unrestricted if seed.kind == "check_run" else repo.acting_as
+        with acting(seed.creator or repo.steward, at=seed.at) as act:
             if seed.kind == "status":
                 checks.create_status(
                     act, repo.record, sha=sha, state=seed.conclusion or "pending", context=seed.name,

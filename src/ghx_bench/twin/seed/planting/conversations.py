@@ -1,6 +1,6 @@
 """Plants issues and pull requests with their comments, reviews and threads, in the order of their numbers."""
 
-from ghx_bench.twin.commands import comments, issues, merges, pulls, restoring, reviews, threads
+from ghx_bench.twin.commands import comments, issues, linked_branches, merges, pulls, restoring, reviews, threads
 from ghx_bench.twin.commands.restoring import OldThread
 from ghx_bench.twin.commands.reviews import ReviewEvent
 from ghx_bench.twin.queries import lookup
@@ -35,14 +35,28 @@ def plant_conversations(repo: PlantedRepository) -> None:
 
 
 def relate_issues(repo: PlantedRepository) -> None:
-    """Set parents and blockers of issues, which may be planted later than the issue that names them."""
+    """Set parents, blockers and the like of issues, which may be planted later than the issue that names them."""
     for each, issue in repo.conversations:
         if isinstance(each, SeedIssue):
             with within(repr(each.title)), repo.world.acting(None, at=issue.created_at) as act:
-                if each.parent is not None:
-                    issues.add_child(act, _find_issue(repo, each.parent), issue)
-                for name in each.blocked_by:
-                    issues.add_blocking(act, issue, _find_issue(repo, name))
+                _relate_issue(act, repo, each, issue)
+
+
+def _relate_issue(act: Act, repo: PlantedRepository, each: SeedIssue, issue: Issue) -> None:
+    if each.parent is not None:
+        child = issues.add_child(act, _find_issue(repo, each.parent), issue)
+        if each.sub_issue_position is not None:
+            act.database.update(child, sub_issue_position=each.sub_issue_position)
+    for name in each.blocked_by:
+        issues.add_blocking(act, issue, _find_issue(repo, name))
+    if each.duplicate_of is not None:
+        issues.mark_duplicate(act, issue, _find_issue(repo, each.duplicate_of))
+    for name in each.linked_branches:
+        home, _, branch = name.rpartition(":")
+        repository = lookup.repository(repo.world, None, *home.split("/", 1)) if "/" in home else repo.record
+        if not repo.seed.exported and repo.world.git(repository).ref(f"refs/heads/{branch}") is None:
+            raise InvalidRefusal(f"there is no branch {name!r}; make it in history")
+        linked_branches.link(act, issue, repository, branch)
 
 
 def date_conversations(repo: PlantedRepository) -> None:

@@ -2,12 +2,14 @@
 
 from typing import Any
 
-from ghx_bench.twin.commands import commit_comments, labels, milestones, repositories, users
+from ghx_bench.twin.commands import apps, commit_comments, issue_types, labels, milestones, repositories, users
 from ghx_bench.twin.commands.kernel import reload
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.seed.document import (
+    SeedApp,
     SeedCommitComment,
+    SeedIssueType,
     SeedMilestone,
     SeedOrganization,
     SeedRepository,
@@ -20,7 +22,7 @@ from ghx_bench.twin.seed.planting.conversations import date_conversations, plant
 from ghx_bench.twin.seed.planting.history import find_commit, plant_history
 from ghx_bench.twin.seed.planting.releases import plant_releases
 from ghx_bench.twin.seed.planting.repository import PlantedRepository
-from ghx_bench.twin.state.records import Label, Repository, Tombstone, User
+from ghx_bench.twin.state.records import App, IssueType, Label, Repository, Tombstone, User
 from ghx_bench.twin.world import Act, World
 
 
@@ -35,10 +37,16 @@ def plant(world: World, seed: WorldSeed) -> None:
     for organization in seed.organizations:
         with within(f"organizations: {organization.login}"):
             _plant_organization(world, organization)
+    for app in seed.apps:  # before anything that their bots have done
+        with within(f"apps: {app.slug}"):
+            _plant_app(world, app)
     planted: list[PlantedRepository] = []
     for repository in seed.repositories:
         with within(f"repositories: {repository.name}"):
             planted.append(_plant_repository(world, repository))
+    for app in seed.apps:  # once the repositories are there that it is for
+        with within(f"apps: {app.slug}"):
+            _plant_installations(world, app)
     # Each step is done in every repository before the next one begins: parents, blockers and mentions cross
     # repositories, settings such as `archived` would refuse the conversations, and everything before moves the times.
     for step in (
@@ -58,7 +66,10 @@ def _plant_user(world: World, user: SeedUser) -> None:
 
 def _plant_organization(world: World, seed: SeedOrganization) -> None:
     with world.acting(None, at=seed.at) as act:
-        record = users.create_organization(act, **seed.model_dump(exclude={"email", "members", "teams", "at"}))
+        left = {"email", "members", "teams", "issue_types", "at"}
+        record = users.create_organization(act, **seed.model_dump(exclude=left))
+        if seed.issue_types is not None:
+            _plant_issue_types(act, record, seed.issue_types)
         if seed.email is not None:
             users.update_user(act, record, email=seed.email)
         for login, role in seed.members.items():
@@ -69,6 +80,41 @@ def _plant_organization(world: World, seed: SeedOrganization) -> None:
                 made = users.create_team(act, record, **team.model_dump(exclude={"members"}))
                 for login in team.members:
                     users.add_team_member(act, made, lookup.user(world, login))
+
+
+def _plant_app(world: World, seed: SeedApp) -> None:
+    left = {"id", "owner", "installations", "at"}
+    with world.acting(None, at=seed.at) as act:
+        owner = lookup.account(world, seed.owner)
+        apps.create(act, owner=owner, identity=seed.id, **seed.model_dump(exclude=left))
+
+
+def _plant_installations(world: World, seed: SeedApp) -> None:
+    app = world.database.one(App, slug=seed.slug)
+    assert app is not None  # noqa: S101 - it was planted before
+    for each in seed.installations:
+        with within(f"installations: {each.account}"), world.acting(None, at=each.at) as act:
+            account = lookup.account(world, each.account)
+            names = [name.split("/", 1) for name in each.repositories or ()]
+            homes = [lookup.repository(world, None, owner, name) for owner, name in names]
+            installation = apps.install(
+                act,
+                app,
+                account,
+                permissions=each.permissions,
+                repositories=None if each.repositories is None else homes,
+                identity=each.id,
+            )
+            for token in each.tokens:
+                apps.create_token(act, app, installation, token=token)
+
+
+def _plant_issue_types(act: Act, organization: User, seeds: tuple[SeedIssueType, ...]) -> None:
+    for first in act.database.all(IssueType, organization_id=organization.id):
+        issue_types.delete(act, first)
+    for seed in seeds:
+        with within(f"issue_types: {seed.name!r}"):
+            issue_types.create(act, organization, **seed.model_dump())
 
 
 def _plant_repository(world: World, seed: SeedRepository) -> PlantedRepository:

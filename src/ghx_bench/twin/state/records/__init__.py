@@ -4,7 +4,7 @@ The database derives its tables from these classes, the diff its objects and fie
 have GitHub's spelling (`2026-01-01T00:00:00Z`), references are ids of other records, tuples and dictionaries are JSON.
 """
 
-from ghx_bench.twin.state.records.accounts import Membership, Team, TeamMember, Token, User
+from ghx_bench.twin.state.records.accounts import App, Installation, Membership, Team, TeamMember, Token, User
 from ghx_bench.twin.state.records.base import Record
 from ghx_bench.twin.state.records.checks import Annotation, CheckRun, Status
 from ghx_bench.twin.state.records.issues import (
@@ -14,6 +14,8 @@ from ghx_bench.twin.state.records.issues import (
     Event,
     Issue,
     IssueLabel,
+    IssueType,
+    LinkedBranch,
     Reaction,
     Tombstone,
 )
@@ -35,6 +37,7 @@ from ghx_bench.twin.state.records.workflows import Artifact, RunAttempt, Step, W
 __all__ = [
     "RECORDS",
     "Annotation",
+    "App",
     "Artifact",
     "Assignee",
     "CheckRun",
@@ -43,9 +46,12 @@ __all__ = [
     "CommitComment",
     "Dependency",
     "Event",
+    "Installation",
     "Issue",
     "IssueLabel",
+    "IssueType",
     "Label",
+    "LinkedBranch",
     "Membership",
     "Milestone",
     "Protection",

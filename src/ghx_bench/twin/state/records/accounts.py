@@ -1,5 +1,6 @@
 """Accounts: users, organisations, their teams and tokens."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -37,6 +38,46 @@ class Token(Record):
     token: str
     user_id: int
     scopes: tuple[str, ...] = ("repo", "read:org", "workflow", "gist", "delete_repo")
+    installation_id: int | None = None  # of the app's installation that it acts for; then `user_id` is the app's bot
+    permissions: Mapping[str, str] | None = None  # fewer than the installation's, where it was made so
+    repository_ids: tuple[int, ...] | None = None  # fewer than the installation's, where it was made so
+    expires_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class App(Record):
+    """A GitHub App; what it does is done by its bot, `slug[bot]`."""
+
+    table: ClassVar[str] = "apps"
+    unique: ClassVar = (("slug",), ("client_id",), ("user_id",))
+    caseless: ClassVar = ("slug",)
+
+    slug: str
+    name: str
+    description: str | None = None
+    owner_id: int
+    user_id: int  # its bot
+    client_id: str
+    public_key: str | None = None  # PEM, of the key that the app signs its requests with
+    permissions: Mapping[str, str]  # issues: write, metadata: read, ...
+    events: tuple[str, ...] = ()
+    created_at: str
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation(Record):
+    """An app installed on the account of a user or an organization."""
+
+    table: ClassVar[str] = "installations"
+    unique: ClassVar = (("app_id", "account_id"),)
+
+    app_id: int
+    account_id: int
+    permissions: Mapping[str, str]
+    repository_ids: tuple[int, ...] | None = None  # None: all repositories of the account
+    created_at: str
+    updated_at: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

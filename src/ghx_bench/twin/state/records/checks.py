@@ -37,6 +37,7 @@ class CheckRun(Record):
     status: str = "completed"  # queued | in_progress | completed
     conclusion: str | None = None  # success | failure | neutral | cancelled | skipped | timed_out | action_required
     attempt_id: int | None = None  # the attempt at a workflow run that it is a job of
+    creator_id: int | None = None  # the bot of the app that made it; a job is of GitHub Actions
     details_url: str | None = None
     title: str | None = None
     summary: str | None = None

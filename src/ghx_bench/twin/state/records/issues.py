@@ -13,7 +13,7 @@ class Issue(Record):
 
     table: ClassVar[str] = "issues"
     unique: ClassVar = (("repository_id", "number"),)
-    indexed: ClassVar = (("parent_id",), ("milestone_id",))
+    indexed: ClassVar = (("parent_id",), ("milestone_id",), ("duplicate_of_id",), ("issue_type_id",))
     # With the columns that lists are filtered by, so that what is left out is not read.
     listed: ClassVar = (
         ("repository_id", "id", "state", "is_pull"),
@@ -34,8 +34,10 @@ class Issue(Record):
     lock_reason: str | None = None  # off-topic | too heated | resolved | spam
     pinned: bool = False
     milestone_id: int | None = None
-    issue_type: str | None = None  # its name: Task | Bug | Feature, in repositories of organizations
+    issue_type_id: int | None = None  # in repositories of organizations
     parent_id: int | None = None  # the issue this one is a sub-issue of
+    sub_issue_position: int | None = None  # its place among the sub-issues of its parent
+    duplicate_of_id: int | None = None  # the issue that it was closed as a duplicate of
     created_at: str
     updated_at: str
     closed_at: str | None = None
@@ -52,6 +54,36 @@ class Dependency(Record):
 
     issue_id: int
     blocking_id: int  # the issue it waits for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueType(Record):
+    """A type that issues in the repositories of an organization can have."""
+
+    table: ClassVar[str] = "issue_types"
+    unique: ClassVar = (("organization_id", "name"),)
+    caseless: ClassVar = ("name",)
+
+    organization_id: int
+    name: str
+    description: str | None = None
+    color: str | None = None  # gray | blue | green | yellow | orange | red | pink | purple
+    is_enabled: bool = True
+    created_at: str
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedBranch(Record):
+    """A branch made for an issue, remembered after it is gone for the pull requests that came from it."""
+
+    table: ClassVar[str] = "linked_branches"
+    unique: ClassVar = (("issue_id", "repository_id", "name"),)
+    indexed: ClassVar = (("repository_id", "name"),)
+
+    issue_id: int
+    repository_id: int  # where the branch is, which need not be where the issue is
+    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

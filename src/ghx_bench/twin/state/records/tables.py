@@ -1,6 +1,6 @@
 """Every record of a world, in the order of their tables."""
 
-from ghx_bench.twin.state.records.accounts import Membership, Team, TeamMember, Token, User
+from ghx_bench.twin.state.records.accounts import App, Installation, Membership, Team, TeamMember, Token, User
 from ghx_bench.twin.state.records.base import Record
 from ghx_bench.twin.state.records.checks import Annotation, CheckRun, Status
 from ghx_bench.twin.state.records.issues import (
@@ -10,6 +10,8 @@ from ghx_bench.twin.state.records.issues import (
     Event,
     Issue,
     IssueLabel,
+    IssueType,
+    LinkedBranch,
     Reaction,
     Tombstone,
 )
@@ -28,8 +30,10 @@ from ghx_bench.twin.state.records.repositories import (
 from ghx_bench.twin.state.records.workflows import Artifact, RunAttempt, Step, Workflow, WorkflowRun
 
 RECORDS: tuple[type[Record], ...] = (
-    User, Token, Membership, Team, TeamMember, Repository, Collaborator, TeamRepository, Redirect, Protection, Label,
-    Milestone, Issue, Dependency, Tombstone, Pull, IssueLabel, Assignee, ReviewRequest, Comment, Review, Thread,
+    User, App, Installation, Token, Membership, Team, TeamMember, Repository, Collaborator, TeamRepository, Redirect,
+    Protection, Label,
+    Milestone, IssueType, Issue, Dependency, LinkedBranch, Tombstone, Pull, IssueLabel, Assignee, ReviewRequest,
+    Comment, Review, Thread,
     ReviewComment, Reaction, Event, Status, Workflow, WorkflowRun, RunAttempt, CheckRun,
     Step, Annotation, Artifact,
     Release, ReleaseAsset, CommitComment,

@@ -1,0 +1,80 @@
+"""Types of issues, of an organization and in its repositories."""
+
+from ghx_bench.twin.commands import issue_types
+from ghx_bench.twin.commands.kernel import UNSET
+from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.issue_types import issue_type_by_id, issue_types_of
+from ghx_bench.twin.refusals import NotFoundRefusal
+from ghx_bench.twin.reply import Reply, json_reply, no_content
+from ghx_bench.twin.rest.handlers import from_path
+from ghx_bench.twin.rest.pagination import list_reply
+from ghx_bench.twin.rest.render import issues as render
+from ghx_bench.twin.rest.request import RestRequest
+from ghx_bench.twin.state.records import IssueType, Membership, User
+
+
+def list_issue_types(request: RestRequest) -> Reply:
+    """List issue types for an organization."""
+    organization = _organization(request)
+    found = request.world.database.all(IssueType, organization_id=organization.id)
+    return list_reply(request, found, lambda one: render.issue_type(request.view, one))
+
+
+def list_repository_issue_types(request: RestRequest) -> Reply:
+    """List issue types for a repository."""
+    found = issue_types_of(request.world, from_path.repository(request))
+    return list_reply(request, found, lambda one: render.issue_type(request.view, one))
+
+
+def create_issue_type(request: RestRequest) -> Reply:
+    """Create issue type for an organization."""
+    organization, body = _organization(request, role="admin"), request.body()
+    body.require("name", "is_enabled")
+    with request.acting() as act:
+        made = issue_types.create(
+            act,
+            organization,
+            name=body.required_text("name"),
+            description=body.text("description"),
+            color=body.choice("color", issue_types.COLORS),
+            is_enabled=bool(body.flag("is_enabled")),
+        )
+    return json_reply(render.issue_type(request.view, made))
+
+
+def update_issue_type(request: RestRequest) -> Reply:
+    """Update issue type for an organization."""
+    found, body = _issue_type(request), request.body()
+    body.require("name", "is_enabled")
+    with request.acting() as act:
+        made = issue_types.update(
+            act,
+            found,
+            name=body.required_text("name"),
+            description=body.text("description") if "description" in body else UNSET,
+            color=body.choice("color", issue_types.COLORS) if "color" in body else UNSET,
+            is_enabled=bool(body.flag("is_enabled")),
+        )
+    return json_reply(render.issue_type(request.view, made))
+
+
+def delete_issue_type(request: RestRequest) -> Reply:
+    """Delete issue type for an organization."""
+    found = _issue_type(request)
+    with request.acting() as act:
+        issue_types.delete(act, found)
+    return no_content()
+
+
+def _organization(request: RestRequest, *, role: str | None = None) -> User:
+    """Return the organization; GitHub answers 404, not 403, to who is no member or has another role."""
+    found = lookup.organization(request.world, request.text("org"))
+    member = request.world.database.one(Membership, organization_id=found.id, user_id=request.viewer.id)
+    if member is None or (role is not None and member.role != role):
+        raise NotFoundRefusal("The types of an organization are for its members to see, for its admins to change.")
+    return found
+
+
+def _issue_type(request: RestRequest) -> IssueType:
+    owner = _organization(request, role="admin")
+    return issue_type_by_id(request.world, owner.id, request.number("issue_type_id"))
