@@ -66,15 +66,11 @@ def test_the_runs_that_are_shown_fit_the_example(example: str) -> None:
 
 
 def test_the_script_that_is_shown_makes_the_run_red_until_the_cause_is_mended(example: str) -> None:
-    *_, shown = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    indented = "".join(f"    {line}\n" for line in shown.splitlines())
     files = (
         '      .github/workflows/ci.yml: "on: push\\njobs: {test: {steps: [{name: Run tests, run: pytest}]}}\\n"\n'
         '      tests/test_turn.py: "assert turn(90) == 180\\n"\n'
     )
-    seed = example.replace("    issues:\n", f"{indented}    issues:\n", 1).replace(
-        "    files:\n", f"    files:\n{files}", 1
-    )
+    seed = with_section(example, "What runs do").replace("    files:\n", f"    files:\n{files}", 1)
     with world_of(seed) as world:
         widgets = lookup.repository(world, None, "acme", "widgets")
         run = workflow_runs.run(world, widgets, 102)

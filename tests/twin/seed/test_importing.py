@@ -64,12 +64,14 @@ def differences(first: WorldSeed, second: WorldSeed) -> list[Difference]:
     """Return how the worlds of two seeds differ, but for what follows from something else.
 
     That is also the base of an open pull request, since the API shows where its branch is now, and the log of a step,
-    since it shows what the runner writes around it as well: what clients see of logs is compared instead.
+    since it shows what the runner writes around it as well: what clients see of logs is compared instead. Of sub-issues
+    it shows the order.
     """
     with world_of(first) as one, world_of(second) as other:
         found = [each for each in diff(one, other) if not each.is_bookkeeping]
         assert shown_logs(one) == shown_logs(other)
-    return [each for each in found if (each.kind, each.field) not in {("pulls", "base_sha"), ("steps", "log")}]
+    told_otherwise = {("pulls", "base_sha"), ("steps", "log"), ("issues", "sub_issue_position")}
+    return [each for each in found if (each.kind, each.field) not in told_otherwise]
 
 
 def shown_logs(world: World) -> list[str]:
@@ -106,7 +108,9 @@ def what_an_import_covers(world: World) -> WorldSeed:
     )
     roles = {"hubot": "maintain", "ci-runner": "write"}  # the API says what somebody may do, by a team or not
     return WorldSeed(
-        users=tuple(each.model_copy(update={**profile, "tokens": ()}) for each in seed.users),
+        users=tuple(
+            each.model_copy(update={**profile, "tokens": ()}) for each in seed.users if each.login != "fixer[bot]"
+        ),  # which is the bot of an app, and did nothing here
         organizations=tuple(
             each.model_copy(update={"email": None, "location": None, "blog": None}) for each in seed.organizations
         ),

@@ -11,7 +11,7 @@ from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.twin.seed.conversations import SeedPull
 from ghx_bench.twin.seed.document import SeedLabel, SeedMilestone, SeedOrganization, SeedRepository, WorldSeed
 from ghx_bench.twin.seed.format import Role
-from ghx_bench.twin.seed.importing.accounts import People, import_organization
+from ghx_bench.twin.seed.importing.accounts import People, import_issue_types, import_organization
 from ghx_bench.twin.seed.importing.checks import import_check_runs, import_statuses, read_check_runs
 from ghx_bench.twin.seed.importing.conversations import Conversations
 from ghx_bench.twin.seed.importing.github import (
@@ -85,9 +85,10 @@ def import_repository(
     people = People(organization=shown["owner"]["login"] if shown["owner"]["type"] == "Organization" else None)
     work = _Import(github, people, Redactor(keeps_emails=keep_emails), limits)
     owner = people.login(shown["owner"])
+    types = None if people.organization is None else import_issue_types(github, people, owner)
     records = _read_records(work, shown)
     forks = _read_forks(work, records) if limits.with_forks else {}
-    organizations = () if people.organization is None else (import_organization(github, people, owner),)
+    organizations = () if people.organization is None else (import_organization(github, people, owner, types),)
     if anonymize:
         work.redactor.pseudonyms = {old: new for old, new in people.pseudonyms().items() if old != owner.lower()}
     with ScratchFolder() as folder:
