@@ -293,6 +293,18 @@ def test_people_can_get_other_names() -> None:
         assert lookup.user_by_id(again, lookup.issue_of(again, pull).author_id).login == "user-2"
 
 
+@pytest.mark.parametrize("depth", [None, 3])
+def test_a_repository_without_commits_is_imported(depth: int | None) -> None:
+    text = "{users: [{login: octo, tokens: [{token: t-octo}]}], repositories: [{name: octo/x, issues: [{title: A}]}]}"
+    with served(world_of(text)) as source:
+        imported = source.import_("octo/x", depth=depth)
+
+    (home,) = imported.seed.repositories
+    assert (home.bundle, [each.title for each in home.issues]) == (None, ["A"])
+    with world_of(imported.seed) as again:
+        assert repository(again, "octo/x").refs() == {}
+
+
 def test_what_a_deleted_account_said_is_said_by_ghost() -> None:
     with served(world_of(PRIVATE)) as source:
         with source.world.acting(None) as act:
@@ -440,3 +452,24 @@ def test_a_server_that_is_not_there_is_said_in_one_line() -> None:
         pytest.raises(ImportFailedError, match=rf"^127.0.0.1:{port} cannot be reached: .*; check --api"),
     ):
         import_repository(github, "octo/x", ImportLimits())
+
+
+def test_addresses_are_replaced_wherever_a_seed_has_text() -> None:
+    redactor = Redactor(pseudonyms={"ann": "user-1"})
+    seed = {
+        "repositories": [
+            {
+                "pulls": [{"author": "Ann", "head": "ann:patch", "body": "@ann", "reactions": {"+1": ["ann", "bob"]}}],
+                "workflows": [{"runs": [{"jobs": [{"steps": [{"log": "mail a@b.de to @ann"}]}]}]}],
+                "collaborators": {"ann": "admin"},
+            }
+        ]
+    }
+
+    (home,) = redactor.seed(seed)["repositories"]
+
+    assert home["pulls"] == [
+        {"author": "user-1", "head": "user-1:patch", "body": "`@user-1`", "reactions": {"+1": ["user-1", "bob"]}}
+    ]
+    assert home["workflows"][0]["runs"][0]["jobs"][0]["steps"][0]["log"] == "mail author-1@example.invalid to @user-1"
+    assert home["collaborators"] == {"user-1": "admin"}
