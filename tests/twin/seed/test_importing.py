@@ -18,6 +18,8 @@ from ghx_bench.twin.difference import Difference, diff
 from ghx_bench.twin.faults import Fault, primary_rate_limit
 from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.queries import comparison, lookup
+from ghx_bench.twin.rest.render.logs import job_log
+from ghx_bench.twin.seed.checks import SeedRun
 from ghx_bench.twin.seed.document import WorldSeed
 from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.importing import ImportedRepository, ImportLimits, import_repository
@@ -28,7 +30,7 @@ from ghx_bench.twin.seed.importing.redaction import Redactor
 from ghx_bench.twin.seed.loading import load_seed
 from ghx_bench.twin.seed.planting import plant
 from ghx_bench.twin.server.loopback import Server
-from ghx_bench.twin.state.records import Comment, Issue, Pull, User
+from ghx_bench.twin.state.records import Artifact, CheckRun, Comment, Issue, Pull, RunAttempt, Step, User
 from ghx_bench.twin.world import World
 
 pytestmark = pytest.mark.slow
@@ -61,11 +63,28 @@ def repository(world: World, name: str) -> GitRepository:
 def differences(first: WorldSeed, second: WorldSeed) -> list[Difference]:
     """Return how the worlds of two seeds differ, but for what follows from something else.
 
-    That is also the base of an open pull request: the API shows where its branch is now.
+    That is also the base of an open pull request, since the API shows where its branch is now, and the log of a step,
+    since it shows what the runner writes around it as well: what clients see of logs is compared instead. Of sub-issues
+    it shows the order.
     """
     with world_of(first) as one, world_of(second) as other:
         found = [each for each in diff(one, other) if not each.is_bookkeeping]
-    return [each for each in found if (each.kind, each.field) != ("pulls", "base_sha")]
+        assert shown_logs(one) == shown_logs(other)
+    told_otherwise = {("pulls", "base_sha"), ("steps", "log"), ("issues", "sub_issue_position")}
+    return [each for each in found if (each.kind, each.field) not in told_otherwise]
+
+
+def shown_logs(world: World) -> list[str]:
+    """Return the logs of jobs that can still be read."""
+    attempts = world.database.all(RunAttempt, logs="available")
+    jobs = [job for attempt in attempts for job in world.database.all(CheckRun, attempt_id=attempt.id)]
+    return [job_log(job, world.database.all(Step, order="number", job_id=job.id)) for job in jobs]
+
+
+def without_files(run: SeedRun) -> SeedRun:
+    """Return a run without what can be read no longer: its inputs, and artifacts that expired by the world's clock."""
+    artifacts = tuple(each.model_copy(update={"expired": True, "files": {}}) for each in run.artifacts)
+    return run.model_copy(update={"inputs": None, "artifacts": artifacts})
 
 
 def what_an_import_covers(world: World) -> WorldSeed:
@@ -83,14 +102,22 @@ def what_an_import_covers(world: World) -> WorldSeed:
         each.model_copy(update={"blocked_by": tuple(one for one in each.blocked_by if "secrets" not in one)})
         for each in widgets.issues
     )
+    workflows = tuple(
+        each.model_copy(update={"script": None, "runs": tuple(map(without_files, each.runs))})
+        for each in widgets.workflows
+    )
     roles = {"hubot": "maintain", "ci-runner": "write"}  # the API says what somebody may do, by a team or not
     return WorldSeed(
-        users=tuple(each.model_copy(update={**profile, "tokens": ()}) for each in seed.users),
+        users=tuple(
+            each.model_copy(update={**profile, "tokens": ()}) for each in seed.users if each.login != "fixer[bot]"
+        ),  # which is the bot of an app, and did nothing here
         organizations=tuple(
             each.model_copy(update={"email": None, "location": None, "blog": None}) for each in seed.organizations
         ),
         repositories=(
-            widgets.model_copy(update={"pulls": tuple(pulls), "issues": issues, "collaborators": roles}),
+            widgets.model_copy(
+                update={"pulls": tuple(pulls), "issues": issues, "workflows": workflows, "collaborators": roles}
+            ),
             fork,
         ),
     )
@@ -135,6 +162,36 @@ def test_long_lists_and_texts_are_imported_whole() -> None:
     assert differences(expected.model_copy(update={"users": bare}), imported.seed) == []
     (home,) = limited.seed.repositories
     assert ([each.title for each in home.issues], home.pulls) == (["T127", "T128", "T129"], ())
+
+
+RUN = """
+users: [{login: octo, tokens: [{token: t-octo}]}]
+repositories:
+  - name: octo/x
+    files: {a.txt: a}
+    workflows:
+      - name: CI
+        runs:
+          - commit: main
+            jobs:
+              - name: "test (3.12, a/b)"
+                conclusion: failure
+                steps: [{name: Set up job}, {name: Run make, conclusion: failure, log: "one\\ntwo ü\\n"}]
+                annotations: [{path: a.txt, message: Wrong}]
+            artifacts: [{name: out, files: {d/b.bin: {content: AAEC/w==, encoding: base64}}}]
+"""
+
+
+def test_logs_annotations_and_artifacts_of_runs_are_imported() -> None:
+    with served(world_of(RUN)) as source:
+        imported = source.import_("octo/x")
+        expected = harvest(source.world)
+    bare = tuple(each.model_copy(update={"tokens": ()}) for each in expected.users)
+
+    assert differences(expected.model_copy(update={"users": bare}), imported.seed) == []
+    with world_of(imported.seed) as again:
+        assert "two ü" in shown_logs(again)[0]
+        assert again.database.all(Artifact)[0].files == {"d/b.bin": "AAEC/w=="}
 
 
 def test_without_a_token_what_is_public_is_imported_and_the_rest_is_named() -> None:
@@ -234,6 +291,18 @@ def test_people_can_get_other_names() -> None:
         assert commit.author.email.endswith("+user-2@users.noreply.github.com")
         (pull,) = again.database.all(Pull)
         assert lookup.user_by_id(again, lookup.issue_of(again, pull).author_id).login == "user-2"
+
+
+@pytest.mark.parametrize("depth", [None, 3])
+def test_a_repository_without_commits_is_imported(depth: int | None) -> None:
+    text = "{users: [{login: octo, tokens: [{token: t-octo}]}], repositories: [{name: octo/x, issues: [{title: A}]}]}"
+    with served(world_of(text)) as source:
+        imported = source.import_("octo/x", depth=depth)
+
+    (home,) = imported.seed.repositories
+    assert (home.bundle, [each.title for each in home.issues]) == (None, ["A"])
+    with world_of(imported.seed) as again:
+        assert repository(again, "octo/x").refs() == {}
 
 
 def test_what_a_deleted_account_said_is_said_by_ghost() -> None:
@@ -383,3 +452,24 @@ def test_a_server_that_is_not_there_is_said_in_one_line() -> None:
         pytest.raises(ImportFailedError, match=rf"^127.0.0.1:{port} cannot be reached: .*; check --api"),
     ):
         import_repository(github, "octo/x", ImportLimits())
+
+
+def test_addresses_are_replaced_wherever_a_seed_has_text() -> None:
+    redactor = Redactor(pseudonyms={"ann": "user-1"})
+    seed = {
+        "repositories": [
+            {
+                "pulls": [{"author": "Ann", "head": "ann:patch", "body": "@ann", "reactions": {"+1": ["ann", "bob"]}}],
+                "workflows": [{"runs": [{"jobs": [{"steps": [{"log": "mail a@b.de to @ann"}]}]}]}],
+                "collaborators": {"ann": "admin"},
+            }
+        ]
+    }
+
+    (home,) = redactor.seed(seed)["repositories"]
+
+    assert home["pulls"] == [
+        {"author": "user-1", "head": "user-1:patch", "body": "`@user-1`", "reactions": {"+1": ["user-1", "bob"]}}
+    ]
+    assert home["workflows"][0]["runs"][0]["jobs"][0]["steps"][0]["log"] == "mail author-1@example.invalid to @user-1"
+    assert home["collaborators"] == {"user-1": "admin"}

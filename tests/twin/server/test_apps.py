@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
@@ -10,8 +11,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from ghx_bench._base.errors import InputError
 from ghx_bench.capabilities.app_installation import AppInstallation
 from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.environment import connection_from_environment
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.seed.document import WorldSeed
 from ghx_bench.twin.seed.harvesting import harvest
@@ -182,3 +185,22 @@ async def test_the_capabilities_act_for_an_installation(
     assert {one.author_id for one in world.database.all(Comment)} == {lookup.account(world, "fixer[bot]").id}
     asked = [entry.operation for entry in world.journal]
     assert asked.count("POST /app/installations/{installation_id}/access_tokens") == 1
+
+
+def test_an_app_in_the_environment_is_named_whole_and_its_key_is_one(tmp_path: Path) -> None:
+    key = tmp_path / "key.pem"
+    named = {"GHX_APP_ID": "77", "GHX_APP_PRIVATE_KEY_FILE": str(key), "GHX_APP_INSTALLATION_ID": "78", "HOME": "/"}
+
+    app = connection_from_environment({**named, "GITHUB_TOKEN": "t-ann"}).app
+
+    assert app == AppInstallation(app_id="77", private_key_file=key, installation_id=78)
+    for missing in ("GHX_APP_ID", "GHX_APP_PRIVATE_KEY_FILE", "GHX_APP_INSTALLATION_ID"):
+        with pytest.raises(InputError, match=f"{missing} is not set"):
+            connection_from_environment({name: value for name, value in named.items() if name != missing})
+    with pytest.raises(InputError, match="no number"):
+        connection_from_environment({**named, "GHX_APP_INSTALLATION_ID": "x"})
+    for content in (None, "no key"):
+        if content is not None:
+            key.write_text(content)
+        with pytest.raises(InputError, match=r"key\.pem"):
+            app.sign(datetime.now(UTC))

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
 from cyclopts import Parameter
@@ -13,8 +13,12 @@ from cyclopts import Parameter
 from ghx_bench._base.errors import FlagError, InputError, OperationError
 from ghx_bench._base.problems import plural
 
+if TYPE_CHECKING:  # loads the seeds, which the command does when it runs
+    from ghx_bench.twin.seed.importing import ImportedRepository
+
 _GITHUB_COM = "https://api.github.com"
 _FEW = 100
+_FEW_RUNS = 20  # each takes four requests or more
 
 
 def import_(
@@ -27,7 +31,7 @@ def import_(
     issues: Annotated[int | Literal["all"], Parameter(help="How many of the newest issues.")] = _FEW,
     pulls: Annotated[int | Literal["all"], Parameter(help="How many of the newest pull requests.")] = _FEW,
     releases: Annotated[int | Literal["all"], Parameter(help="How many of the newest releases.")] = _FEW,
-    runs: Annotated[int | Literal["all"], Parameter(help="How many of the newest workflow runs.")] = _FEW,
+    runs: Annotated[int | Literal["all"], Parameter(help="How many of the newest workflow runs.")] = _FEW_RUNS,
     since: Annotated[str | None, Parameter(help="Only what changed since this day, as 2026-01-31.")] = None,
     forks: Annotated[bool, Parameter(help="Whether to add the forks that open pull requests come from.")] = True,
     anonymize: Annotated[bool, Parameter(help="Give everyone but the owner and bots another name.")] = False,
@@ -67,7 +71,17 @@ def import_(
         write_atomically(file, text.encode())
     except OSError as error:
         raise FlagError("--output", f"{file} cannot be written: {error.strerror or error}") from error
+    print(_describe(imported, file, as_json=json_))  # noqa: T201 - this command's output
+    return 0
+
+
+def _describe(imported: "ImportedRepository", file: Path, *, as_json: bool) -> str:
+    """Return what was imported, replaced and left out: as JSON, or the most of it in a line."""
     home = imported.seed.repositories[0]
+    if not as_json:
+        kinds = {"issue": home.issues, "pull request": home.pulls, "user": imported.seed.users}
+        counts = ", ".join(plural(len(records), kind) for kind, records in kinds.items())
+        return f"{file}: {home.name} ({counts}; {plural(imported.requests, 'request')})"
     summary = {
         "repository": home.name,
         "file": str(file),
@@ -83,13 +97,7 @@ def import_(
         "commitsRenamed": imported.commits_renamed,
         "leftOut": list(imported.left_out),
     }
-    if json_:
-        print(json.dumps(summary, indent=2, ensure_ascii=False))  # noqa: T201 - this command's output
-    else:
-        kinds = {"issue": summary["issues"], "pull request": summary["pulls"], "user": summary["users"]}
-        counts = ", ".join(plural(int(str(number)), kind) for kind, number in kinds.items())
-        print(f"{file}: {home.name} ({counts}; {plural(imported.requests, 'request')})")  # noqa: T201 - the same
-    return 0
+    return json.dumps(summary, indent=2, ensure_ascii=False)
 
 
 def _token(api: str, name: str | None) -> str | None:

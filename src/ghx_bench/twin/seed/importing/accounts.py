@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ghx_bench.twin.seed.document import SeedOrganization, SeedTeam, SeedUser
+from ghx_bench.twin.seed.document import SeedIssueType, SeedOrganization, SeedTeam, SeedUser
 from ghx_bench.twin.seed.importing.github import GitHubReader, Json
 
 GHOST = "ghost"
@@ -21,6 +21,7 @@ class People:
     seen: dict[str, Json] = field(default_factory=dict[str, Json])
     teams: dict[str, Json] = field(default_factory=dict[str, Json])
     insiders: dict[str, None] = field(default_factory=dict[str, None])
+    issue_types: frozenset[str] = frozenset()  # those of the organization
     organization: str | None = None  # the owner, where that is one
 
     def login(self, account: Json | None) -> str:
@@ -75,7 +76,18 @@ class People:
         return sorted(self.seen.values(), key=lambda each: int(each["id"]))
 
 
-def import_organization(github: GitHubReader, people: People, login: str) -> SeedOrganization:
+def import_issue_types(github: GitHubReader, people: People, login: str) -> tuple[SeedIssueType, ...] | None:
+    """Return the types that issues of an organization can have; None for GitHub's three, where they are not shown."""
+    listed = github.pages_if_shown(f"types of issues of {login}", f"/orgs/{login}/issue-types")
+    people.issue_types = frozenset(str(each["name"]) for each in listed) or frozenset({"Task", "Bug", "Feature"})
+    fields = tuple(SeedIssueType.model_fields)
+    types = tuple(SeedIssueType.model_validate({name: each.get(name) for name in fields}) for each in listed)
+    return types or None
+
+
+def import_organization(
+    github: GitHubReader, people: People, login: str, issue_types: tuple[SeedIssueType, ...] | None
+) -> SeedOrganization:
     """Return the organization that owns the repository, with the members and teams that the token may see."""
     shown = github.get(f"/orgs/{login}")
     members: dict[str, str] = {}
@@ -90,6 +102,7 @@ def import_organization(github: GitHubReader, people: People, login: str) -> See
         "bio": shown.get("description"),
         "members": members,
         "teams": tuple(_teams(github, people, login)),
+        "issue_types": issue_types,
         "at": shown.get("created_at"),
     }
     return SeedOrganization.model_validate(content)

@@ -11,14 +11,18 @@ from ghx_bench.twin.seed.importing.github import GitHubReader, Json
 
 _EMOJIS = frozenset(get_args(Emoji))
 _REASONS = {"open": {"reopened"}, "closed": {"completed", "not_planned", "duplicate"}}
-_TYPES = frozenset({"Task", "Bug", "Feature"})
 _LOCKS = frozenset({"off-topic", "too heated", "resolved", "spam"})
 _MINIMIZED = "... on Minimizable { isMinimized minimizedReason }"
-_ISSUE_DETAILS = (
-    "... on Issue { isPinned parent { number repository { nameWithOwner } }"
-    " blockedBy(first: 100) { nodes { number repository { nameWithOwner } } } }"
+_NAMED = "{ number repository { nameWithOwner } }"
+_RELATIONS = (
+    "parent { number repository { nameWithOwner } subIssues(first: 100) { nodes { number } } }"
+    " linkedBranches(first: 100) { nodes { ref { name repository { nameWithOwner } } } }"
 )
-_ISSUE_DETAILS_OF_OLD_SERVERS = "... on Issue { isPinned }"
+_ISSUE_DETAILS = (  # the first that a server understands: older ones lack the newest fields
+    f"... on Issue {{ isPinned {_RELATIONS} blockedBy(first: 100) {{ nodes {_NAMED} }} duplicateOf {_NAMED} }}",
+    f"... on Issue {{ isPinned {_RELATIONS} }}",
+    "... on Issue { isPinned }",
+)
 _THREADS = (
     "reviewThreads(first: 100, after: $after) { pageInfo { hasNextPage endCursor }"
     " nodes { resolvedBy { login } comments(first: 1) { nodes { databaseId } } } }"
@@ -93,15 +97,13 @@ class Conversations:
         found: list[SeedIssue] = []
         for each in shown:
             detail = details.get(str(each["node_id"]), {})
-            blocking: Json = detail.get("blockedBy") or {"nodes": ()}
             kind: Json = each.get("type") or {}
             own: Json = {
                 "state": each["state"],
                 "state_reason": _one_of(each.get("state_reason"), _REASONS[each["state"]]),
                 "pinned": bool(detail.get("isPinned")),
-                "issue_type": _one_of(kind.get("name"), _TYPES) if self.people.organization else None,
-                "parent": self._issue_name(detail.get("parent"), numbers),
-                "blocked_by": tuple(name for one in blocking["nodes"] if (name := self._issue_name(one, numbers))),
+                "issue_type": _one_of(kind.get("name"), self.people.issue_types),
+                **self._relations(each, detail, numbers),
             }
             found.append(SeedIssue.model_validate({**self._conversation(each, talk.get(each["number"], ())), **own}))
         return tuple(found)
@@ -123,11 +125,30 @@ class Conversations:
             self.github.say(line)
 
     def _issue_details(self, identities: list[str]) -> dict[str, Json]:
-        for selection in (_ISSUE_DETAILS, _ISSUE_DETAILS_OF_OLD_SERVERS):
+        for selection in _ISSUE_DETAILS:
             found = self.github.nodes("parents and blockers of issues", identities, selection)
             if found:
                 return found
         return {}
+
+    def _relations(self, shown: Json, detail: Json, numbers: set[int]) -> Json:
+        """Return how an issue is related to others, as far as these are imported."""
+        parent = self._issue_name(detail.get("parent"), numbers)
+        siblings = [each["number"] for each in detail["parent"]["subIssues"]["nodes"]] if parent else []
+        is_known = shown["number"] in siblings  # they are told up to a hundred
+        blocking: Json = detail.get("blockedBy") or {"nodes": ()}
+        linked: Json = detail.get("linkedBranches") or {"nodes": ()}
+        branches: list[Json] = [each["ref"] for each in linked["nodes"] if each["ref"]]
+        is_duplicate = shown.get("state_reason") == "duplicate"
+        return {
+            "parent": parent,
+            "sub_issue_position": siblings.index(shown["number"]) + 1 if is_known else None,
+            "blocked_by": tuple(name for one in blocking["nodes"] if (name := self._issue_name(one, numbers))),
+            "linked_branches": tuple(
+                each["name"] for each in branches if each["repository"]["nameWithOwner"] == self.repository
+            ),
+            "duplicate_of": self._issue_name(detail.get("duplicateOf"), numbers) if is_duplicate else None,
+        }
 
     def _issue_name(self, issue: Json | None, numbers: set[int]) -> str | None:
         if issue is None or issue["repository"]["nameWithOwner"] != self.repository or issue["number"] not in numbers:

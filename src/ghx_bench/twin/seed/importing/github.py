@@ -103,9 +103,9 @@ class GitHubReader:
             self.skip(f"{what} ({error})")
             return []
 
-    def download(self, path: str) -> bytes:
-        """Return the bytes of a file."""
-        return self._ask("GET", f"{self.api}{path}", headers={"Accept": "application/octet-stream"}).content
+    def download(self, path: str, *, accept: str = "application/vnd.github+json") -> bytes:
+        """Return the bytes of a file; some paths give it only where that is what is accepted."""
+        return self._ask("GET", f"{self.api}{path}", headers={"Accept": accept}).content
 
     def graphql(self, query: str, variables: Mapping[str, object]) -> Json | None:
         """Return the data of a query; None where this API or token does not answer it."""

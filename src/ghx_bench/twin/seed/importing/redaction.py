@@ -21,7 +21,9 @@ _SHA = re.compile(r"(?<![\w-])[0-9a-f]{7,40}(?![\w-])")
 
 # The fields of a seed by what they hold, wherever they stand in it.
 _TEXTS = frozenset({"body", "summary"})
-_LINES = frozenset({"title", "milestone", "description", "message"})  # GitHub makes no mentions of what stands here
+_LINES = frozenset(  # GitHub makes no mentions of what stands here
+    {"title", "milestone", "description", "message", "bio", "log", "raw_details"}
+)
 _LOGINS = frozenset(
     {
         "login", "author", "creator", "actor", "merged_by", "closed_by", "resolved_by", "by", "assignees", "reviewers",

@@ -59,7 +59,7 @@ def _assets(github: GitHubReader, people: People, path: str, release: Json) -> I
         if asset["size"] > _LARGEST_ASSET or asset["state"] != "uploaded":
             github.skip(f"the file {asset['name']} of {release['tag_name']} ({asset['size']:,} bytes)")
             continue
-        content = github.download(f"{path}/assets/{asset['id']}")
+        content = github.download(f"{path}/assets/{asset['id']}", accept="application/octet-stream")
         try:
             text, encoding = content.decode(), "utf-8"
         except UnicodeDecodeError:

@@ -11,14 +11,8 @@ from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.twin.seed.conversations import SeedPull
 from ghx_bench.twin.seed.document import SeedLabel, SeedMilestone, SeedOrganization, SeedRepository, WorldSeed
 from ghx_bench.twin.seed.format import Role
-from ghx_bench.twin.seed.importing.accounts import People, import_organization
-from ghx_bench.twin.seed.importing.checks import (
-    WorkflowImport,
-    import_check_runs,
-    import_statuses,
-    read_check_runs,
-    read_runs,
-)
+from ghx_bench.twin.seed.importing.accounts import People, import_issue_types, import_organization
+from ghx_bench.twin.seed.importing.checks import import_check_runs, import_statuses, read_check_runs
 from ghx_bench.twin.seed.importing.conversations import Conversations
 from ghx_bench.twin.seed.importing.github import (
     GITHUB_COM,
@@ -31,6 +25,7 @@ from ghx_bench.twin.seed.importing.github import (
 from ghx_bench.twin.seed.importing.history import ImportedHistory, named_commits, settle_commits
 from ghx_bench.twin.seed.importing.redaction import Redactor
 from ghx_bench.twin.seed.importing.releases import import_commit_comments, import_releases
+from ghx_bench.twin.seed.importing.workflows import WorkflowImport, read_runs
 
 _SETTINGS = (
     "description", "homepage", "visibility", "default_branch", "topics", "has_issues", "has_wiki", "has_projects",
@@ -90,9 +85,10 @@ def import_repository(
     people = People(organization=shown["owner"]["login"] if shown["owner"]["type"] == "Organization" else None)
     work = _Import(github, people, Redactor(keeps_emails=keep_emails), limits)
     owner = people.login(shown["owner"])
+    types = None if people.organization is None else import_issue_types(github, people, owner)
     records = _read_records(work, shown)
     forks = _read_forks(work, records) if limits.with_forks else {}
-    organizations = () if people.organization is None else (import_organization(github, people, owner),)
+    organizations = () if people.organization is None else (import_organization(github, people, owner, types),)
     if anonymize:
         work.redactor.pseudonyms = {old: new for old, new in people.pseudonyms().items() if old != owner.lower()}
     with ScratchFolder() as folder:
