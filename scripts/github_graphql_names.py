@@ -26,6 +26,9 @@ TARGET = FOLDER / "published.json"
 NEWER = {
     "AddBlockedByInput": "comes with its mutation",
     "AddBlockedByPayload": "the same",
+    "ActorConnection": "comes with suggestedActors",
+    "ActorEdge": "the same",
+    "RepositorySuggestedActorFilter": "the same",
     "AssigneeConnection": "gh 2.103: the type of assignedActors",
     "AssigneeEdge": "comes with AssigneeConnection",
     "Issue.assignedActors": "gh 2.103: issue view, edit",

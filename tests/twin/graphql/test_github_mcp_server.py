@@ -15,6 +15,8 @@ DOCUMENTS = {
     "list_issue_fields": HOME + " { issueFields(first: 9) { nodes { ... on IssueFieldText { name dataType } } } }",
     "get_label": HOME + ' { label(name: "bug") { id name color description } }',
     "list_label": HOME + " { labels(first: 9) { totalCount nodes { id name color description } } }",
+    "assign_copilot_to_issue": HOME + " { suggestedActors(first: 9, capabilities: [CAN_BE_ASSIGNED]) { nodes { login "
+    "__typename ... on Bot { id } } pageInfo { hasNextPage endCursor } } }",
     "issue_read": HOME + " { issue(number: 1) { parent { number } labels(first: 9) { nodes { id name } } } }",
 }
 

@@ -179,6 +179,17 @@ class RepositoryView(CommunityFields):
         found = permissions.assignable_users(self.context.world, self.subject)
         return [one for one in found if one.type == "User" and _matches(one, query)]
 
+    def suggested_actors(
+        self, capabilities: list[str], login_names: str | None = None, query: str | None = None
+    ) -> list[User]:
+        """Return who can be given work or write something, bots included."""
+        if "CAN_BE_ASSIGNED" in capabilities:
+            found = permissions.assignable_users(self.context.world, self.subject)
+        else:
+            found = list(self.mentionable_users())
+        names = {name.strip().casefold() for name in login_names.split(",")} if login_names else None
+        return [one for one in found if _matches(one, query) and (names is None or one.login.casefold() in names)]
+
     def mentionable_users(self, query: str | None = None) -> Sequence[User]:
         """Return who can be mentioned: those who can be assigned, and those who wrote something."""
         assignable = [one.id for one in permissions.assignable_users(self.context.world, self.subject)]
