@@ -15,7 +15,7 @@ from ghx_bench.twin.state.records import RECORDS, Record
 _EPOCH = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp())  # when the clock of a new world starts
 # Ids have GitHub's ten digits, and each table numbers of its own: a client that takes the id of a comment for that of a
 # review, or for the number of a pull request, finds nothing. All of them fit GraphQL's `databaseId`, which has 31 bits.
-_FIRST_ID, _IDS_OF_A_TABLE = 1_000_000_001, 35_000_000
+_FIRST_ID, _IDS_OF_A_TABLE = 1_000_000_001, 15_000_000
 _APPLICATION = 0x67687874  # "ghxt" in the file's header
 _HEADER = 100  # bytes; the places below are in it
 _FORMAT, _COUNTER, _COOKIE = slice(18, 20), slice(24, 28), slice(40, 44)
