@@ -34,6 +34,7 @@ ARGUMENTS = {
     "Repository.pullRequest": "(number: 7)",
     "Repository.ref": '(qualifiedName: "main")',
     "Repository.refs": '(first: 2, refPrefix: "refs/heads/")',
+    "Repository.suggestedActors": "(first: 2, capabilities: [CAN_BE_ASSIGNED])",
     "Status.context": '(name: "ci/lint")',
     "User.organization": '(login: "acme")',
     "User.repository": '(name: "secret")',
