@@ -43,8 +43,6 @@ from ghx_bench.twin.state import records
 
 # In the schema because clients select them (`gh` asks for project items); no world has one, so they need no view.
 EMPTY_TYPES = frozenset({
-    "IssueFieldDate", "IssueFieldDateValue", "IssueFieldNumber", "IssueFieldNumberValue", "IssueFieldSingleSelect",
-    "IssueFieldSingleSelectOption", "IssueFieldSingleSelectValue", "IssueFieldText", "IssueFieldTextValue",
     "CheckAnnotation", "CheckAnnotationPosition", "CheckAnnotationSpan", "Mannequin",
     "Project", "ProjectCard", "ProjectColumn", "ProjectV2",
     "ProjectV2Item", "ProjectV2ItemFieldSingleSelectValue",

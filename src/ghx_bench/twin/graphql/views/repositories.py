@@ -73,10 +73,6 @@ class RepositoryView(CommunityFields):
         """Return its issues."""
         return IssueQuery(self.context).by(repository_id=self.subject.id).filter(**filters).rows()
 
-    def issue_fields(self) -> list[object]:
-        """Return the fields that its issues have beside GitHub's own: no world has any."""
-        return []
-
     def issue_types(self, order_by: dict[str, str] | None = None) -> list[IssueType] | None:
         """Return the types its issues can have; only organizations have any."""
         return order_types(issue_types_of(self.context.world, self.subject), order_by) or None
