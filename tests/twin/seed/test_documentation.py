@@ -7,10 +7,12 @@ import pytest
 from seeds import seed_of, world_of
 
 from ghx_bench.twin.queries import lookup, workflow_runs
+from ghx_bench.twin.queries.apps import app_access
+from ghx_bench.twin.queries.issue_relations import blocking_issues, sub_issues_of
 from ghx_bench.twin.queries.permissions import user_role
 from ghx_bench.twin.seed.document import WorldSeed
 from ghx_bench.twin.seed.planting import SeedError
-from ghx_bench.twin.state.records import Label, Thread
+from ghx_bench.twin.state.records import Label, LinkedBranch, Thread, Token
 
 PAGE = Path(__file__).parents[3] / "docs" / "seeds.md"
 
@@ -33,10 +35,41 @@ def test_the_example_is_a_world(example: str) -> None:
         assert lookup.repository(world, None, "agent", "widgets").parent_id == widgets.id
 
 
-def test_the_runs_that_are_shown_fit_the_example(example: str) -> None:
-    _, shown = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+def with_section(example: str, heading: str) -> str:
+    """Return the example with what a section of the page shows of a repository."""
+    section = PAGE.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    (shown,) = re.findall(r"^```yaml\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
     indented = "".join(f"    {line}\n" for line in shown.splitlines())
-    with world_of(example.replace("    issues:\n", f"{indented}    issues:\n", 1)) as world:
+    return example.replace("    issues:\n", f"{indented}    issues:\n", 1)
+
+
+def test_the_issues_that_are_shown_are_parts_blockers_and_duplicates(example: str) -> None:
+    start = example.index("    issues:\n")
+    shown = with_section("    issues:\n", "Issues and each other").removesuffix("    issues:\n")
+    other = "  - {name: acme/gears, issues: [{number: 5, title: Elsewhere}]}\n"
+    with world_of(example[:start] + shown + other) as world:
+        home = lookup.repository(world, None, "acme", "widgets")
+        whole, part, same = (lookup.issue(world, home, number) for number in (1, 2, 4))
+        assert [one.number for one in sub_issues_of(world, whole)] == [3, 2]
+        assert len(blocking_issues(world, part)) == 2
+        assert same.duplicate_of_id == whole.id
+        assert world.database.one(LinkedBranch, issue_id=whole.id, name="faster") is not None
+
+
+def test_the_app_that_is_shown_is_installed_in_the_example(example: str) -> None:
+    section = PAGE.read_text(encoding="utf-8").partition("\n## GitHub Apps\n")[2].partition("\n## ")[0]
+    (shown,) = re.findall(r"^```yaml\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    with world_of(example + shown) as world:
+        token = world.database.one(Token, token="ghs_fixer")
+        assert token is not None
+        access = app_access(world, token)
+        assert access is not None
+        assert access.reaches(lookup.repository(world, None, "acme", "widgets"))
+        assert lookup.user_by_id(world, token.user_id).login == "fixer[bot]"
+
+
+def test_the_runs_that_are_shown_fit_the_example(example: str) -> None:
+    with world_of(with_section(example, "Workflow runs")) as world:
         run = workflow_runs.run(world, lookup.repository(world, None, "acme", "widgets"), 101)
         latest = workflow_runs.latest_attempt(world, run)
         assert (latest.number, latest.status, run.head_branch) == (2, "in_progress", "faster")
