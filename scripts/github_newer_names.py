@@ -98,4 +98,7 @@ NEWER = {
     "IssueFilters.issueFieldValues": "github-mcp-server: list_issues",
     "Organization.issueFields": "github-mcp-server: list_issue_fields",
     "Repository.issueFields": "github-mcp-server: list_issue_fields",
+    "ActorConnection": "comes with suggestedActors",
+    "ActorEdge": "the same",
+    "RepositorySuggestedActorFilter": "the same",
 }

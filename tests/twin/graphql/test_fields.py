@@ -36,6 +36,7 @@ ARGUMENTS = {
     "Repository.release": '(tagName: "v1")',
     "Repository.refs": '(first: 2, refPrefix: "refs/heads/")',
     "Repository.ruleset": "(databaseId: 1)",
+    "Repository.suggestedActors": "(first: 2, capabilities: [CAN_BE_ASSIGNED])",
     "Status.context": '(name: "ci/lint")',
     "User.organization": '(login: "acme")',
     "User.repository": '(name: "secret")',

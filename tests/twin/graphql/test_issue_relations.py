@@ -129,3 +129,13 @@ def test_labels_are_listed_by_how_often_they_are_used(town: Town) -> None:
     first, second = town.ask(asked).data["repository"]["labels"]["nodes"]
 
     assert first["issues"]["totalCount"] >= second["issues"]["totalCount"]
+
+
+def test_those_who_can_be_given_work_are_suggested(town: Town) -> None:
+    wanted = "suggestedActors(first: 9, capabilities: [CAN_BE_ASSIGNED]) { nodes { login } }"
+    assignable = "assignableUsers(first: 9) { nodes { login } }"
+
+    seen = town.ask(f"{{ {HOME} {{ {wanted} {assignable} }} }}").data["repository"]
+
+    people = {one["login"] for one in seen["assignableUsers"]["nodes"]}
+    assert {one["login"] for one in seen["suggestedActors"]["nodes"]} >= people

@@ -44,6 +44,16 @@ def test_what_is_granted_is_as_described(name: str, world: Seeded, description: 
     assert [one for one in problems if one not in (*impossible, *ambiguous)] == []
 
 
+@pytest.mark.parametrize("issue", ["parent_issue", "sub_issue", "last_sub_issue"])
+def test_what_happened_between_issues_is_as_described(issue: str, world: Seeded, description: Description) -> None:
+    for kind in ("events", "timeline"):
+        reply = world.client().get(f"/repos/acme/widgets/issues/{world.ids[issue]}/{kind}")
+
+        assert reply.json()
+        name = f"GET {R}/issues/{{issue_number}}/{kind}"
+        assert description.problems(name, reply.status, reply.media_type, reply.content) == []
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_refused_is_as_described(name: str, world: Seeded, description: Description) -> None:
     before = world.world.snapshot()

@@ -154,3 +154,17 @@ def test_search_finds_what_it_should(ann: Client, world: Seeded) -> None:
     assert matched["items"][0]["path"] == "src/app.py"
     assert "value_5" in matched["items"][0]["text_matches"][0]["fragment"]
     assert ann.get("/search/issues?q=x&page=11&per_page=100").status == 422
+
+
+def test_issues_are_listed_by_type_and_found_by_what_blocks_them(world: Seeded) -> None:
+    ann, ids = world.client(), world.ids
+
+    def numbers(path: str) -> list[int]:
+        found = ann.get(path).json()
+        return [one["number"] for one in (found if isinstance(found, list) else found["items"])]
+
+    assert numbers("/repos/acme/widgets/issues?type=bug") == [ids["parent_issue"]]
+    assert ids["parent_issue"] not in numbers("/repos/acme/widgets/issues?type=none")
+    assert numbers("/search/issues?q=repo:acme/widgets+type:bug") == [ids["parent_issue"]]
+    assert numbers("/search/issues?q=repo:acme/widgets+is:blocked") == [ids["sub_issue"]]
+    assert numbers("/search/issues?q=repo:acme/widgets+is:blocking") == [ids["last_sub_issue"]]

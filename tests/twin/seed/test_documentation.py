@@ -10,11 +10,22 @@ from ghx_bench.twin.commands import refs
 from ghx_bench.twin.commands.actions import progress
 from ghx_bench.twin.git.repository import RefUpdate
 from ghx_bench.twin.queries import lookup, projects, workflow_runs
+from ghx_bench.twin.queries.apps import app_access
+from ghx_bench.twin.queries.issue_relations import blocking_issues, sub_issues_of
 from ghx_bench.twin.queries.permissions import user_role
 from ghx_bench.twin.queries.releases import latest_release
 from ghx_bench.twin.seed.document import WorldSeed
 from ghx_bench.twin.seed.planting import SeedError
-from ghx_bench.twin.state.records import Label, ProjectItem, ProjectItemValue, Step, Thread, WorkflowRun
+from ghx_bench.twin.state.records import (
+    Label,
+    LinkedBranch,
+    ProjectItem,
+    ProjectItemValue,
+    Step,
+    Thread,
+    Token,
+    WorkflowRun,
+)
 
 PAGE = Path(__file__).parents[3] / "docs" / "seeds.md"
 
@@ -57,6 +68,29 @@ def test_the_releases_that_are_shown_fit_the_example(example: str) -> None:
         assert latest is not None
         assert latest.tag_name == "v1.0.0"
         assert set(world.git(home).refs("refs/tags/")) == {"refs/tags/v1.0.0", "refs/tags/v1.1.0-rc1"}
+
+
+def test_the_issues_that_are_shown_are_parts_blockers_and_duplicates(example: str) -> None:
+    start = example.index("    issues:\n")
+    shown = with_section("    issues:\n", "Issues and each other").removesuffix("    issues:\n")
+    other = "  - {name: acme/gears, issues: [{number: 5, title: Elsewhere}]}\n"
+    with world_of(example[:start] + shown + other) as world:
+        home = lookup.repository(world, None, "acme", "widgets")
+        whole, part, same = (lookup.issue(world, home, number) for number in (1, 2, 4))
+        assert [one.number for one in sub_issues_of(world, whole)] == [3, 2]
+        assert len(blocking_issues(world, part)) == 2
+        assert same.duplicate_of_id == whole.id
+        assert world.database.one(LinkedBranch, issue_id=whole.id, name="faster") is not None
+
+
+def test_the_app_that_is_shown_is_installed_in_the_example(example: str) -> None:
+    with world_of(example + block_of("GitHub Apps")) as world:
+        token = world.database.one(Token, token="ghs_fixer")
+        assert token is not None
+        access = app_access(world, token)
+        assert access is not None
+        assert access.reaches(lookup.repository(world, None, "acme", "widgets"))
+        assert lookup.user_by_id(world, token.user_id).login == "fixer[bot]"
 
 
 def test_the_runs_that_are_shown_fit_the_example(example: str) -> None:

@@ -1,5 +1,6 @@
 """A GitHub App: its signature opens its own doors, a token of its installation a part of the world."""
 
+import subprocess
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -204,3 +205,19 @@ def test_an_app_in_the_environment_is_named_whole_and_its_key_is_one(tmp_path: P
             key.write_text(content)
         with pytest.raises(InputError, match=r"key\.pem"):
             app.sign(datetime.now(UTC))
+
+
+def test_git_reads_with_the_token_of_an_installation_and_pushes_only_with_its_permission(
+    api: str, tmp_path: Path
+) -> None:
+    address = api.replace("://", "://x-access-token:ghs_of_the_seed@") + "/acme/widgets.git"
+    folder = tmp_path / "widgets"
+    subprocess.run(["git", "clone", "--quiet", address, str(folder)], check=True)
+
+    pushed = subprocess.run(
+        ["git", "push", "origin", "main:other"], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+    assert (folder / "a").read_text() == "1"
+    assert pushed.returncode != 0
+    assert "denied to fixer[bot]" in pushed.stderr

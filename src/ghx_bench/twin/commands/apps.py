@@ -5,12 +5,9 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-from cryptography.hazmat.primitives.serialization import load_pem_public_key
-
 from ghx_bench.twin.commands import users
 from ghx_bench.twin.commands.texts import already_exists, invalid
+from ghx_bench.twin.queries.apps import is_public_key
 from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import App, Installation, Repository, Token, User
 from ghx_bench.twin.world import Act
@@ -38,7 +35,8 @@ def create(
         raise invalid("App", "slug", value=slug)
     if act.database.one(App, slug=slug) or (identity is not None and act.database.get(App, identity)):
         raise already_exists("App", "slug" if identity is None else "id")
-    _check_key(public_key)
+    if public_key is not None and not is_public_key(public_key):
+        raise invalid("App", "public_key", message="public_key is no RSA public key in PEM")
     # A seed may name the bot among its users, where REST's `[bot]` need not be written.
     known = act.database.one(User, login=f"{slug}[bot]") or act.database.one(User, login=slug, type="Bot")
     bot = known or users.create_user(act, login=f"{slug}[bot]", type="Bot")
@@ -145,14 +143,3 @@ def _check_permissions(permissions: Mapping[str, str]) -> dict[str, str]:
     if wrong is not None:
         raise invalid("App", "permissions", value=f"{wrong}: {permissions[wrong]}")
     return dict(permissions)
-
-
-def _check_key(public_key: str | None) -> None:
-    if public_key is None:
-        return
-    try:
-        key = load_pem_public_key(public_key.encode())
-    except (ValueError, UnsupportedAlgorithm):
-        key = None
-    if not isinstance(key, RSAPublicKey):
-        raise invalid("App", "public_key", message="public_key is no RSA public key in PEM")

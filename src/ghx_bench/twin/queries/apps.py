@@ -6,12 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import padding
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-from cryptography.hazmat.primitives.serialization import load_pem_public_key
-
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import App, Installation, Repository, Token
 from ghx_bench.twin.viewer import AppAccess
@@ -50,11 +44,12 @@ def check_json_web_token(app: App, token: str, now_s: float) -> None:
     header, claims = _decode(head), _decode(body)
     if not header or not claims or header.get("alg") != "RS256" or app.public_key is None:
         raise JsonWebTokenError(_UNDECODABLE)
-    key = cast("RSAPublicKey", load_pem_public_key(app.public_key.encode()))
     try:
-        key.verify(_unpad(signature), f"{head}.{body}".encode(), padding.PKCS1v15(), hashes.SHA256())
-    except (InvalidSignature, binascii.Error, ValueError):
-        raise JsonWebTokenError(_UNDECODABLE) from None
+        is_signed = _is_signed(app.public_key, f"{head}.{body}".encode(), _unpad(signature))
+    except (binascii.Error, ValueError):
+        is_signed = False
+    if not is_signed:
+        raise JsonWebTokenError(_UNDECODABLE)
     expires = claims.get("exp")
     if not isinstance(expires, int | float) or isinstance(expires, bool) or expires <= now_s:
         raise JsonWebTokenError(
@@ -97,6 +92,35 @@ def installation_of(world: World, app_id: int, identity: int) -> Installation:
 def app_of_bot(world: World, user_id: int | None) -> App | None:
     """Return the app that a bot belongs to."""
     return None if user_id is None else world.database.one(App, user_id=user_id)
+
+
+def is_public_key(pem: str) -> bool:
+    """Return whether a text is an RSA public key in PEM."""
+    # Imported where it is needed: it takes long, and few worlds have an app that signs.
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 - slow, and seldom needed
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey  # noqa: PLC0415 - the same
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key  # noqa: PLC0415 - the same
+
+    try:
+        return isinstance(load_pem_public_key(pem.encode()), RSAPublicKey)
+    except (ValueError, UnsupportedAlgorithm):
+        return False
+
+
+def _is_signed(pem: str, content: bytes, signature: bytes) -> bool:
+    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - slow, and seldom needed
+    from cryptography.hazmat.primitives import hashes  # noqa: PLC0415 - the same
+    from cryptography.hazmat.primitives.asymmetric import padding  # noqa: PLC0415 - the same
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey  # noqa: PLC0415 - the same
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key  # noqa: PLC0415 - the same
+
+    key = load_pem_public_key(pem.encode())
+    assert isinstance(key, RSAPublicKey)  # noqa: S101 - checked when the app was made
+    try:
+        key.verify(signature, content, padding.PKCS1v15(), hashes.SHA256())
+    except InvalidSignature:
+        return False
+    return True
 
 
 def _decode(part: str) -> Mapping[str, Any] | None:

@@ -12,6 +12,8 @@ _TO_CHANGE: dict[str, tuple[str, ...]] = {
     "check-runs": ("checks",),
     "collaborators": ("administration",),
     "contents": ("contents",),
+    "deployments": ("deployments",),
+    "environments": ("administration",),
     "forks": ("administration", "contents"),
     "git": ("contents",),
     "issues": ("issues", "pull_requests"),
@@ -20,6 +22,8 @@ _TO_CHANGE: dict[str, tuple[str, ...]] = {
     "merges": ("contents",),
     "milestones": ("issues", "pull_requests"),
     "pulls": ("pull_requests",),
+    "releases": ("contents",),
+    "rulesets": ("administration",),
     "statuses": ("statuses",),
     "topics": ("administration",),
     "": ("administration",),
@@ -28,7 +32,7 @@ _OF_PEOPLE = ("/user", "/issues")
 _FOR_THE_APP = ("/installation", "/{org}/installation", "/{username}/installation")
 
 
-def check_app(access: AppAccess, operation: Operation, path: str) -> None:
+def check_app(access: AppAccess, operation: Operation) -> None:
     """Refuse an app what its credential does not allow; what it may see is for the roles to say."""
     template = operation.template
     if access.installation_id is None:
@@ -39,7 +43,7 @@ def check_app(access: AppAccess, operation: Operation, path: str) -> None:
     if template in _OF_PEOPLE or template.startswith("/user/"):
         raise ForbiddenRefusal(NO_INTEGRATION)
     if operation.mutates and template.startswith("/repos/"):
-        area = [*path.split("/")[4:5], ""][0]
+        area = "".join(template.split("/")[4:5])  # nothing for the repository itself
         needed = ("contents",) if template.endswith("/pulls/{pull_number}/merge") else _TO_CHANGE.get(area)
         if needed is not None and not access.may(*needed):
             raise ForbiddenRefusal(NO_INTEGRATION)

@@ -101,7 +101,7 @@ def answer(
         if viewer.is_anonymous:
             _check_openness(request, operation)
         if viewer.app is not None:
-            check_app(viewer.app, operation, path)
+            check_app(viewer.app, operation)
         reply = operation.handler(request)
     except Refusal as refusal:
         moved = _find_new_path(world, refusal, path, query)

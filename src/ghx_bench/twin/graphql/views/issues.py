@@ -61,10 +61,6 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
         """Return its type."""
         return self.context.view_of(self.context.database.get(IssueType, self.subject.issue_type_id))
 
-    def issue_field_values(self) -> list[object]:
-        """Return the values of its organization's own fields: no world has any."""
-        return []
-
     def linked_branches(self) -> list[LinkedBranch]:
         """Return the branches made for it, those that are still there and that the viewer may see."""
         found = self.context.database.all(LinkedBranch, issue_id=self.subject.id)

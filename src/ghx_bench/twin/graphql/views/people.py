@@ -133,10 +133,6 @@ class OrganizationView(OwnerView):
         """Return what the organisation says of itself."""
         return self.subject.bio
 
-    def issue_fields(self) -> list[object]:
-        """Return the fields that its issues have beside GitHub's own: no world has any."""
-        return []
-
     def issue_types(self, order_by: dict[str, str] | None = None) -> list[IssueType]:
         """Return the types that issues in its repositories can have."""
         return order_types(self.context.database.all(IssueType, organization_id=self.subject.id), order_by)

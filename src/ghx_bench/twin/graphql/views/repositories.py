@@ -90,10 +90,6 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
         """Return its issues."""
         return IssueQuery(self.context).by(repository_id=self.subject.id).filter(**filters).rows()
 
-    def issue_fields(self) -> list[object]:
-        """Return the fields that its issues have beside GitHub's own: no world has any."""
-        return []
-
     def issue_types(self, order_by: dict[str, str] | None = None) -> list[IssueType] | None:
         """Return the types its issues can have; only organizations have any."""
         return order_types(issue_types_of(self.context.world, self.subject), order_by) or None
@@ -233,6 +229,17 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
         """Return who can be given work."""
         found = permissions.assignable_users(self.context.world, self.subject)
         return [one for one in found if one.type == "User" and _matches(one, query)]
+
+    def suggested_actors(
+        self, capabilities: list[str], login_names: str | None = None, query: str | None = None
+    ) -> list[User]:
+        """Return who can be given work or write something, bots included."""
+        if "CAN_BE_ASSIGNED" in capabilities:
+            found = permissions.assignable_users(self.context.world, self.subject)
+        else:
+            found = list(self.mentionable_users())
+        names = {name.strip().casefold() for name in login_names.split(",")} if login_names else None
+        return [one for one in found if _matches(one, query) and (names is None or one.login.casefold() in names)]
 
     def mentionable_users(self, query: str | None = None) -> Sequence[User]:
         """Return who can be mentioned: those who can be assigned, and those who wrote something."""
