@@ -54,6 +54,12 @@ class Client:
     failures: list[int] = field(default_factory=list[int])
     latencies_s: list[float] = field(default_factory=list[float])
 
+    def warm_up(self) -> None:
+        """Ask for everything once: what a world reads first, it keeps."""
+        with self.target.connect() as connection:
+            for each in READS:
+                self._ask(connection, self.target.request(*each))
+
     def work(self, until: float) -> None:
         """Write and read until a moment of the monotonic clock."""
         reads = [self.target.request(*each) for each in READS]
@@ -110,6 +116,8 @@ def measure(clients: int, seconds: float, early_s: float) -> Outcome:
     with running([sys.executable, "-c", SERVE, str(clients)]) as process:
         ready = json.loads(process.stdout.readline()) if process.stdout else {}
         workers = [Client(Target(url=ready["url"], token=token)) for token in ready["tokens"]]
+        for each in workers:
+            each.warm_up()
         memory = psutil.Process(process.pid).memory_info
         began = time.monotonic()
         threads = [threading.Thread(target=each.work, args=(began + seconds,)) for each in workers]

@@ -151,7 +151,7 @@ def test_a_search_is_made_anew_after_a_change(town: Village) -> None:
         before = len(search_issues(fork, None, "crash"))
         with fork.acting(None) as act:
             made = issues.create(act, lookup.repository(fork, None, "acme", "widgets"), title="Another crash")
-        assert [issue.id for issue in search_issues(fork, None, "crash in:title")][0] == made.id
+        assert search_issues(fork, None, "crash in:title")[0].id == made.id
         assert len(search_issues(fork, None, "crash")) == before + 1
 
 
