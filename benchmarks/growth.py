@@ -92,7 +92,7 @@ def measure_pages(sizes: Sequence[int], times: int) -> list[Growth]:
                 wanted = target.request("GET", path.format(per_page=PER_PAGE, last=math.ceil(size / PER_PAGE)))
                 latencies(target, wanted, 5)
                 costs[what][size] = statistics.median(latencies(target, wanted, times)) * 1000
-    # A search looks at every issue and counts what it found; only lists can do without.
+    # The first search after a change looks at every issue and counts what it found; only lists can do without.
     return [
         Growth(what=what, by="issues", costs_ms=each, budget=None if "search" in what else THREEFOLD)
         for what, each in costs.items()

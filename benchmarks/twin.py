@@ -5,6 +5,8 @@
 3. Requests one after the other and eight clients at once: a REST read (one issue), a write (a comment), and the GraphQL
    query that the real `gh pr view` sends, which `emulate` has no answer for.
 4. A REST read by each door of the twin: port, unix socket, and the proxy that has GitHub's own names.
+5. Pages of a large world against those of a small one: a list of issues, the query of `gh pr list`, and a search, which
+   is asked for again, and after a write.
 
 Both servers run in processes of their own, and each figure is taken of one and then of the other; cold starts and doors
 are measured in turns. The budgets are goals, not gates.
@@ -29,7 +31,8 @@ import _emulate as rival
 from _figures import Budget, Figure, show
 from _http_load import Connection, Target, latencies, throughput
 from _processes import running, workplace
-from ghx_bench.twin.commands import contents, issues, repositories, users
+from ghx_bench.twin.commands import contents, issues, pulls, refs, repositories, users
+from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.seed.worlds import open_world, person
 from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.world import World
@@ -77,6 +80,7 @@ def main() -> None:
             *measure_forks(most, 5 * rounds),
             *measure_requests(seed, requests),
             *measure_doors(seed, requests),
+            *measure_sizes((50, 50), (100, 60) if given.quick else (5000, 500), 5 if given.quick else 50),
         ]
     show(figures, packages=["ghx-bench", "graphql-core", "pygit2", "uvicorn"], as_json=given.json)
 
@@ -284,6 +288,85 @@ def measure_doors(seed: Path, times: int) -> list[Figure]:
     return [
         *(figure(f"REST read by {door}, new connection", seconds) for door, seconds in new.items()),
         *(figure(f"REST read by {door}, kept connection", seconds) for door, seconds in kept.items()),
+    ]
+
+
+LIST_OF_PULLS = """
+query PullRequestList($owner: String!, $repo: String!, $limit: Int!, $state: [PullRequestState!] = OPEN) {
+  repository(owner: $owner, name: $repo) {
+    pullRequests(states: $state, first: $limit, orderBy: {field: CREATED_AT, direction: DESC}) {
+      totalCount
+      nodes { number title state url headRefName headRepositoryOwner { id login } isCrossRepository isDraft createdAt }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+}"""
+PAGES: dict[str, tuple[str, str, object]] = {
+    "page of 30 issues": ("GET", "/repos/octocat/r0/issues?per_page=30", None),
+    "`gh pr list`": (
+        "POST",
+        "/graphql",
+        {"query": LIST_OF_PULLS, "variables": {"owner": "octocat", "repo": "r0", "limit": 30}},
+    ),
+    "search": ("GET", "/search/issues?q=repo:octocat/r0+breaks&per_page=30", None),
+}
+
+
+def measure_sizes(small: tuple[int, int], large: tuple[int, int], times: int) -> list[Figure]:
+    """Ask worlds with so many issues and pull requests for pages, in turns."""
+    figures: list[Figure] = []
+    with contextlib.ExitStack() as stack:
+        targets: list[Target] = []
+        server = stack.enter_context(Server())
+        for issue_count, pull_count in (small, large):
+            world = stack.enter_context(World.create())
+            fill(world, 1, 0)
+            add_conversations(world, issue_count, pull_count)
+            targets.append(Target(url=server.url, token=server.hosting.issue_token(world, person(world, "octocat"))))
+        write = ("POST", "/repos/octocat/r0/issues/1/comments", {"body": "Hm"})
+        for what, request in PAGES.items():
+            figures += compare_sizes(what, targets, request, times, None)
+        figures += compare_sizes("search after a write", targets, PAGES["search"], times, write)
+    return figures
+
+
+def add_conversations(world: World, issue_count: int, pull_count: int) -> None:
+    """Add pull requests and then issues to the first repository."""
+    home = lookup.repository(world, None, "octocat", "r0")
+    tip = world.git(home).refs()["refs/heads/main"]
+    with world.acting(None) as act:
+        for number in range(pull_count):
+            refs.create(act, home, ref=f"refs/heads/b{number}", sha=tip)
+            contents.put(act, home, path=f"f{number}.py", content=b"x", message="Add", branch=f"b{number}")
+            pulls.create(act, home, title=f"Pull {number}", head=f"b{number}", base="main")
+        for number in range(issue_count):
+            issues.create(act, home, title=f"Issue {number}", body="It breaks. " * 20)
+
+
+def compare_sizes(
+    what: str,
+    targets: Sequence[Target],
+    request: tuple[str, str, object],
+    times: int,
+    before: tuple[str, str, object] | None,
+) -> list[Figure]:
+    took: list[list[float]] = [[] for _ in targets]
+    for _ in range(times):  # in turns, so that whatever else the machine does meets both
+        for target, seconds in zip(targets, took, strict=True):
+            if before is not None:
+                target.ask(*before)
+            with target.connect() as connection:
+                began = time.perf_counter()
+                status, content = connection.ask(target.request(*request))
+                seconds.append(time.perf_counter() - began)
+            if status != 200 or b'"errors":' in content[:40]:
+                raise SystemExit(f"{what} was answered {status}: {content[:300]!r}")
+    small, large = (statistics.median(each) for each in took)
+    budget = None if before else Budget(value=3, words="at most 3")
+    return [
+        figure(f"{what}, small world", took[0]),
+        figure(f"{what}, large world", took[1]),
+        Figure(what="  large / small", value=large / small, budget=budget),
     ]
 
 

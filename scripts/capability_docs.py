@@ -135,8 +135,8 @@ asks for the same request again (307, 308) at its own address, and is refused ot
 | `UNKNOWN` | no | anything else |
 
 A change that got no answer may have been made all the same. It is not repeated, and its error has `mayBeDone` among its
-`details`: look before you repeat the call. Comments do that themselves (`issue.comments.create`, `pr.comments.create`):
-the new comment is looked for first, and written again only if it is not there.
+`details`: look before you repeat the call. Comments do that themselves (`issue.comments.create`,
+`pr.comments.create`): the new comment is looked for first, and written again only if it is not there.
 
 ## From Python
 

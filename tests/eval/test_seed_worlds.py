@@ -79,6 +79,20 @@ async def test_the_tokens_of_a_seed_open_nothing(fixtures: Path) -> None:
                 await client.get("/user")
 
 
+async def test_the_faults_of_a_seed_are_there_in_each_attempt(fixtures: Path) -> None:
+    seed = fixtures / "acme.seed.yaml"
+    seed.write_text(f"{seed.read_text()}\nfaults: [{{path: /user, times: 1, status: 404}}]\n")
+    ours, _ = scenarios()
+    lifecycle = TwinLifecycle(None, [ours], load_fixtures([fixtures]))
+    async with lifecycle.run(Path("run_1")):
+        for _ in range(2):
+            cell = lifecycle.cell(sample_cell(scenario_id=ID), ours, MODE)
+            async with cell as stage, agent_on(stage) as client:
+                with pytest.raises(GitHubError, match="Server Error"):
+                    await client.get("/user")
+                assert (await client.get("/user")).data["login"] == "ada"
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "reason"),
     [

@@ -94,3 +94,12 @@ def test_every_benchmark_can_be_tried_quickly(name: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "120"})
     assert done.returncode == 0, done.stderr
     assert "--quick" in done.stdout
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_clients_on_worlds_of_their_own_lose_no_write_and_meet_no_error(load: Any) -> None:
+    found = load("load").measure(clients=16, seconds=2.0, early_s=1.0)
+
+    assert found.writes >= 16
+    assert (found.failures, found.wrong) == (0, 0)

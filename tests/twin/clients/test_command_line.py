@@ -1,5 +1,7 @@
 """`ghx-twin exec` and `ghx-twin serve` as a user sees them."""
 
+import http.client
+import itertools
 import json
 import os
 import signal
@@ -10,6 +12,7 @@ import sysconfig
 import tempfile
 import urllib.request
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -444,3 +447,38 @@ def test_two_servers_do_not_share_a_directory(environment: dict[str, str], tmp_p
         assert "in use by another process" in second.stderr
         assert len(second.stderr.splitlines()) == 1
         assert asked(ready, "/user")["login"] == "octocat"
+
+
+def test_nothing_acknowledged_is_lost_when_the_server_is_killed_during_writes(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    kept = ["serve", "--data-dir", str(tmp_path / "world")]
+    acknowledged: list[str] = []
+    with started(environment, *kept, "--seed", str(SEED)) as process:
+        first = ready_line(process)
+
+        def write(client: int) -> None:
+            for number in itertools.count():
+                body = {"body": f"{client} wrote {number}"}
+                try:
+                    acknowledged.append(asked(first, "/repos/acme/widgets/issues/3/comments", body)["body"])
+                except (OSError, http.client.HTTPException, ValueError):  # the server is gone
+                    return
+                if len(acknowledged) == 40:
+                    process.kill()  # while the others are writing
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(write, range(4)))
+
+    with started(environment, *kept) as process:
+        again = ready_line(process)
+        comments = [
+            each["body"]
+            for page in range(1, 4)
+            for each in asked(again, f"/repos/acme/widgets/issues/3/comments?per_page=100&page={page}")
+        ]
+
+    assert len(acknowledged) >= 40
+    assert set(acknowledged) <= set(comments)
+    assert len(set(comments) - set(acknowledged)) <= 4  # what was being written has happened, or has not
+    assert len(comments) == len(set(comments))

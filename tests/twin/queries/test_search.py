@@ -1,8 +1,9 @@
 """Searches over a world: qualifiers, words, order, and what a viewer may see."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -34,7 +35,7 @@ from ghx_bench.twin.queries.search import (
 )
 from ghx_bench.twin.queries.search.matching import contains_words, split_words
 from ghx_bench.twin.refusals import InvalidRefusal, NotImplementedRefusal
-from ghx_bench.twin.state.records import Comment, Pull
+from ghx_bench.twin.state.records import Comment, Issue, Pull, Record
 
 pytestmark = pytest.mark.slow
 
@@ -102,6 +103,56 @@ def town() -> Iterator[Village]:
 
 def numbers(village: Village, query: str, login: str = "owner", **named: str) -> list[int]:
     return [issue.number for issue in search_issues(village.world, village.viewer(login), query, **named)]
+
+
+@pytest.mark.parametrize("sort", [{}, {"sort": "created"}, {"sort": "updated", "order": "asc"}])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "", "crash", "the crash", '"crash path"', "crash in:title", "crash in:comments", "path in:title,body",
+        "is:open", "is:closed crash", "is:pr crash", "is:issue is:open", f"{REPO} crash", "user:acme is:pr",
+        "CRASH", "crash is:open is:closed", "nothing-of-this",
+    ],
+)  # fmt: skip
+def test_the_database_finds_what_reading_every_issue_finds(
+    town: Village, monkeypatch: pytest.MonkeyPatch, query: str, sort: dict[str, str]
+) -> None:
+    plain = numbers(town, query, **sort)
+    with town.world.fork() as fork, monkeypatch.context() as without:
+        without.setattr("ghx_bench.twin.queries.search.issues.find_plain", lambda *_, **__: None)
+        read = [issue.number for issue in search_issues(fork, town.viewer("owner"), query, **sort)]
+
+    assert plain == read
+
+
+def test_only_a_page_of_what_was_found_is_read(town: Village, monkeypatch: pytest.MonkeyPatch) -> None:
+    with town.world.fork() as fork:
+        with fork.acting(None) as act:
+            for number in range(300):
+                issues.create(act, lookup.repository(fork, None, "acme", "widgets"), title=f"Many {number}")
+        read: list[int] = []
+        rows = fork.database.rows
+
+        def count(model: type[Record], rest: str = "", values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+            found = rows(model, rest, values)
+            read.append(len(found) if model is Issue else 0)
+            return found
+
+        monkeypatch.setattr(fork.database, "rows", count)
+        found = search_issues(fork, town.viewer("owner"), "many is:open")
+        page = list(found[30:60])
+
+    assert (len(found), len(page), page[0].title) == (300, 30, "Many 269")
+    assert sum(read) == 30
+
+
+def test_a_search_is_made_anew_after_a_change(town: Village) -> None:
+    with town.world.fork() as fork:
+        before = len(search_issues(fork, None, "crash"))
+        with fork.acting(None) as act:
+            made = issues.create(act, lookup.repository(fork, None, "acme", "widgets"), title="Another crash")
+        assert search_issues(fork, None, "crash in:title")[0].id == made.id
+        assert len(search_issues(fork, None, "crash")) == before + 1
 
 
 @pytest.mark.parametrize(
