@@ -15,9 +15,13 @@ UINT32 = st.integers(0, 2**32 - 1)
 WITHOUT_NODES = {
     records.Token, records.Membership, records.TeamMember, records.Collaborator, records.TeamRepository,
     records.Redirect, records.Tombstone, records.IssueLabel, records.Assignee, records.Dependency,
-    records.RunAttempt,
+    records.RunAttempt, records.ProjectItemValue, records.ProjectRepository, records.ProjectCollaborator,
 }  # fmt: skip
-OUTSIDE = {records.User, records.Token, records.Membership, records.Team, records.TeamMember}
+OUTSIDE = {
+    records.User, records.Token, records.Membership, records.Team, records.TeamMember, records.Project,
+    records.ProjectField, records.DraftIssue, records.ProjectItem, records.ProjectItemValue, records.ProjectView,
+    records.ProjectWorkflow, records.ProjectCollaborator,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
