@@ -58,6 +58,7 @@ KINDS: Mapping[str, Kind] = {
     "collaborators": _kind("collaborators", "role"),
     "comments": _kind("comments", "body minimized_reason"),
     "commit_statuses": _kind("statuses", "description state target_url"),
+    "draft_issues": _kind("draft_issues", "assignee_ids body title"),
     "issue_dependencies": _kind("dependencies"),
     "issue_labels": _kind("issue_labels"),
     "issues": _kind(
@@ -67,6 +68,14 @@ KINDS: Mapping[str, Kind] = {
     "labels": _kind("labels", "color description name"),
     "memberships": _kind("memberships", "role"),
     "milestones": _kind("milestones", "closed_at description due_on state title"),
+    "project_collaborators": _kind("project_collaborators", "role"),
+    "project_fields": _kind("project_fields", "configuration name options"),
+    "project_item_values": _kind("project_item_values", "value"),
+    "project_items": _kind("project_items", "archived_at position"),
+    "project_repositories": _kind("project_repositories"),
+    "project_views": _kind("project_views", "filter group_by layout name sort_by vertical_group_by visible_fields"),
+    "project_workflows": _kind("project_workflows", "enabled name"),
+    "projects": _kind("projects", "closed_at public readme short_description template title"),
     "pulls": _kind(
         "pulls",
         "auto_merge base_ref base_sha draft head_ref head_repository head_sha maintainer_can_modify merge_commit_sha "
@@ -101,7 +110,8 @@ PRIVATE_FIELDS = _words(
     "id repository created_at updated_at pushed_at next_number next_milestone_number number is_pull type site_admin "
     "default author creator actor user team organization issue pull label blocking review thread in_reply_to subject "
     "subject_kind content workflow run attempt context sha event head_branch head_sha subject_type "
-    "original_commit_sha original_line original_position original_start_line"
+    "original_commit_sha original_line original_position original_start_line built_in data_type draft_issue field item "
+    "next_project_number owner project"
 )
 """Fields that stay as they were made, or follow from another change; by the names that the twin's differences have."""
 
