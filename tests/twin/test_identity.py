@@ -20,7 +20,7 @@ WITHOUT_NODES = {
 OUTSIDE = {
     records.User, records.Token, records.Membership, records.Team, records.TeamMember, records.Project,
     records.ProjectField, records.DraftIssue, records.ProjectItem, records.ProjectItemValue, records.ProjectView,
-    records.ProjectWorkflow, records.ProjectCollaborator,
+    records.ProjectWorkflow, records.ProjectCollaborator, records.ProjectStatusUpdate,
 }  # fmt: skip
 
 

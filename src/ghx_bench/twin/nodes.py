@@ -223,6 +223,7 @@ _KINDS = {
     "PVTIF": _Kind(records.ProjectField, _project),
     "PVTI": _Kind(records.ProjectItem, _project),
     "PVTV": _Kind(records.ProjectView, _project),
+    "PVTSU": _Kind(records.ProjectStatusUpdate, _project),
     "PWF": _Kind(records.ProjectWorkflow, _project),
     "DI": _Kind(records.DraftIssue, _no_repository),
 }

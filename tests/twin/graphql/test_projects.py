@@ -296,6 +296,31 @@ def test_a_copy_has_fields_views_and_drafts_and_no_issues(town: Town, board: Pro
     }
 
 
+def test_what_is_reported_about_a_project_is_listed_newest_first(town: Town, board: Project) -> None:
+    shown = "statusUpdate { id status body targetDate creator { login } }"
+    given = {"projectId": town.id(board)}
+    town.mutate("createProjectV2StatusUpdate", shown, body="Begun", status="ON_TRACK", **given)
+    late = town.mutate(
+        "createProjectV2StatusUpdate", shown, by="rev", status="AT_RISK", targetDate="2026-05-01", **given
+    )
+    identity = late["statusUpdate"].pop("id")
+    assert late["statusUpdate"] == {
+        "status": "AT_RISK", "body": None, "targetDate": "2026-05-01", "creator": {"login": "rev"},
+    }  # fmt: skip
+
+    changed = town.mutate("updateProjectV2StatusUpdate", shown, statusUpdateId=identity, body="Late", targetDate=None)
+    assert [changed["statusUpdate"][name] for name in ("status", "body", "targetDate")] == ["AT_RISK", "Late", None]
+    listed = "projectV2 { statusUpdates(first: 5) { nodes { body } } }"
+    query = f'{{ organization(login: "acme") {{ {listed.replace("projectV2", "projectV2(number: 1)", 1)} }} }}'
+    found = town.ask(query).data["organization"]["projectV2"]["statusUpdates"]["nodes"]
+    assert found == [{"body": "Late"}, {"body": "Begun"}]
+    deleted = town.mutate("deleteProjectV2StatusUpdate", f"deletedStatusUpdateId {listed}", statusUpdateId=identity)
+    assert deleted == {
+        "deletedStatusUpdateId": identity,
+        "projectV2": {"statusUpdates": {"nodes": [{"body": "Begun"}]}},
+    }
+
+
 def test_projects_are_listed_where_they_belong(town: Town, board: Project) -> None:
     add(town, board, town.id(town.pull()))
     town.mutate("createProjectV2", "projectV2 { id }", ownerId=town.id(town.people["acme"]), title="Another",

@@ -73,6 +73,7 @@ KINDS: Mapping[str, Kind] = {
     "project_item_values": _kind("project_item_values", "value"),
     "project_items": _kind("project_items", "archived_at position"),
     "project_repositories": _kind("project_repositories"),
+    "project_status_updates": _kind("project_status_updates", "body start_date status target_date"),
     "project_views": _kind("project_views", "filter group_by layout name sort_by vertical_group_by visible_fields"),
     "project_workflows": _kind("project_workflows", "enabled name"),
     "projects": _kind("projects", "closed_at public readme short_description template title"),

@@ -1,4 +1,4 @@
-"""The issues that a pull request closes."""
+"""The issues that a pull request closes, and the pull requests that close an issue."""
 
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.references import closing_references
@@ -14,6 +14,14 @@ def closing_issues(world: World, pull: Pull, viewer: Viewer | None = None) -> li
     if pull.base_ref != repository.default_branch:
         return []
     return referenced_issues(world, viewer, repository, issue.body or "")
+
+
+def closing_pulls(world: World, issue: Issue, viewer: Viewer | None = None) -> list[Pull]:
+    """Return the pull requests of an issue's repository that close it when they are merged, first opened first."""
+    rest = "JOIN issues ON issues.id = pulls.issue_id WHERE pulls.repository_id = ? AND issues.body LIKE ?"
+    # LIKE only narrows down: `%7%` also finds #17 and plain numbers; what closes is read from the text.
+    found = world.database.select(Pull, f"{rest} ORDER BY pulls.id", (issue.repository_id, f"%{issue.number}%"))
+    return [one for one in found if any(each.id == issue.id for each in closing_issues(world, one, viewer))]
 
 
 def referenced_issues(world: World, viewer: Viewer | None, repository: Repository, text: str) -> list[Issue]:

@@ -25,6 +25,7 @@ from ghx_bench.twin.state.records.projects import (
     ProjectItem,
     ProjectItemValue,
     ProjectRepository,
+    ProjectStatusUpdate,
     ProjectView,
     ProjectWorkflow,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "ProjectItem",
     "ProjectItemValue",
     "ProjectRepository",
+    "ProjectStatusUpdate",
     "ProjectView",
     "ProjectWorkflow",
     "Protection",

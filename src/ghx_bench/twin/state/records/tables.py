@@ -21,6 +21,7 @@ from ghx_bench.twin.state.records.projects import (
     ProjectItem,
     ProjectItemValue,
     ProjectRepository,
+    ProjectStatusUpdate,
     ProjectView,
     ProjectWorkflow,
 )
@@ -41,5 +42,5 @@ RECORDS: tuple[type[Record], ...] = (
     Milestone, Issue, Dependency, Tombstone, Pull, IssueLabel, Assignee, ReviewRequest, Comment, Review, Thread,
     ReviewComment, Reaction, Event, Status, Workflow, WorkflowRun, RunAttempt, CheckRun,
     Project, ProjectField, DraftIssue, ProjectItem, ProjectItemValue, ProjectView, ProjectWorkflow,
-    ProjectRepository, ProjectCollaborator,
+    ProjectRepository, ProjectCollaborator, ProjectStatusUpdate,
 )  # fmt: skip

@@ -13,6 +13,7 @@ from ghx_bench.twin.state.records import (
     ProjectField,
     ProjectItem,
     ProjectRepository,
+    ProjectStatusUpdate,
     ProjectView,
     ProjectWorkflow,
     Record,
@@ -77,6 +78,11 @@ class ProjectV2View(Linked, RecordView[Project]):
         seen = (self.context.visible(self.context.repository(link.repository_id)) for link in links)
         found = [one for one in seen if one is not None]
         return sort_repositories(found, order_by) if order_by else found
+
+    def status_updates(self, order_by: dict[str, str] | None = None) -> list[ProjectStatusUpdate]:
+        """Return what was reported about it, newest first."""
+        order = order_by or {"field": "CREATED_AT", "direction": "DESC"}
+        return _sort(self.context.database.all(ProjectStatusUpdate, project_id=self.subject.id), order)
 
     def view(self, number: int) -> Any:
         """Return a view by its number."""
@@ -172,4 +178,20 @@ class ProjectV2WorkflowView(RecordView[ProjectWorkflow]):
 
     def project(self) -> Any:
         """Return whose workflow it is."""
+        return self.context.view_of(self.context.database.get(Project, self.subject.project_id))
+
+
+class ProjectV2StatusUpdateView(RecordView[ProjectStatusUpdate]):
+    """What somebody reported about a project."""
+
+    typename: ClassVar[str] = "ProjectV2StatusUpdate"
+    sources: ClassVar = {"subject": ProjectStatusUpdate}
+    __slots__ = ()
+
+    def creator(self) -> Any:
+        """Return who reported it."""
+        return self.context.view_of(self.context.user(self.subject.creator_id))
+
+    def project(self) -> Any:
+        """Return what it is about."""
         return self.context.view_of(self.context.database.get(Project, self.subject.project_id))
