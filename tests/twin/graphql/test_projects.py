@@ -438,3 +438,18 @@ def test_an_issue_that_is_deleted_leaves_its_projects(town: Town, board: Project
 
     assert town.world.database.count(ProjectItem) == 0
     assert town.world.database.count(ProjectItemValue) == 0
+
+
+def test_issues_are_searched_by_the_projects_that_the_viewer_sees(town: Town, board: Project) -> None:
+    add(town, board, town.id(town.issue(1)))
+    query = "query($q: String!) { search(type: ISSUE, first: 9, query: $q) { nodes { ... on Issue { number } } } }"
+
+    def found(words: str, by: str = "octo") -> list[int]:
+        answer = town.ask(query, {"q": f"repo:acme/widgets is:issue {words}"}, by=by)
+        return sorted(one["number"] for one in answer.data["search"]["nodes"])
+
+    assert found("project:ACME/1") == [1]
+    assert found("project:acme/2") == []
+    assert found("has:project") == [1]
+    assert 1 not in found("no:project")
+    assert (found("project:acme/1", by="bob"), 1 in found("no:project", by="bob")) == ([], True)

@@ -75,7 +75,7 @@ def _candidates(world: World, viewer: Viewer | None, query: str, parsed: Query, 
     rows = world.database.select(Issue, f"{where} ORDER BY id", values)
     found = [one for one in rows if kind is None or one.is_pull == (kind == "pr")]
     homes = ((issue, repositories[issue.repository_id]) for issue in found)
-    conversations = Conversations(world, repositories)
+    conversations = Conversations(world, repositories, viewer)
     return [Facts(world, issue, home, conversations) for issue, home in homes if issue.is_pull or home.has_issues]
 
 
