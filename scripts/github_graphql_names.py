@@ -46,6 +46,10 @@ NEWER = {
     "Mutation.replaceActorsForAssignable": "gh 2.103: issue and pr create and edit with assignees",
     "Mutation.updateIssueIssueType": "gh 2.103: issue create and edit with a type",
     "Mutation.requestReviewsByLogin": "gh 2.103: pr create and edit with reviewers",
+    "ProjectV2.items(archivedStates:)": "clients that list archived items",
+    "ProjectV2.items(query:)": "gh 2.103: project item-list --query",
+    "ProjectV2ItemArchivedState": "comes with archivedStates",
+    "ProjectV2SingleSelectFieldOptionInput.id": "clients that keep options of a field",
     "PullRequest.assignedActors": "gh 2.103: pr view, edit",
     "Release.immutable": "gh 2.103: release list",
     "RemoveBlockedByInput": "comes with its mutation",
@@ -95,7 +99,9 @@ def names(published: GraphQLSchema, ours: GraphQLSchema) -> dict[str, object]:
     }
     for owner, _, name in (coordinate.partition(".") for coordinate in NEWER):
         if name and owner in fields:
-            fields[owner].setdefault(name, [])
+            field, _, argument = name.removesuffix(":)").partition("(")
+            taken = fields[owner].setdefault(field, [])
+            fields[owner][field] = sorted({*taken, argument} - {""})
         if name and owner in values and name not in values[owner]:
             values[owner] = sorted([*values[owner], name])
     types = {name for name in published.type_map if name[:2] != "__"} | {name for name in NEWER if "." not in name}

@@ -265,6 +265,42 @@ def test_replaced_options_are_new_ones_and_items_lose_the_old(town: Town, board:
                        fieldId=fields(town, board)["Status"]["id"]).errors  # fmt: skip
 
 
+def test_options_that_are_named_by_their_ids_stay_and_items_keep_them(town: Town, board: Project) -> None:
+    item = add(town, board, town.id(town.issue(1)))
+    assert set_value(town, board, item, "Status", singleSelectOptionId="f75ad846").data
+    options = [
+        {"id": "f75ad846", "name": "Later", "color": "GRAY", "description": ""},
+        {"name": "Now", "color": "RED", "description": ""},
+    ]
+    field = fields(town, board)["Status"]["id"]
+
+    town.mutate("updateProjectV2Field", "clientMutationId", fieldId=field, singleSelectOptions=options)
+
+    assert "Later" in {value.get("name") for value in values(town, item)}
+    refused = town.try_to("updateProjectV2Field", "clientMutationId", fieldId=field,
+                          singleSelectOptions=[{**options[0], "id": "none"}])  # fmt: skip
+    assert refused.errors[0]["message"] == "The single select option Id does not belong to the field"
+
+
+def test_archived_items_are_listed_where_they_are_asked_for(town: Town, board: Project) -> None:
+    gone = add(town, board, town.id(town.issue(1)))
+    there = add(town, board, town.id(town.issue(2)))
+    town.mutate("archiveProjectV2Item", "clientMutationId", projectId=town.id(board), itemId=gone)
+    query = """query($states: [ProjectV2ItemArchivedState!], $words: String) { organization(login: "acme") {
+      projectV2(number: 1) { items(first: 9, archivedStates: $states, query: $words) { nodes { id } } } } }"""
+
+    def listed(**given: Any) -> list[str]:
+        found = town.ask(query, given).data["organization"]["projectV2"]["items"]["nodes"]
+        return [one["id"] for one in found]
+
+    assert (listed(), listed(states=["ARCHIVED"]), listed(states=["ARCHIVED", "NOT_ARCHIVED"])) == (
+        [there],
+        [gone],
+        [gone, there],
+    )
+    assert listed(states=["ARCHIVED"], words="no:assignee") == []
+
+
 def test_a_copy_has_fields_views_and_drafts_and_no_issues(town: Town, board: Project) -> None:
     with town.acting() as act:
         projects.create_field(act, board, name="Size", data_type="single_select", options=[{"name": "S"}])

@@ -141,6 +141,10 @@ def _options(act: Act, field: ProjectField, wanted: Sequence[Option]) -> tuple[d
             raise invalid("ProjectV2Field", "options", value=color)
         description = check_unicode(option.get("description") or "", resource="ProjectV2Field", field="options")
         identity = option.get("id") or _new_id(act, field, len(made))
+        # A seed says which ids options have; clients can only name those that are there.
+        is_client = act.viewer is not None and not act.viewer.unrestricted
+        if is_client and option.get("id") and identity not in {each["id"] for each in field.options}:
+            raise InvalidRefusal("The single select option Id does not belong to the field")
         made.append({"id": identity, "name": name, "color": color, "description": description})
     return tuple(made)
 

@@ -7,6 +7,7 @@ from ghx_bench.twin.graphql.lists import sort_repositories
 from ghx_bench.twin.graphql.subjects import SortBy
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
 from ghx_bench.twin.queries import projects
+from ghx_bench.twin.queries.item_filter import ItemFilter
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import (
     Project,
@@ -67,10 +68,20 @@ class ProjectV2View(Linked, RecordView[Project]):
         """Return its fields."""
         return _sort(projects.fields_of(self.context.database, self.subject), order_by)
 
-    def items(self, order_by: dict[str, str] | None = None) -> list[ProjectItem]:
-        """Return its items from top to bottom, without those that are archived."""
-        found = projects.items_of(self.context.database, self.subject)
-        return found[::-1] if order_by and order_by["direction"] == "DESC" else found
+    def items(
+        self,
+        order_by: dict[str, str] | None = None,
+        query: str | None = None,
+        archived_states: list[str] | None = None,
+    ) -> list[ProjectItem]:
+        """Return its items from top to bottom, those that are archived only where they are asked for."""
+        found = projects.items_of(self.context.database, self.subject, archived=None)
+        states = archived_states or ["NOT_ARCHIVED"]
+        kept = [one for one in found if ("NOT_ARCHIVED" if one.archived_at is None else "ARCHIVED") in states]
+        if query:
+            fields = tuple(projects.fields_of(self.context.database, self.subject))
+            kept = list(filter(ItemFilter(self.context.world, self.context.viewer, fields, query).fits, kept))
+        return kept[::-1] if order_by and order_by["direction"] == "DESC" else kept
 
     def repositories(self, order_by: dict[str, str] | None = None) -> list[Repository]:
         """Return the repositories it is linked to."""
