@@ -489,3 +489,18 @@ def test_issues_are_searched_by_the_projects_that_the_viewer_sees(town: Town, bo
     assert found("has:project") == [1]
     assert 1 not in found("no:project")
     assert (found("project:acme/1", by="bob"), 1 in found("no:project", by="bob")) == ([], True)
+
+
+@pytest.mark.parametrize(("start", "days"), [("2026-01-05", 0), ("2026-01-05", 2**31 - 1), ("9999-12-30", 14)])
+def test_an_iteration_that_no_calendar_has_is_refused(town: Town, board: Project, start: str, days: int) -> None:
+    refused = town.try_to(
+        "createProjectV2Field",
+        "clientMutationId",
+        projectId=town.id(board),
+        name="Sprint",
+        dataType="ITERATION",
+        iterationConfiguration={"startDate": start, "duration": days, "iterations": []},
+    )
+
+    assert refused.errors[0]["type"] == "UNPROCESSABLE"
+    assert "Sprint" not in fields(town, board)
