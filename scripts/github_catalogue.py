@@ -121,7 +121,8 @@ def schema_names(published: GraphQLSchema) -> dict[str, Any]:
     }
     for owner, _, name in (coordinate.partition(".") for coordinate in NEWER):
         if name and owner in fields:
-            fields[owner].setdefault(name, [])
+            field, _, argument = name.removesuffix(":)").partition("(")
+            fields[owner][field] = sorted({*fields[owner].get(field, ()), argument} - {""})
         if name and owner in values and name not in values[owner]:
             values[owner] = sorted([*values[owner], name])
     types = {*kinds, *(name for name in NEWER if "." not in name)}

@@ -101,4 +101,8 @@ NEWER = {
     "ActorConnection": "comes with suggestedActors",
     "ActorEdge": "the same",
     "RepositorySuggestedActorFilter": "the same",
+    "ProjectV2.items(archivedStates:)": "clients that list archived items",
+    "ProjectV2.items(query:)": "gh 2.103: project item-list --query",
+    "ProjectV2ItemArchivedState": "comes with archivedStates",
+    "ProjectV2SingleSelectFieldOptionInput.id": "clients that keep options of a field",
 }

@@ -45,8 +45,8 @@ def test_nothing_asked_is_help(ghx: Callable) -> None:
         (("doctor", "--json=0"), "--json takes no value"),
         (("skill", "--help=1"), "--help takes no value"),
         (("mcp", "--read-only=no"), "--read-only takes no value"),
-        (("mcp", "--toolsets", ""), "name some of issue, pr, release, repo, search"),
-        (("mcp", "--toolsets= , "), "name some of issue, pr, release, repo, search"),
+        (("mcp", "--toolsets", ""), "name some of issue, pr, project_v2, release, repo, search, workflow"),
+        (("mcp", "--toolsets= , "), "name some of issue, pr, project_v2, release, repo, search, workflow"),
     ],
 )
 def test_bad_usage_is_one_line(ghx: Callable, words: tuple[str, ...], said: str) -> None:

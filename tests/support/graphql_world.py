@@ -299,6 +299,7 @@ def _plan(town: Town) -> None:
             projects.set_value(act, items[0], field, value)
         ways = {"visible_fields": (made[0].id,), "group_by": (made[3].id,), "vertical_group_by": (made[3].id,)}
         projects.create_view(act, board, name="Board", layout="board", sort_by=(f"{made[1].id} desc",), **ways)
+        projects.create_status_update(act, board, status="AT_RISK", body="Late", target_date="2026-03-01")
         projects.archive_item(act, projects.add_item(act, board, town.issue(3)))
 
 
@@ -376,5 +377,5 @@ SHOWN = {
     "User", "Team", "Repository", "Label", "Milestone", "Issue", "Pull", "Comment", "Review", "Thread",
     "ReviewComment", "ReviewRequest", "Reaction", "Event", "Status", "CheckRun", "Protection",
     "Workflow", "WorkflowRun", "Project", "ProjectField", "ProjectItem", "ProjectView", "ProjectWorkflow", "DraftIssue",
-    "Release", "ReleaseAsset", "CommitComment",
+    "Release", "ReleaseAsset", "CommitComment", "ProjectStatusUpdate",
 }  # fmt: skip

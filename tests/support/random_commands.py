@@ -15,6 +15,7 @@ from ghx_bench.twin.commands import (
     labels,
     merges,
     milestones,
+    projects,
     pulls,
     reactions,
     refs,
@@ -29,6 +30,7 @@ from ghx_bench.twin.commands import (
 from ghx_bench.twin.commands.threads import NewThread
 from ghx_bench.twin.git.repository import RefUpdate, TreeChange
 from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.projects import iterations_of
 from ghx_bench.twin.refusals import InvalidRefusal, Refusal
 from ghx_bench.twin.state.records import (
     CheckRun,
@@ -36,6 +38,9 @@ from ghx_bench.twin.state.records import (
     Issue,
     Label,
     Milestone,
+    Project,
+    ProjectField,
+    ProjectItem,
     Pull,
     Record,
     Release,
@@ -312,7 +317,60 @@ def _transfer(act: Act, first: int, second: int) -> None:
     issues.transfer(act, _chosen(act, Issue, first), _repository(act, second))
 
 
+_VALUES = {"text": "Hi", "number": 1.5, "date": "2026-01-31"}
+_CHOSEN = ("single_select", "iteration")
+
+
+def _set_project_value(act: Act, first: int, second: int) -> None:
+    item = _chosen(act, ProjectItem, first)
+    settable = act.database.all(ProjectField, project_id=item.project_id, data_type=(*_VALUES, *_CHOSEN))
+    field = settable[second % len(settable)]
+    choices = [option["id"] for option in field.options] + [each.id for each in iterations_of(field)]
+    projects.set_value(act, item, field, choices[first % len(choices)] if choices else _VALUES[field.data_type])
+
+
+def _delete_project_field(act: Act, first: int, _second: int) -> None:
+    own = act.database.all(ProjectField, built_in=False)
+    if own:
+        projects.delete_field(act, own[first % len(own)])
+
+
+def _change_project(act: Act, first: int, second: int) -> None:
+    project = _chosen(act, Project, first)
+    changes = ({"title": "New"}, {"closed": True}, {"closed": False}, {"readme": "# Hi"}, {"public": True})
+    projects.update(act, project, **changes[second % len(changes)])  # pyright: ignore[reportArgumentType]
+
+
+def _create_project_field(act: Act, first: int, second: int) -> None:
+    kind = ("text", "number", "date", "single_select", "iteration")[second % 5]
+    options = [{"name": "S"}, {"name": "L"}]
+    projects.create_field(act, _chosen(act, Project, first), name=f"F{second}", data_type=kind, options=options)
+
+
+PROJECT_COMMANDS: dict[str, Command] = {
+    "project": lambda act, first, _: projects.create(act, _chosen(act, User, first), title="Board"),
+    "project field": _create_project_field,
+    "project item": lambda act, first, second: projects.add_item(
+        act, _chosen(act, Project, first), _chosen(act, Issue, second)
+    ),
+    "project draft": lambda act, first, second: projects.add_draft(
+        act, _chosen(act, Project, first), title=f"D{second}"
+    ),
+    "project value": _set_project_value,
+    "change project": _change_project,
+    "archive project item": lambda act, first, _: projects.archive_item(act, _chosen(act, ProjectItem, first)),
+    "move project item": lambda act, first, second: projects.move_item(
+        act, _chosen(act, ProjectItem, first), _chosen(act, ProjectItem, second)
+    ),
+    "delete project item": lambda act, first, _: projects.delete_item(act, _chosen(act, ProjectItem, first)),
+    "delete project field": _delete_project_field,
+    "delete project": lambda act, first, second: (
+        projects.delete(act, _chosen(act, Project, first)) if second == 0 else None
+    ),
+}
+
 COMMANDS: dict[str, Command] = {
+    **PROJECT_COMMANDS,
     "access": _access,
     "ask": _ask,
     "assign": _assign,

@@ -17,18 +17,14 @@ WITHOUT_NODES = {
     records.Token, records.Membership, records.TeamMember, records.Collaborator, records.TeamRepository,
     records.Redirect, records.Tombstone, records.IssueLabel, records.Assignee, records.Dependency,
     records.RunAttempt, records.Variable, records.Secret, records.ActionsCache, records.DeploymentReview,
-    records.Step, records.Annotation,
+    records.Step, records.Annotation, records.ProjectItemValue, records.ProjectRepository, records.ProjectCollaborator,
 }  # fmt: skip
 OUTSIDE = {
-    records.User,
-    records.Token,
-    records.Membership,
-    records.Team,
-    records.TeamMember,
-    records.IssueType,
-    records.App,
-    records.Installation,
-}
+    records.User, records.Token, records.Membership, records.Team, records.TeamMember, records.IssueType, records.App,
+    records.Installation, records.Project, records.ProjectField, records.DraftIssue, records.ProjectItem,
+    records.ProjectItemValue, records.ProjectView, records.ProjectWorkflow, records.ProjectCollaborator,
+    records.ProjectStatusUpdate,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

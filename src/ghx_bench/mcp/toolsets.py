@@ -13,7 +13,7 @@ TOOLSETS: tuple[str, ...] = tuple(dict.fromkeys(entry.domain for entry in ENTRIE
 """The groups that tools come in: the domains of the capabilities."""
 
 _GITHUB_NAMES = MappingProxyType(
-    {"actions": "workflow", "issues": "issue", "pull_requests": "pr", "repos": "repo"}
+    {"actions": "workflow", "issues": "issue", "projects": "project_v2", "pull_requests": "pr", "repos": "repo"}
 )  # what GitHub's own server calls them
 
 CHAIN = "chain"

@@ -187,6 +187,7 @@ def _through_subject(database: Database, reaction: Record) -> int | None:
 
 _BY_FIELD: dict[str, _Finder] = {
     "repository_id": _own_field,
+    "project_id": _no_repository,  # also where the item is an issue: a project belongs to an account
     "issue_id": _through_issue,
     "pull_id": _through_pull,
     "thread_id": _through_thread,
@@ -231,6 +232,7 @@ _KINDS = {
     "PVTIF": _Kind(records.ProjectField, _project),
     "PVTI": _Kind(records.ProjectItem, _project),
     "PVTV": _Kind(records.ProjectView, _project),
+    "PVTSU": _Kind(records.ProjectStatusUpdate, _project),
     "PWF": _Kind(records.ProjectWorkflow, _project),
     "DI": _Kind(records.DraftIssue, _no_repository),
     "RRS": _Kind(records.Ruleset, _own_field),

@@ -87,6 +87,8 @@ def test_items_and_fields_are_listed_added_edited_archived_and_deleted(new_gh: G
     seen = listed[issue["id"]]
     assert (seen["status"], seen["points"], seen["labels"], seen["assignees"]) == ("Todo", 3.5, ["bug"], ["octo"])
     assert (seen["content"]["number"], seen["repository"]) == (1, "https://github.com/acme/widgets")
+    chosen = project(gh, "item-list", "1", *OWNER, "--query", "assignee:@me -is:pr status:Todo")["items"]
+    assert [one["title"] for one in chosen] == ["A crash"]
     do(gh, *edit, "--field-id", fields["Points"]["id"], "--clear")
     do(gh, "item-archive", "1", *OWNER, "--id", pull["id"])
     do(gh, "item-delete", "1", *OWNER, "--id", draft["id"])

@@ -265,6 +265,42 @@ def test_replaced_options_are_new_ones_and_items_lose_the_old(town: Town, board:
                        fieldId=fields(town, board)["Status"]["id"]).errors  # fmt: skip
 
 
+def test_options_that_are_named_by_their_ids_stay_and_items_keep_them(town: Town, board: Project) -> None:
+    item = add(town, board, town.id(town.issue(1)))
+    assert set_value(town, board, item, "Status", singleSelectOptionId="f75ad846").data
+    options = [
+        {"id": "f75ad846", "name": "Later", "color": "GRAY", "description": ""},
+        {"name": "Now", "color": "RED", "description": ""},
+    ]
+    field = fields(town, board)["Status"]["id"]
+
+    town.mutate("updateProjectV2Field", "clientMutationId", fieldId=field, singleSelectOptions=options)
+
+    assert "Later" in {value.get("name") for value in values(town, item)}
+    refused = town.try_to("updateProjectV2Field", "clientMutationId", fieldId=field,
+                          singleSelectOptions=[{**options[0], "id": "none"}])  # fmt: skip
+    assert refused.errors[0]["message"] == "The single select option Id does not belong to the field"
+
+
+def test_archived_items_are_listed_where_they_are_asked_for(town: Town, board: Project) -> None:
+    gone = add(town, board, town.id(town.issue(1)))
+    there = add(town, board, town.id(town.issue(2)))
+    town.mutate("archiveProjectV2Item", "clientMutationId", projectId=town.id(board), itemId=gone)
+    query = """query($states: [ProjectV2ItemArchivedState!], $words: String) { organization(login: "acme") {
+      projectV2(number: 1) { items(first: 9, archivedStates: $states, query: $words) { nodes { id } } } } }"""
+
+    def listed(**given: Any) -> list[str]:
+        found = town.ask(query, given).data["organization"]["projectV2"]["items"]["nodes"]
+        return [one["id"] for one in found]
+
+    assert (listed(), listed(states=["ARCHIVED"]), listed(states=["ARCHIVED", "NOT_ARCHIVED"])) == (
+        [there],
+        [gone],
+        [gone, there],
+    )
+    assert listed(states=["ARCHIVED"], words="no:assignee") == []
+
+
 def test_a_copy_has_fields_views_and_drafts_and_no_issues(town: Town, board: Project) -> None:
     with town.acting() as act:
         projects.create_field(act, board, name="Size", data_type="single_select", options=[{"name": "S"}])
@@ -293,6 +329,31 @@ def test_a_copy_has_fields_views_and_drafts_and_no_issues(town: Town, board: Pro
         "views": {"nodes": [{"name": "View 1"}, {"name": "Board"}]},
         "field": {"options": [{"name": "S"}]},
         "items": {"nodes": [{"type": "DRAFT_ISSUE", "fieldValueByName": {"name": "Done"}}]},
+    }
+
+
+def test_what_is_reported_about_a_project_is_listed_newest_first(town: Town, board: Project) -> None:
+    shown = "statusUpdate { id status body targetDate creator { login } }"
+    given = {"projectId": town.id(board)}
+    town.mutate("createProjectV2StatusUpdate", shown, body="Begun", status="ON_TRACK", **given)
+    late = town.mutate(
+        "createProjectV2StatusUpdate", shown, by="rev", status="AT_RISK", targetDate="2026-05-01", **given
+    )
+    identity = late["statusUpdate"].pop("id")
+    assert late["statusUpdate"] == {
+        "status": "AT_RISK", "body": None, "targetDate": "2026-05-01", "creator": {"login": "rev"},
+    }  # fmt: skip
+
+    changed = town.mutate("updateProjectV2StatusUpdate", shown, statusUpdateId=identity, body="Late", targetDate=None)
+    assert [changed["statusUpdate"][name] for name in ("status", "body", "targetDate")] == ["AT_RISK", "Late", None]
+    listed = "projectV2 { statusUpdates(first: 5) { nodes { body } } }"
+    query = f'{{ organization(login: "acme") {{ {listed.replace("projectV2", "projectV2(number: 1)", 1)} }} }}'
+    found = town.ask(query).data["organization"]["projectV2"]["statusUpdates"]["nodes"]
+    assert found == [{"body": "Late"}, {"body": "Begun"}]
+    deleted = town.mutate("deleteProjectV2StatusUpdate", f"deletedStatusUpdateId {listed}", statusUpdateId=identity)
+    assert deleted == {
+        "deletedStatusUpdateId": identity,
+        "projectV2": {"statusUpdates": {"nodes": [{"body": "Begun"}]}},
     }
 
 
@@ -413,3 +474,33 @@ def test_an_issue_that_is_deleted_leaves_its_projects(town: Town, board: Project
 
     assert town.world.database.count(ProjectItem) == 0
     assert town.world.database.count(ProjectItemValue) == 0
+
+
+def test_issues_are_searched_by_the_projects_that_the_viewer_sees(town: Town, board: Project) -> None:
+    add(town, board, town.id(town.issue(1)))
+    query = "query($q: String!) { search(type: ISSUE, first: 9, query: $q) { nodes { ... on Issue { number } } } }"
+
+    def found(words: str, by: str = "octo") -> list[int]:
+        answer = town.ask(query, {"q": f"repo:acme/widgets is:issue {words}"}, by=by)
+        return sorted(one["number"] for one in answer.data["search"]["nodes"])
+
+    assert found("project:ACME/1") == [1]
+    assert found("project:acme/2") == []
+    assert found("has:project") == [1]
+    assert 1 not in found("no:project")
+    assert (found("project:acme/1", by="bob"), 1 in found("no:project", by="bob")) == ([], True)
+
+
+@pytest.mark.parametrize(("start", "days"), [("2026-01-05", 0), ("2026-01-05", 2**31 - 1), ("9999-12-30", 14)])
+def test_an_iteration_that_no_calendar_has_is_refused(town: Town, board: Project, start: str, days: int) -> None:
+    refused = town.try_to(
+        "createProjectV2Field",
+        "clientMutationId",
+        projectId=town.id(board),
+        name="Sprint",
+        dataType="ITERATION",
+        iterationConfiguration={"startDate": start, "duration": days, "iterations": []},
+    )
+
+    assert refused.errors[0]["type"] == "UNPROCESSABLE"
+    assert "Sprint" not in fields(town, board)

@@ -99,3 +99,8 @@ def test_the_timeline_of_an_issue_tells_of_projects_to_those_who_see_them(world:
     assert told[-2:] == ["added_to_project_v2", "removed_from_project_v2"]
     seen = world.client("eve").get("/repos/acme/widgets/issues/1/timeline?per_page=100").json()
     assert not any("project" in one["event"] for one in seen)
+    events = ann.get("/repos/acme/widgets/issues/1/events?per_page=100").json()
+    assert [one["event"] for one in events][-2:] == told[-2:]
+    for address in ("/repos/acme/widgets/issues/1/events?per_page=100", "/repos/acme/widgets/issues/events"):
+        assert not any("project" in one["event"] for one in world.client("eve").get(address).json())
+    assert world.client("eve").get(f"/repos/acme/widgets/issues/events/{events[-1]['id']}").status == 404

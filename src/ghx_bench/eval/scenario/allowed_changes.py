@@ -64,6 +64,7 @@ KINDS: Mapping[str, Kind] = {
     "deployment_reviews": _kind("deployment_reviews"),
     "deployment_statuses": _kind("deployment_statuses"),
     "deployments": _kind("deployments"),
+    "draft_issues": _kind("draft_issues", "assignee_ids body title"),
     "environments": _kind("environments", "deployment_branch_policy name prevent_self_review reviewers wait_timer"),
     "issue_dependencies": _kind("dependencies"),
     "issue_labels": _kind("issue_labels"),
@@ -77,6 +78,15 @@ KINDS: Mapping[str, Kind] = {
     "linked_branches": _kind("linked_branches", "name"),
     "memberships": _kind("memberships", "role"),
     "milestones": _kind("milestones", "closed_at description due_on state title"),
+    "project_collaborators": _kind("project_collaborators", "role"),
+    "project_fields": _kind("project_fields", "configuration name options"),
+    "project_item_values": _kind("project_item_values", "value"),
+    "project_items": _kind("project_items", "archived_at position"),
+    "project_repositories": _kind("project_repositories"),
+    "project_status_updates": _kind("project_status_updates", "body start_date status target_date"),
+    "project_views": _kind("project_views", "filter group_by layout name sort_by vertical_group_by visible_fields"),
+    "project_workflows": _kind("project_workflows", "enabled name"),
+    "projects": _kind("projects", "closed_at public readme short_description template title"),
     "pulls": _kind(
         "pulls",
         "auto_merge base_ref base_sha draft head_ref head_repository head_sha maintainer_can_modify merge_commit_sha "
@@ -122,7 +132,8 @@ PRIVATE_FIELDS = _words(
     "subject_kind content workflow run attempt context sha event head_branch head_sha subject_type "
     "original_commit_sha original_line original_position original_start_line position line path commit_sha release "
     "content_type size digest blob_sha uploader comment deployment environment environment_url key log_url payload "
-    "production_environment ref task transient_environment version expires_at files inputs script"
+    "production_environment ref task transient_environment version expires_at files inputs script built_in data_type "
+    "draft_issue field item next_project_number owner project"
 )
 """Fields that stay as they were made, or follow from another change; by the names that the twin's differences have."""
 

@@ -30,6 +30,7 @@ from ghx_bench.twin.state.records import (
     ProjectItem,
     ProjectItemValue,
     ProjectRepository,
+    ProjectStatusUpdate,
     ProjectView,
     ProjectWorkflow,
     Protection,
@@ -117,7 +118,8 @@ def under_project(database: Database, project: Project) -> Iterator[Record]:
         if draft := database.get(DraftIssue, item.draft_issue_id):
             yield draft
         yield item
-    for model in (ProjectField, ProjectView, ProjectWorkflow, ProjectRepository, ProjectCollaborator):
+    parts = (ProjectField, ProjectView, ProjectWorkflow, ProjectRepository, ProjectCollaborator, ProjectStatusUpdate)
+    for model in parts:
         yield from database.all(model, project_id=project.id)
 
 

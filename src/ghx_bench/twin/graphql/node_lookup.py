@@ -20,6 +20,7 @@ from ghx_bench.twin.state.records import (
     Project,
     ProjectField,
     ProjectItem,
+    ProjectStatusUpdate,
     ProjectView,
     ProjectWorkflow,
     Pull,
@@ -40,7 +41,7 @@ _TYPES = {
     "ProjectField": "ProjectV2Field",
     "ProjectItem": "ProjectV2Item",
 }
-_ON_PROJECTS = (Project, ProjectField, ProjectItem, ProjectView, ProjectWorkflow, DraftIssue)
+_ON_PROJECTS = (Project, ProjectField, ProjectItem, ProjectStatusUpdate, ProjectView, ProjectWorkflow, DraftIssue)
 _REACTED: dict[str, type[Record]] = {model.table: model for model in (Issue, Comment, Review, ReviewComment)}
 
 

@@ -35,6 +35,8 @@ class ItemFilter:
 
     def fits(self, item: ProjectItem) -> bool:
         """Return whether an item fits every word."""
+        if not self.text:
+            return True
         content = projects.content_of(self.world, self.viewer, item)
         return all(self._fits_word(item, content, word) for word in _words(self.text))
 

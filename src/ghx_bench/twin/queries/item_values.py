@@ -1,7 +1,7 @@
 """What the items of a project hold in its fields: values of its own, and facts about the issue or pull request."""
 
 from ghx_bench.twin.queries import lookup, projects
-from ghx_bench.twin.queries.pulls import closing_issues
+from ghx_bench.twin.queries.pulls import closing_pulls
 from ghx_bench.twin.state.records import (
     DraftIssue,
     Issue,
@@ -37,12 +37,6 @@ def value_in(world: World, item: ProjectItem, content: Content, field: ProjectFi
             return _issue_value(world, content, field.data_type) or None
 
 
-def linked_pulls(world: World, issue: Issue) -> tuple[Pull, ...]:
-    """Return the open and merged pull requests of an issue's repository that close it, first opened first."""
-    found = world.database.all(Pull, repository_id=issue.repository_id)
-    return tuple(one for one in found if any(each.id == issue.id for each in closing_issues(world, one)))
-
-
 def _draft_value(world: World, draft: DraftIssue, data_type: str) -> ItemValue | None:
     if data_type == "title":
         return draft.title
@@ -68,7 +62,7 @@ def _issue_value(world: World, issue: Issue, data_type: str) -> ItemValue | None
             rest = "JOIN assignees ON assignees.user_id = users.id WHERE assignees.issue_id = ?"
             return tuple(database.select(User, f"{rest} ORDER BY assignees.id", (issue.id,)))
         case "linked_pull_requests":
-            return () if issue.is_pull else linked_pulls(world, issue)
+            return () if issue.is_pull else tuple(closing_pulls(world, issue))
         case "reviewers":
             return _reviewers(world, issue)
         case _:

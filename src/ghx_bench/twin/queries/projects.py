@@ -19,6 +19,7 @@ from ghx_bench.twin.state.records import (
     ProjectItem,
     ProjectItemValue,
     ProjectRepository,
+    ProjectStatusUpdate,
     Repository,
     User,
 )
@@ -133,8 +134,8 @@ def field_named(database: Database, project: Project, name: str) -> ProjectField
     return database.one(ProjectField, project_id=project.id, name=name)
 
 
-def project_of(world: World, part: ProjectItem | ProjectField) -> Project:
-    """Return the project that an item or a field belongs to."""
+def project_of(world: World, part: ProjectItem | ProjectField | ProjectStatusUpdate) -> Project:
+    """Return the project that a part of it belongs to."""
     found = world.database.get(Project, part.project_id)
     if found is None:
         raise NotFoundRefusal(f"Could not resolve to a ProjectV2 with the id of {part.project_id}.")

@@ -84,6 +84,17 @@ class SeedItem(SeedModel):
         return self
 
 
+class SeedStatusUpdate(SeedModel):
+    """What somebody reported about a project."""
+
+    status: Literal["INACTIVE", "ON_TRACK", "AT_RISK", "OFF_TRACK", "COMPLETE"] | None = None
+    body: str | None = None
+    start_date: str | None = None
+    target_date: str | None = None
+    creator: Login | None = Field(default=None, description="Who reported it; the project's creator if left out.")
+    at: Moment | None = Field(default=None, description="When it was reported.")
+
+
 class SeedProject(SeedModel):
     """A project of a user or an organization."""
 
@@ -106,6 +117,7 @@ class SeedProject(SeedModel):
         default={}, description="Whether it sets the status of what is over to Done; both are on if left out."
     )
     items: tuple[SeedItem, ...] = ()
+    status_updates: tuple[SeedStatusUpdate, ...] = ()
     at: Moment | None = Field(default=None, description="When it was made.")
     updated_at: Moment | None = None
     closed_at: Moment | None = None

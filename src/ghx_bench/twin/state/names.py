@@ -93,6 +93,7 @@ _TEMPLATES: dict[type[Record], str] = {
     records.ProjectView: "{project_id} view {number}",
     records.ProjectWorkflow: "{project_id} workflow {name}",
     records.ProjectRepository: "{project_id} repository {repository_id}",
+    records.ProjectStatusUpdate: "{project_id} status update {id}",
     records.ProjectCollaborator: "{project_id} collaborator {user_id}",
     records.Ruleset: "{home} ruleset {name}",
     records.Variable: "{home} variable {name}",

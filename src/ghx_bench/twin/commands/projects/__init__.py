@@ -21,6 +21,11 @@ from ghx_bench.twin.commands.projects.items import (
     unarchive_item,
     update_draft,
 )
+from ghx_bench.twin.commands.projects.status_updates import (
+    create_status_update,
+    delete_status_update,
+    update_status_update,
+)
 from ghx_bench.twin.commands.projects.values import clear_value, finish_items, set_value
 
 __all__ = [
@@ -31,10 +36,12 @@ __all__ = [
     "copy",
     "create",
     "create_field",
+    "create_status_update",
     "create_view",
     "delete",
     "delete_field",
     "delete_item",
+    "delete_status_update",
     "finish_items",
     "link",
     "move_item",
@@ -46,4 +53,5 @@ __all__ = [
     "update",
     "update_draft",
     "update_field",
+    "update_status_update",
 ]

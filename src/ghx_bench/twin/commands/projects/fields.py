@@ -16,7 +16,8 @@ from ghx_bench.twin.world import Act
 
 CUSTOM_TYPES = ("text", "number", "date", "single_select", "iteration")
 COLORS = ("BLUE", "GRAY", "GREEN", "ORANGE", "PINK", "PURPLE", "RED", "YELLOW")
-MOST_FIELDS, MOST_OPTIONS = 50, 50
+MOST_FIELDS, MOST_OPTIONS, LONGEST_ITERATION = 50, 50, 365
+_LAST_YEAR = "2999"
 _FIRST_ITERATIONS = 3  # that GitHub makes where none are named
 Option = Mapping[str, Any]  # name, color, description; with an id, the option that is there already
 
@@ -141,15 +142,16 @@ def _options(act: Act, field: ProjectField, wanted: Sequence[Option]) -> tuple[d
             raise invalid("ProjectV2Field", "options", value=color)
         description = check_unicode(option.get("description") or "", resource="ProjectV2Field", field="options")
         identity = option.get("id") or _new_id(act, field, len(made))
+        # A seed says which ids options have; clients can only name those that are there.
+        is_client = act.viewer is not None and not act.viewer.unrestricted
+        if is_client and option.get("id") and identity not in {each["id"] for each in field.options}:
+            raise InvalidRefusal("The single select option Id does not belong to the field")
         made.append({"id": identity, "name": name, "color": color, "description": description})
     return tuple(made)
 
 
 def _configuration(act: Act, field: ProjectField, wanted: Mapping[str, Any]) -> dict[str, object]:
-    duration = wanted.get("duration", 14)
-    if duration < 1:
-        raise InvalidRefusal("The duration of an iteration must be at least one day.")
-    start = read_date(wanted.get("start_date") or act.now[:10])
+    start, duration = _check_stretch(wanted.get("start_date") or act.now[:10], wanted.get("duration", 14))
     listed: Sequence[Mapping[str, Any]] = wanted.get("iterations") or tuple(
         {
             "title": f"{field.name} {number + 1}",
@@ -162,8 +164,8 @@ def _configuration(act: Act, field: ProjectField, wanted: Mapping[str, Any]) -> 
     known = {(each.title, each.start_date, each.duration): each.id for each in iterations_of(field)}
     made: list[Iteration] = []
     for each in listed:
-        title, days = check_unicode(each["title"], resource="ProjectV2Field", field="iterations"), each["duration"]
-        begin = read_date(each["start_date"])
+        title = check_unicode(each["title"], resource="ProjectV2Field", field="iterations")
+        begin, days = _check_stretch(each["start_date"], each["duration"])
         identity = each.get("id") or known.get((title, begin, days)) or _new_id(act, field, len(made))
         made.append(Iteration(identity, title, begin, days))
     start_day = date.fromisoformat(start).isoweekday()
@@ -174,6 +176,16 @@ def _configuration(act: Act, field: ProjectField, wanted: Mapping[str, Any]) -> 
             {"id": one.id, "title": one.title, "start_date": one.start_date, "duration": one.duration} for one in made
         ],
     }
+
+
+def _check_stretch(start: str, days: int) -> tuple[str, int]:
+    """Return the first day and the length of an iteration; refuse one whose end no calendar has."""
+    if not 1 <= days <= LONGEST_ITERATION:
+        raise InvalidRefusal(f"The duration of an iteration must be between 1 and {LONGEST_ITERATION} days.")
+    begin = read_date(start)
+    if begin[:4] > _LAST_YEAR:
+        raise InvalidRefusal(f"{begin} is too far in the future for an iteration.")
+    return begin, days
 
 
 def _forget_values(act: Act, field: ProjectField, *, kept: set[str]) -> None:

@@ -10,7 +10,15 @@ from ghx_bench.twin.graphql.scopes import require_scope
 from ghx_bench.twin.nodes import node_id
 from ghx_bench.twin.queries.projects import WRITE_SCOPE, items_of
 from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
-from ghx_bench.twin.state.records import DraftIssue, Project, ProjectField, ProjectItem, Repository, User
+from ghx_bench.twin.state.records import (
+    DraftIssue,
+    Project,
+    ProjectField,
+    ProjectItem,
+    ProjectStatusUpdate,
+    Repository,
+    User,
+)
 
 _INPUTS = {"title": "text", "single_select": "single_select_option_id", "iteration": "iteration_id"}
 """Where the value for a field stands in the input, if not under the name of its type."""
@@ -217,6 +225,28 @@ def update_project_v2_item_position(
     return {"items": items_of(change.act.database, change.find(project_id, Project))}
 
 
+def create_project_v2_status_update(change: Change, *, project_id: str, **report: Any) -> Outcome:
+    """Report where a project stands."""
+    project = _project(change, "createProjectV2StatusUpdate", project_id)
+    return {"status_update": projects.create_status_update(change.act, project, **report)}
+
+
+def update_project_v2_status_update(change: Change, *, status_update_id: str, **report: Any) -> Outcome:
+    """Change a report; what is not given stays."""
+    _require_scope(change, "updateProjectV2StatusUpdate")
+    update = change.find(status_update_id, ProjectStatusUpdate)
+    return {"status_update": projects.update_status_update(change.act, update, **report)}
+
+
+def delete_project_v2_status_update(change: Change, *, status_update_id: str) -> Outcome:
+    """Delete a report."""
+    _require_scope(change, "deleteProjectV2StatusUpdate")
+    update = change.find(status_update_id, ProjectStatusUpdate)
+    projects.delete_status_update(change.act, update)
+    project = change.act.database.get(Project, update.project_id)
+    return {"deleted_status_update_id": status_update_id, "project_v2": project}
+
+
 _CLEARABLE = frozenset({"short_description", "readme"})
 
 
@@ -258,4 +288,7 @@ PROJECT_CHANGES: tuple[Mutation, ...] = (
     update_project_v2_item_field_value,
     clear_project_v2_item_field_value,
     update_project_v2_item_position,
+    create_project_v2_status_update,
+    update_project_v2_status_update,
+    delete_project_v2_status_update,
 )

@@ -1,7 +1,6 @@
 """Issues."""
 
 from collections.abc import Iterable
-from itertools import chain
 from typing import Any, ClassVar
 
 from ghx_bench.twin.graphql import git_lookup
@@ -96,22 +95,7 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
 
     def closed_by_pull_requests_references(self, include_closed_prs: bool | None = None) -> list[Pull]:
         """Return the pull requests that close it when they are merged."""
-        rest = "JOIN issues ON issues.id = pulls.issue_id WHERE pulls.repository_id = ? AND issues.body LIKE ?"
-        values = (self.subject.repository_id, f"%{self.subject.number}%")
-        named = self.context.database.select(Pull, rest, values)
-        made = self.context.database.all(LinkedBranch, issue_id=self.subject.id)
-        heads = (
-            self.context.database.all(Pull, head_repository_id=one.repository_id, head_ref=one.name) for one in made
-        )
-        # LIKE only narrows down: `%7%` also finds #17 and plain numbers; what closes is read from the text.
-        closing = [
-            pull
-            for _, pull in sorted({one.id: one for one in (*named, *chain.from_iterable(heads))}.items())
-            if any(
-                issue.id == self.subject.id
-                for issue in pulls.closing_issues(self.context.world, pull, self.context.viewer)
-            )
-        ]
+        closing = pulls.closing_pulls(self.context.world, self.subject, self.context.viewer)
         return closing if include_closed_prs else [one for one in closing if not self._is_given_up(one)]
 
     def timeline_items(self, **chosen: Any) -> Timeline:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
-from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries import lookup, projects
 from ghx_bench.twin.queries.references import closing_references, mentions
 from ghx_bench.twin.queries.reviews import submitted_reviews
 from ghx_bench.twin.queries.search.matching import contains_words, split_words
@@ -14,6 +14,8 @@ from ghx_bench.twin.state.records import (
     IssueType,
     Label,
     Milestone,
+    Project,
+    ProjectItem,
     Pull,
     Reaction,
     Repository,
@@ -23,18 +25,33 @@ from ghx_bench.twin.state.records import (
     TeamMember,
     User,
 )
+from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
 
 class Conversations:
-    """The comments on all issues that a search looks at, read at once when it asks for those on one."""
+    """The comments on all issues that a search looks at, and their projects, read at once when it asks for one's."""
 
-    def __init__(self, world: World, repositories: Collection[int]) -> None:
-        self._world, self._repositories = world, tuple(repositories)
+    def __init__(self, world: World, repositories: Collection[int], viewer: Viewer | None = None) -> None:
+        self._world, self._repositories, self._viewer = world, tuple(repositories), viewer
 
     def comments(self, issue: Issue) -> list[Comment]:
         """Return the comments on an issue, oldest first."""
         return self._by_issue.get(issue.id, [])
+
+    def projects(self, issue: Issue) -> set[str]:
+        """Return the projects that an issue is on, as `owner/number` in lower case, that the viewer may see."""
+        return self._projects.get(issue.id, set())
+
+    @cached_property
+    def _projects(self) -> dict[int, set[str]]:
+        database, found = self._world.database, dict[int, set[str]]()
+        for project in database.all(Project):
+            if projects.may(self._world, self._viewer, project, "reader"):
+                name = f"{projects.owner_of(self._world, project).login}/{project.number}".lower()
+                for item in database.all(ProjectItem, project_id=project.id):
+                    found.setdefault(item.issue_id or 0, set()).add(name)
+        return found
 
     @cached_property
     def _by_issue(self) -> dict[int, list[Comment]]:
@@ -52,6 +69,11 @@ class Facts:
     def __init__(self, world: World, issue: Issue, repository: Repository, conversations: Conversations) -> None:
         self.world, self.issue, self.repository, self.conversations = world, issue, repository, conversations
         self._texts: dict[str, list[str]] = {}
+
+    @property
+    def projects(self) -> set[str]:
+        """The projects that it is on and the viewer may see, as `owner/number` in lower case."""
+        return self.conversations.projects(self.issue)
 
     @cached_property
     def pull(self) -> Pull | None:

@@ -93,9 +93,9 @@ def _candidates(world: World, homes: Sequence[Repository], query: str, parsed: Q
     values += (f"%{word}%" for word in required for _ in range(_HAS_WORD.count("?")))
     rows = world.database.select(Issue, f"{where} ORDER BY id", values)
     found = [one for one in rows if kind is None or one.is_pull == (kind == "pr")]
-    placed = ((issue, repositories[issue.repository_id]) for issue in found)
-    conversations = Conversations(world, repositories)
-    return [Facts(world, issue, home, conversations) for issue, home in placed if issue.is_pull or home.has_issues]
+    homes = ((issue, repositories[issue.repository_id]) for issue in found)
+    conversations = Conversations(world, repositories, viewer)
+    return [Facts(world, issue, home, conversations) for issue, home in homes if issue.is_pull or home.has_issues]
 
 
 # Texts that lack a word even as part of another need not be read. LIKE knows the case of ASCII alone, so texts with

@@ -68,7 +68,7 @@ _PRESENT: dict[str, Predicate] = {
     "assignee": lambda facts: bool(facts.assignees),
     "parent-issue": lambda facts: facts.issue.parent_id is not None,
     "sub-issue": lambda facts: bool(facts.world.database.count(Issue, parent_id=facts.issue.id)),
-    "project": lambda _: False,  # no world has projects
+    "project": lambda facts: bool(facts.projects),
     "type": lambda facts: facts.issue.issue_type_id is not None,
 }
 _REVIEWS: dict[str, Predicate] = {
@@ -92,14 +92,14 @@ def _compile_type(values: tuple[str, ...]) -> Predicate:
     return lambda facts: any(holds(facts) for holds in kinds) or facts.issue_type in wanted
 
 
-_UNSUPPORTED = frozenset({"language", "project"})
+_UNSUPPORTED = frozenset({"language"})
 _CHOICES: dict[str, dict[str, Predicate]] = {
     "is": _STATES,
     "state": {name: _STATES[name] for name in ("open", "closed", "merged")},
     "has": _PRESENT,
     "review": _REVIEWS,
 }
-_OTHERS = frozenset({"no", "label", "draft", "archived", "reason", "linked", "status", "sha", "type"})
+_OTHERS = frozenset({"no", "label", "project", "draft", "archived", "reason", "linked", "status", "sha", "type"})
 KNOWN = frozenset({*SCOPES, *PEOPLE, *_NUMBERS, *_TIMES, *_TEXTS, *_CHOICES, *_OTHERS, *_UNSUPPORTED})
 
 
@@ -113,6 +113,7 @@ class Qualifiers:
             "label": _compile_labels,
             "draft": lambda values: _compile_flag("draft", values, _STATES["draft"]),
             "archived": lambda values: _compile_flag("archived", values, _STATES["archived"]),
+            "project": _compile_project,
             "reason": _compile_reason,
             "linked": self._compile_linked,
             "status": _compile_status,
@@ -181,6 +182,11 @@ def _compile_absence(values: tuple[str, ...]) -> Predicate:
 def _compile_labels(values: tuple[str, ...]) -> Predicate:
     wanted = {value.casefold() for value in values}
     return lambda facts: ("*" in wanted and bool(facts.labels)) or bool(wanted & facts.labels)
+
+
+def _compile_project(values: tuple[str, ...]) -> Predicate:
+    wanted = {value.lower() for value in values}
+    return lambda facts: bool(wanted & facts.projects)
 
 
 def _compile_flag(name: str, values: tuple[str, ...], question: Predicate) -> Predicate:

@@ -1,7 +1,11 @@
 """What happened to issues, and who reacted."""
 
+import json
+
 from ghx_bench.twin.commands import reactions
 from ghx_bench.twin.commands.reactions import CONTENTS, Subject
+from ghx_bench.twin.queries.projects import may
+from ghx_bench.twin.queries.timeline import is_known_to
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.handlers import from_path
@@ -9,7 +13,7 @@ from ghx_bench.twin.rest.pagination import list_reply
 from ghx_bench.twin.rest.render import events as render
 from ghx_bench.twin.rest.render import reactions as render_reactions
 from ghx_bench.twin.rest.request import RestRequest
-from ghx_bench.twin.state.records import Event, Issue, Reaction
+from ghx_bench.twin.state.records import Event, Issue, Project, Reaction
 from ghx_bench.twin.state.rows import Rows
 
 
@@ -31,7 +35,8 @@ def get_event(request: RestRequest) -> Reply:
     home, identity = from_path.repository(request), request.number("event_id")
     found = request.world.database.get(Event, identity)
     issue = request.world.database.get(Issue, found.issue_id) if found else None
-    if found is None or issue is None or issue.repository_id != home.id:
+    known = found is not None and is_known_to(request.world, request.viewer, found)
+    if found is None or not known or issue is None or issue.repository_id != home.id:
         raise NotFoundRefusal(f"Could not resolve to an event with the id of {identity}.")
     return json_reply(render.event_with_issue(request.view, found))
 
@@ -118,5 +123,9 @@ def _delete(request: RestRequest, subject: Subject) -> Reply:
 
 def _rows(request: RestRequest, where: str, identity: int, order: str) -> Rows[Event]:
     marks = ", ".join("?" * len(render.TIMELINE_ONLY))
-    rest = f"{where} AND events.event NOT IN ({marks}) {order}"
-    return Rows(request.world.database, Event, rest, (identity, *render.TIMELINE_ONLY))
+    # What happened on a project is for those who may see it; 0 stands for all other events.
+    on_project = "coalesce(json_extract(events.data, '$.project_id'), 0) IN (SELECT value FROM json_each(?))"
+    boards = [one for one in request.world.database.all(Project) if may(request.world, request.viewer, one, "reader")]
+    seen = json.dumps([0, *(one.id for one in boards)])
+    rest = f"{where} AND events.event NOT IN ({marks}) AND {on_project} {order}"
+    return Rows(request.world.database, Event, rest, (identity, *render.TIMELINE_ONLY, seen))

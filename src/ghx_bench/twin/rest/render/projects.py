@@ -19,6 +19,7 @@ from ghx_bench.twin.state.records import (
     Project,
     ProjectField,
     ProjectItem,
+    ProjectStatusUpdate,
     ProjectView,
     Pull,
     Repository,
@@ -47,7 +48,7 @@ def project(view: View, project: Project) -> JsonObject:
         "deleted_at": None,
         "deleted_by": None,
         "state": "open" if project.closed_at is None else "closed",
-        "latest_status_update": None,
+        "latest_status_update": _status_update(view, project),
         "is_template": project.template,
     }
 
@@ -115,6 +116,27 @@ def project_view(view: View, project: Project, shown: ProjectView) -> JsonObject
         "sort_by": [[int(identity), way] for identity, way in (each.split(" ") for each in shown.sort_by)],
         "group_by": list(shown.group_by),
         "vertical_group_by": list(shown.vertical_group_by),
+    }
+
+
+def _status_update(view: View, project: Project) -> JsonObject | None:
+    """Return what was reported last about a project."""
+    found = view.database.select(
+        ProjectStatusUpdate, "WHERE project_id = ? ORDER BY created_at DESC, id DESC LIMIT 1", (project.id,)
+    )
+    if not found:
+        return None
+    days = {name: getattr(found[0], name) for name in ("start_date", "target_date")}
+    return {
+        "id": found[0].id,
+        "node_id": view.node(found[0]),
+        "project_node_id": view.node(project),
+        "creator": simple_user(view, view.user(found[0].creator_id)),
+        "created_at": found[0].created_at,
+        "updated_at": found[0].updated_at,
+        "status": found[0].status,
+        **{name: day for name, day in days.items() if day is not None},
+        "body": found[0].body,
     }
 
 

@@ -16,6 +16,7 @@ from ghx_bench.twin.state.records import (
     ProjectItem,
     ProjectItemValue,
     ProjectRepository,
+    ProjectStatusUpdate,
     ProjectView,
     ProjectWorkflow,
     Repository,
@@ -48,6 +49,14 @@ def _project(world: World, project: Project) -> SeedProject:
             "views": tuple(_view(each, columns) for each in database.all(ProjectView, project_id=project.id)),
             "workflows": {each.name: each.enabled for each in database.all(ProjectWorkflow, project_id=project.id)},
             "items": tuple(_item(world, each, columns) for each in projects.items_of(database, project, archived=None)),
+            "status_updates": tuple(
+                {
+                    **{name: getattr(each, name) for name in ("status", "body", "start_date", "target_date")},
+                    "creator": _login(world, each.creator_id),
+                    "at": each.created_at,
+                }
+                for each in database.all(ProjectStatusUpdate, project_id=project.id)
+            ),
             "at": project.created_at,
         }
     )

@@ -54,6 +54,9 @@ class _Planting:
         for number, item in enumerate(self.seed.items, 1):
             with within(f"items: {item.content or item.title or number}"):
                 self._plant_item(project, item)
+        for update in self.seed.status_updates:
+            with within("status_updates"), self._acting(update.creator or self.seed.creator, at=update.at) as act:
+                projects.create_status_update(act, project, **update.model_dump(exclude={"creator", "at"}))
         with self.world.acting(None, at=self.seed.closed_at) as act:
             if self.seed.closed:
                 projects.update(act, project, closed=True)

@@ -28,6 +28,7 @@ from ghx_bench.twin.state.records.projects import (
     ProjectItem,
     ProjectItemValue,
     ProjectRepository,
+    ProjectStatusUpdate,
     ProjectView,
     ProjectWorkflow,
 )
@@ -80,6 +81,7 @@ __all__ = [
     "ProjectItem",
     "ProjectItemValue",
     "ProjectRepository",
+    "ProjectStatusUpdate",
     "ProjectView",
     "ProjectWorkflow",
     "Protection",

@@ -152,3 +152,20 @@ class ProjectCollaborator(Record):
     project_id: int
     user_id: int
     role: str = "reader"  # reader | writer | admin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectStatusUpdate(Record):
+    """What somebody reported about a project as a whole."""
+
+    table: ClassVar[str] = "project_status_updates"
+    indexed: ClassVar = (("project_id",),)
+
+    project_id: int
+    status: str | None = None  # INACTIVE | ON_TRACK | AT_RISK | OFF_TRACK | COMPLETE
+    body: str | None = None
+    start_date: str | None = None
+    target_date: str | None = None
+    creator_id: int
+    created_at: str
+    updated_at: str

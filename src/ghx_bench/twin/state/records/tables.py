@@ -24,6 +24,7 @@ from ghx_bench.twin.state.records.projects import (
     ProjectItem,
     ProjectItemValue,
     ProjectRepository,
+    ProjectStatusUpdate,
     ProjectView,
     ProjectWorkflow,
 )
@@ -52,6 +53,6 @@ RECORDS: tuple[type[Record], ...] = (
     Step, Annotation, Artifact,
     Release, ReleaseAsset, CommitComment,
     Project, ProjectField, DraftIssue, ProjectItem, ProjectItemValue, ProjectView, ProjectWorkflow,
-    ProjectRepository, ProjectCollaborator,
+    ProjectRepository, ProjectCollaborator, ProjectStatusUpdate,
     Ruleset, Environment, Deployment, DeploymentStatus, DeploymentReview, Variable, Secret, ActionsCache,
 )  # fmt: skip

@@ -7,12 +7,14 @@ from ghx_bench.twin.graphql.lists import sort_repositories
 from ghx_bench.twin.graphql.subjects import SortBy
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
 from ghx_bench.twin.queries import projects
+from ghx_bench.twin.queries.item_filter import ItemFilter
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import (
     Project,
     ProjectField,
     ProjectItem,
     ProjectRepository,
+    ProjectStatusUpdate,
     ProjectView,
     ProjectWorkflow,
     Record,
@@ -66,10 +68,20 @@ class ProjectV2View(Linked, RecordView[Project]):
         """Return its fields."""
         return _sort(projects.fields_of(self.context.database, self.subject), order_by)
 
-    def items(self, order_by: dict[str, str] | None = None) -> list[ProjectItem]:
-        """Return its items from top to bottom, without those that are archived."""
-        found = projects.items_of(self.context.database, self.subject)
-        return found[::-1] if order_by and order_by["direction"] == "DESC" else found
+    def items(
+        self,
+        order_by: dict[str, str] | None = None,
+        query: str | None = None,
+        archived_states: list[str] | None = None,
+    ) -> list[ProjectItem]:
+        """Return its items from top to bottom, those that are archived only where they are asked for."""
+        found = projects.items_of(self.context.database, self.subject, archived=None)
+        states = archived_states or ["NOT_ARCHIVED"]
+        kept = [one for one in found if ("NOT_ARCHIVED" if one.archived_at is None else "ARCHIVED") in states]
+        if query:
+            fields = tuple(projects.fields_of(self.context.database, self.subject))
+            kept = list(filter(ItemFilter(self.context.world, self.context.viewer, fields, query).fits, kept))
+        return kept[::-1] if order_by and order_by["direction"] == "DESC" else kept
 
     def repositories(self, order_by: dict[str, str] | None = None) -> list[Repository]:
         """Return the repositories it is linked to."""
@@ -77,6 +89,11 @@ class ProjectV2View(Linked, RecordView[Project]):
         seen = (self.context.visible(self.context.repository(link.repository_id)) for link in links)
         found = [one for one in seen if one is not None]
         return sort_repositories(found, order_by) if order_by else found
+
+    def status_updates(self, order_by: dict[str, str] | None = None) -> list[ProjectStatusUpdate]:
+        """Return what was reported about it, newest first."""
+        order = order_by or {"field": "CREATED_AT", "direction": "DESC"}
+        return _sort(self.context.database.all(ProjectStatusUpdate, project_id=self.subject.id), order)
 
     def view(self, number: int) -> Any:
         """Return a view by its number."""
@@ -172,4 +189,20 @@ class ProjectV2WorkflowView(RecordView[ProjectWorkflow]):
 
     def project(self) -> Any:
         """Return whose workflow it is."""
+        return self.context.view_of(self.context.database.get(Project, self.subject.project_id))
+
+
+class ProjectV2StatusUpdateView(RecordView[ProjectStatusUpdate]):
+    """What somebody reported about a project."""
+
+    typename: ClassVar[str] = "ProjectV2StatusUpdate"
+    sources: ClassVar = {"subject": ProjectStatusUpdate}
+    __slots__ = ()
+
+    def creator(self) -> Any:
+        """Return who reported it."""
+        return self.context.view_of(self.context.user(self.subject.creator_id))
+
+    def project(self) -> Any:
+        """Return what it is about."""
         return self.context.view_of(self.context.database.get(Project, self.subject.project_id))
