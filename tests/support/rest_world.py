@@ -247,7 +247,14 @@ def _deployments(made: Seeded) -> None:
                 act, home, deployed, state="success", log_url="https://docs.github.com/ci"
             )
             ids |= {name: deployed.id, "deployment_status": status.id}
-        ids |= {"cache": cache.id}
+        text = b"on: push\njobs: {deploy: {environment: staging, steps: [{run: make}]}}\n"
+        refs.create(act, home, ref="refs/heads/deploy", sha=made.shas["main"])
+        path = ".github/workflows/deploy.yml"
+        sha = contents.put(act, home, path=path, content=text, message="Deploy", branch="deploy").commit.sha
+        workflow = workflows.create_or_update(act, home, name="Deploy", path=path)
+        waiting = workflow_runs.create(act, workflow, sha=sha, event="push", branch="deploy")
+        workflow_runs.add_job(act, waiting, name="deploy", status="waiting")
+        ids |= {"cache": cache.id, "environment": place.id, "waiting": waiting.id}
     places = {"key": "/repos/acme/widgets/actions", "environment_key": "/repos/acme/widgets/environments/staging"}
     for name, place in {**places, "org_key": "/orgs/acme/actions"}.items():
         made.shas[name] = made.client().get(f"{place}/secrets/public-key").json()["key_id"]

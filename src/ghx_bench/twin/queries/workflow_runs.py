@@ -105,6 +105,8 @@ def sum_up_jobs(jobs: Sequence[CheckRun]) -> tuple[str, str | None]:
     if not open_jobs:
         ended = {one.conclusion for one in jobs}
         return "completed", next((one for one in _WORST_FIRST if one in ended), "success")
+    if all(one.status == "waiting" for one in open_jobs):  # for an environment: nothing else goes on
+        return "waiting", None
     if len(open_jobs) < len(jobs) or any(one.status == "in_progress" for one in open_jobs):
         return "in_progress", None
     return min((one.status for one in open_jobs), key=_NEAREST_FIRST.index), None
