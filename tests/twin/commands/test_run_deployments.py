@@ -70,7 +70,7 @@ def test_a_run_waits_for_approval_and_then_goes_on(world: World) -> None:
     run = run_of(world)
     progress.finish(world)
     assert jobs(world, run) == {"build": "success", "deploy": "waiting", "tell": "queued"}
-    assert workflow_runs.latest_attempt(world, run).status == "in_progress"
+    assert workflow_runs.latest_attempt(world, run).status == "waiting"
     assert world.database.all(Deployment) == []
 
     (made,) = review(world, "chief")
