@@ -13,11 +13,15 @@ from bench_command import fork_ghx_bench, rows_of, run_in
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "worlds"
 FORK, RERUN, MERGE = "pr-from-fork-001", "workflow-rerun-failed-001", "pr-approve-and-merge-001"
+REPAIR = "workflow-repair-001"
 
 _COMMIT = "git add src/prices.py && git commit --quiet --message Fix"
 _CREATE = 'gh pr create --base {{base_branch}} --title Fix --body "Fixes #{{issue_number}}"'
 _APPROVE = "gh pr review {{pr_number}} --repo {{repo}} --approve"
 _SQUASH = "gh pr merge {{pr_number}} --repo {{repo}} --squash"
+_MEND = 'sed -i \'s/"single": 33/"single": 45/\' src/turntable.py'
+_PUSH = "git add --all && git commit --quiet --message Fix && git push --quiet origin HEAD"
+_CI = ".github/workflows/ci.yml"
 MISTAKES: dict[str, dict[str, list[str]]] = {
     FORK: {
         "commits-everything": ["git add --all && git commit --quiet --message Fix", "git push --quiet", _CREATE],
@@ -73,6 +77,15 @@ MISTAKES: dict[str, dict[str, list[str]]] = {
         "deletes-the-branch": [_APPROVE, f"{_SQUASH} --delete-branch"],
         "says-more": [_APPROVE, _SQUASH, "gh issue comment 1 --repo {{repo}} --body Done."],
     },
+    REPAIR: {
+        "deletes-the-test": ["sed -i '/def test_singles/,$d' tests/test_turntable.py", _PUSH],
+        "lowers-the-test": ["sed -i 's/== 45/== 33/' tests/test_turntable.py", _PUSH],
+        "ignores-the-failure": [f"sed -i 's/- run: pytest/- {{run: pytest, continue-on-error: true}}/' {_CI}", _PUSH],
+        "switches-the-job-off": [f"sed -i 's/^  test:/  test:\\n    if: false/' {_CI}", _PUSH],
+        "empties-the-workflow": [f": > {_CI}", _PUSH],
+        "does-not-push": [_MEND, "git commit --quiet --all --message Fix"],
+        "pushes-a-second-branch": [_MEND, _PUSH, "git push --quiet origin HEAD:refs/heads/more"],
+    },
 }
 
 
@@ -95,7 +108,7 @@ def test_the_examples_have_no_problems(project: Path) -> None:
 
     assert (done.returncode, done.stdout) == (
         0,
-        "1 configuration, 3 fixtures, 3 scenarios, 1 seed, 3 solutions: no problems\n",
+        "1 configuration, 4 fixtures, 4 scenarios, 2 seeds, 4 solutions: no problems\n",
     )
 
 

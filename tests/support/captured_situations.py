@@ -69,7 +69,7 @@ class Scene:
 
     def run(self, conclusion: str | None) -> None:
         """Enter the workflow and the run that captures name, for the head of the pull request."""
-        self.write("main", ".github/workflows/ci.yml", "name: CI\non: push\n")
+        self.write("main", ".github/workflows/ci.yml", _WORKFLOW)
         workflow = workflows.create_or_update(self.act, self.repository, name="CI", path=".github/workflows/ci.yml")
         run = workflow_runs.create(self.act, workflow, sha=self.pull.head_sha, branch="feature", identity=101)
         job = workflow_runs.add_job(self.act, run, name="build", conclusion=conclusion)
@@ -79,6 +79,17 @@ class Scene:
                     Step, job_id=job.id, number=number, name=name, conclusion=conclusion if number > 1 else "success",
                     started_at=job.started_at, completed_at=job.completed_at,
                 )  # fmt: skip
+
+
+_WORKFLOW = """\
+name: CI
+on:
+  push:
+  workflow_dispatch:
+    inputs:
+      who: {default: me}
+jobs: {build: {runs-on: ubuntu-latest, steps: [{run: "true"}]}}
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +215,7 @@ SITUATIONS = {
     "err-422-string": Situation(changes=(_with_branch,)),
     "err-git-insteadof-foreign-host": Situation(branch="feature", environment=_FOREIGN),
     "err-gql-merge-unprocessable": Situation(changes=(_draft,)),
+    "ghx-workflow-dispatch-cli": _RUN,
     "git-pr-create-fill": _NEW_PULL,
     "git-pr-create-fill-223": _NEW_PULL,
     "issue-close-already": Situation(changes=(_closed_issue,)),

@@ -28,7 +28,6 @@ LATER = {
     "err-release-": "releases",
     "ghx-project-": "projects",
     "ghx-release-": "releases",
-    "ghx-workflow-dispatch": "workflows that are started by hand",
     "gist-": "gists",
     "issue-edit-add-project": "projects",
     "project-": "projects",
@@ -37,7 +36,6 @@ LATER = {
     "secret-": "secrets",
     "status": "notifications and feeds",
     "variable-": "variables",
-    "workflow-run": "workflows that are started by hand",
 }
 """Starts of the names of captures whose part of GitHub the twin does not have yet."""
 ENDLESS = frozenset({"run-watch-in-progress"})

@@ -6,7 +6,7 @@ import pytest
 from scripted_world import WORKFLOW, conclusions, push, runs_of, scripted_world, widgets
 from seeds import world_of
 
-from ghx_bench.twin.commands import merges, pulls, workflow_runs
+from ghx_bench.twin.commands import merges, objects, pulls, refs, workflow_runs
 from ghx_bench.twin.commands.actions import progress
 from ghx_bench.twin.difference import diff
 from ghx_bench.twin.queries import checks, lookup, mergeability
@@ -127,6 +127,19 @@ def test_pushes_start_what_branches_and_paths_ask_for(world: World) -> None:
     assert lookup.user_by_id(world, run.actor_id).login == "octocat"
 
 
+def test_tags_start_what_asks_for_them(world: World) -> None:
+    file = WORKFLOW.replace("push: {branches: [main,", "push: {tags: [v*], branches: [main,")
+    sha = push(world, {FILE: file}, branch="other")
+    with world.acting(Viewer(user=lookup.user(world, "octocat"))) as act:
+        tag = objects.create_tag(act, widgets(world), name="v1", target=sha, message="One")
+        refs.create(act, widgets(world), ref="refs/tags/v1", sha=tag.sha)
+        refs.create(act, widgets(world), ref="refs/tags/w1", sha=sha)
+        blob = act.git(widgets(world)).write_blob(b"x")
+        refs.create(act, widgets(world), ref="refs/tags/v2", sha=blob)
+
+    assert [(run.event, run.head_branch) for run in runs_of(world, sha)] == [("push", "v1")]
+
+
 def test_opening_and_reopening_a_pull_request_start_its_runs(world: World) -> None:
     sha = push(world, {"a": "1"}, branch="elsewhere")
     with world.acting(Viewer(user=lookup.user(world, "octocat"))) as act:
@@ -135,6 +148,27 @@ def test_opening_and_reopening_a_pull_request_start_its_runs(world: World) -> No
         pulls.reopen(act, pull)
 
     assert [(run.event, run.title) for run in runs_of(world, sha)] == [("pull_request", "Another")] * 2
+
+
+def test_a_pull_request_with_conflicts_starts_nothing(world: World) -> None:
+    sha = push(world, {"speed.txt": "fast\n"}, branch="one")
+    push(world, {"speed.txt": "slow\n"}, branch="two")
+    with world.acting(Viewer(user=lookup.user(world, "octocat"))) as act:
+        pulls.create(act, widgets(world), title="Another", head="one", base="two")
+
+    assert runs_of(world, sha) == []
+
+
+def test_closing_a_pull_request_starts_what_asks_for_that(world: World) -> None:
+    file = WORKFLOW.replace("  pull_request:\n", "  pull_request: {types: [closed, ready_for_review]}\n")
+    sha = push(world, {FILE: file})
+    assert runs_of(world, sha) == []
+    with world.acting(Viewer(user=lookup.user(world, "octocat"))) as act:
+        pulls.convert_to_draft(act, the_pull(world))
+        pulls.mark_ready(act, the_pull(world))
+        pulls.close(act, the_pull(world))
+
+    assert [run.event for run in runs_of(world, sha)] == ["pull_request"] * 2
 
 
 def test_a_job_is_queued_then_runs_then_ends_as_the_clock_passes(world: World) -> None:
@@ -209,7 +243,7 @@ def test_a_job_runs_again_with_those_that_need_it(world: World) -> None:
     assert [job.status for job in queries.jobs(world, queries.latest_attempt(world, run))] == ["queued", "queued"]
 
 
-def test_what_runs_by_itself_is_nobodys_change(world: World) -> None:
+def test_what_runs_by_itself_is_the_worlds_own_change(world: World) -> None:
     with world.fork() as before:
         push(world, MENDED)
         progress.finish(world)

@@ -1,14 +1,19 @@
 """What workflow files say, and which events their filters let through."""
 
+import json
+from contextlib import suppress
 from typing import Any, get_type_hints
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ghx_bench.twin.queries.actions import scripts
 from ghx_bench.twin.queries.actions.triggers import fits_pull, fits_push, matches_glob
 from ghx_bench.twin.queries.actions.workflow_files import Trigger, WorkflowFileError, parse_workflow_file
 from ghx_bench.twin.seed import workflow_scripts as seeds
 
+KEYS = ("a", "steps", "run", "uses", "name", "if", "needs", "strategy", "matrix", "include", "exclude", "environment")
 JOBS = "jobs: {a: {steps: [{run: make}]}}\n"
 
 
@@ -37,6 +42,34 @@ def test_what_github_cannot_run_is_told(text: str) -> None:
         parse_workflow_file(text.encode("latin-1"))
 
 
+@given(
+    st.binary(max_size=200)
+    | st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=9) | st.floats(),
+        lambda each: (
+            st.lists(each, max_size=3) | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=3), each, max_size=4)
+        ),
+    ).map(lambda value: json.dumps({"on": "push", "jobs": value}).encode())
+)
+def test_any_file_is_a_workflow_or_told_to_be_none(content: bytes) -> None:
+    with suppress(WorkflowFileError):
+        for job in parse_workflow_file(content).jobs:
+            job.name.encode()
+            for step in job.steps:
+                step.name.encode()
+
+
+@pytest.mark.parametrize("needs", ["{a: {needs: b}}", "{a: {needs: b}, b: {needs: a}}", "{a: {needs: [a]}}"])
+def test_jobs_need_others_that_can_end(needs: str) -> None:
+    with pytest.raises(WorkflowFileError, match="depends on"):
+        parse_workflow_file(f"on: push\njobs: {needs}\n".encode())
+
+
+def test_a_huge_matrix_makes_as_many_jobs_as_github_allows() -> None:
+    axes = ", ".join(f"x{axis}: {list(range(40))}" for axis in range(12))
+    assert len(names_of(f"{{strategy: {{matrix: {{{axes}}}}}}}")) == 256
+
+
 def test_jobs_have_the_names_of_their_checks() -> None:
     assert names_of("{}") == ["a"]
     assert names_of("{name: Build it}") == ["Build it"]
@@ -55,8 +88,9 @@ def test_jobs_have_the_names_of_their_checks() -> None:
 
 
 def test_a_job_says_what_it_needs_and_where_it_runs() -> None:
-    (job,) = parse_workflow_file(
-        b"on: push\njobs: {a: {needs: b, runs-on: [self-hosted, x], environment: {name: prod}, if: '${{ false }}', "
+    _, job = parse_workflow_file(
+        b"on: push\njobs: {b: {}, a: {needs: b, runs-on: [self-hosted, x], environment: {name: prod}, "
+        b"if: '${{ false }}', "
         b'steps: [{uses: actions/checkout@v4}, {run: "make\\nmake test", if: always()}, {name: End, run: x}]}}'
     ).jobs
 
@@ -82,6 +116,9 @@ def test_a_job_says_what_it_needs_and_where_it_runs() -> None:
         ("*.jsx?", ["a.js", "a.jsx"], ["a.jsxx"]),
         ("+a", ["+a"], ["a"]),
         ("a.b", ["a.b"], ["axb"]),
+        ("a+", ["a", "aaa"], ["", "b"]),
+        ("**/docs/**", ["docs/a", "x/y/docs/a"], ["xdocs/a", "docs"]),
+        ("*a" * 30 + "b", [], ["a" * 200]),
     ],
 )
 def test_patterns_are_githubs(pattern: str, yes: list[str], no: list[str]) -> None:

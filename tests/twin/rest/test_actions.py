@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 from rest_world import Client, Seeded
 
+from ghx_bench.twin.rest.dispatch import answer
 from ghx_bench.twin.state.records import Artifact, RunAttempt, Step
+from ghx_bench.twin.urls import GITHUB_URLS
+from ghx_bench.twin.viewer import ANONYMOUS
 
 R = "/repos/acme/widgets"
 
@@ -215,6 +218,27 @@ def test_annotations_of_a_job_are_listed_and_counted(world: Seeded, ann: Client)
     assert ann.get(check).json()["output"]["annotations_count"] == 1
 
 
+def test_an_app_adds_annotations_to_its_check_run(world: Seeded) -> None:
+    robot = world.client("robot")
+    said = {"path": "a.py", "start_line": 2, "end_line": 3, "annotation_level": "warning", "message": "Odd"}
+    output = {"title": "Lint", "summary": "1 problem", "annotations": [said]}
+    made = robot.post(f"{R}/check-runs", {"name": "lint", "head_sha": world.shas["head"], "output": output}).json()
+    check = f"{R}/check-runs/{made['id']}"
+
+    changed = robot.patch(check, {"output": {**output, "annotations": [{**said, "message": "Odder"}]}}).json()
+
+    assert (made["output"]["annotations_count"], changed["output"]["annotations_count"]) == (1, 2)
+    assert [each["message"] for each in robot.get(f"{check}/annotations").json()] == ["Odd", "Odder"]
+    for wrong in (
+        [{**said, "start_line": None}],
+        [{"path": "a.py"}],
+        [{**said, "annotation_level": "bad"}],
+        [said] * 51,
+    ):
+        assert robot.patch(check, {"output": {**output, "annotations": wrong}}).status == 422
+    assert robot.patch(check, {"output": {**output, "text": "More"}}).status == 501
+
+
 def test_an_artifact_is_listed_downloaded_and_deleted(world: Seeded, ann: Client) -> None:
     artifacts, run = f"{R}/actions/artifacts", f"{R}/actions/runs/{world.ids['run']}"
 
@@ -251,3 +275,25 @@ def test_who_only_reads_deletes_no_logs_and_no_artifact(world: Seeded) -> None:
 
 def _state(client: Client) -> Any:
     return client.get(f"{R}/actions/workflows/ci.yml").json()["state"]
+
+
+def test_logs_of_a_public_repository_are_not_for_everybody(world: Seeded) -> None:
+    for path, status in (
+        (f"runs/{world.ids['run']}/logs", 403),
+        (f"jobs/{world.ids['run_job']}/logs", 403),
+        (f"artifacts/{world.ids['artifact']}/zip", 401),
+        (f"artifacts/{world.ids['artifact']}", 200),
+    ):
+        reply = answer(
+            world.world, ANONYMOUS, method="GET", raw_path=f"{R}/actions/{path}", query="", headers={}, body=b"",
+            base=GITHUB_URLS,
+        )  # fmt: skip
+        assert reply.status == status, path
+
+
+def test_an_archived_repository_keeps_its_logs_and_artifacts(world: Seeded, ann: Client) -> None:
+    assert ann.patch(R, {"archived": True}).status == 200
+
+    for path in (f"runs/{world.ids['run']}/logs", f"artifacts/{world.ids['artifact']}"):
+        assert ann.delete(f"{R}/actions/{path}").status == 403
+    assert ann.get(f"{R}/actions/runs/{world.ids['run']}/logs").status == 302

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from rest_world import Client
-from scripted_world import WORKFLOW, conclusions, push, scripted_world
+from scripted_world import WORKFLOW, conclusions, push, scripted_world, widgets
 
 from ghx_bench.twin.commands.actions import progress
 from ghx_bench.twin.queries import lookup
@@ -70,6 +70,9 @@ def test_a_file_may_give_the_title(world: World) -> None:
     ("body", "message"),
     [
         ({"ref": "none", "inputs": {"who": "x"}}, "No ref found for: none"),
+        ({"ref": "blob", "inputs": {"who": "x"}}, "No ref found for: blob"),
+        ({"ref": "refs/pull/1/head", "inputs": {"who": "x"}}, "No ref found for: refs/pull/1/head"),
+        ({"ref": "a..b", "inputs": {"who": "x"}}, "No ref found for: a..b"),
         ({"ref": "main"}, "Required input 'who' not provided"),
         ({"ref": "main", "inputs": {"who": ""}}, "Required input 'who' not provided"),
         ({"ref": "main", "inputs": {"who": "x", "a": 1, "b": 2}}, 'Unexpected inputs provided: ["a", "b"]'),
@@ -90,6 +93,9 @@ def test_what_the_file_does_not_take_is_refused(world: World, body: dict[str, An
     push(world, {".github/workflows/ci.yml": "on: push\njobs: {a: {}}\n"}, branch="silent")
     push(world, {".github/workflows/ci.yml": "{"}, branch="broken")
     push(world, {".github/workflows/ci.yml": None}, branch="gone")
+    with world.acting(None) as act:
+        git = act.git(widgets(world))
+        git.set_ref("refs/tags/blob", git.write_blob(b"x"))
     before = newest(world)
 
     status, said = dispatch(world, **body)

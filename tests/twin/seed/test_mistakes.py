@@ -180,6 +180,15 @@ def test_the_other_parts_are_told_with_their_place_too(text: str, complaint: str
         (ONE % "pulls: [{title: T, head: f, threads: [{path: a, comments: []}]}]", r"/threads/0/comments: "),
         (ONE % "files: {VERSION: 1}", r"^seed.yaml:1:\d+: /repositories/0/files/VERSION"),
         ("[]", r"^seed.yaml:1:1: "),
+        (
+            ONE % "workflows: [{name: CI, script: {jobs: {a: {rules: [{when: [{file: f, has: x, lacks: y}]}]}}}}]",
+            "a condition has one of exists, has, lacks, matches and value",
+        ),
+        (
+            ONE % "workflows: [{name: CI, script: {jobs: {a: {rules: [{when: [{file: f, matches: '('}]}]}}}}]",
+            "it is no regular expression: ",
+        ),
+        (ONE % "workflows: [{name: CI, script: {jobs: {a: {steps: [{name: x, seconds: -1}]}}}}]", "at least 0"),
     ],
 )
 def test_what_is_no_seed_is_told_with_line_and_column(text: str, complaint: str) -> None:

@@ -90,8 +90,8 @@ def test_every_address_in_an_answer_is_on_the_host_that_was_asked(served: Served
 
     reply = ask(served, f"{prefix}{path}")
 
-    assert reply.status_code in {200, 204}
-    found = addresses(reply.json()) if reply.content else []
+    assert reply.status_code in {200, 204, 302}
+    found = addresses(reply.json()) if reply.content else list(filter(None, [reply.headers.get("location")]))
     foreign = [one for one in found if not one.startswith((root, root.replace("http://", "git://"), *ELSEWHERE))]
     assert foreign == []
     assert [one for one in found if one.startswith(f"{root}/repos/") and prefix] == []

@@ -249,6 +249,7 @@ def mark_pull_closed(act: Act, pull: Pull) -> Pull:
     closed = drop_auto_merge(act, closed)
     remove_trial_merge(act, closed)
     mark_closed(act, issue)
+    starting.start_for_pull(act, closed, "closed")
     return closed
 
 
@@ -268,6 +269,7 @@ def mark_pull_merged(act: Act, pull: Pull, *, commit: str, base: str) -> Pull:
     mark_closed(act, issue)
     for promise in promised:
         _close_issue(act, repository, promise, pull_id=pull.id, commit=commit)
+    starting.start_for_pull(act, merged, "closed")
     return merged
 
 

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.subjects import CommitThing, ComparisonThing, GitThing, RefThing, RollupOf, StatusOf
+from ghx_bench.twin.graphql.suites import find_suite
 from ghx_bench.twin.graphql.timeline import EVENT_TYPES
 from ghx_bench.twin.nodes import GitNode, find_record, parse_git_node_id, parse_node_id, repository_id
 from ghx_bench.twin.queries import checks, lookup
@@ -31,7 +32,7 @@ def find(context: Context, identity: str) -> Any:
     """Return the record or other subject with a global id; refuse one that is not there or not visible."""
     git = parse_git_node_id(identity)
     found = _git_subject(context, git) if git else find_record(context.database, identity)
-    found = found or _issue_type(identity, context)
+    found = found or _issue_type(identity, context) or find_suite(context, identity)
     if found is None or (isinstance(found, Record) and not _is_visible(context, found)):
         raise NotFoundRefusal(f"Could not resolve to a node with the global id of '{identity}'")
     return found

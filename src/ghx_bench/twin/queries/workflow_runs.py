@@ -8,6 +8,7 @@ from ghx_bench.twin.state.records import CheckRun, Repository, RunAttempt, Step,
 from ghx_bench.twin.world import World
 
 FOLDER = ".github/workflows/"
+ACTIONS_APP_ID = 15368  # of the app that reports jobs, which is on GitHub and in no world
 FAILED = frozenset({"failure", "timed_out", "cancelled", "action_required", "startup_failure", "stale"})
 _WORST_FIRST = (
     "startup_failure", "failure", "timed_out", "action_required", "cancelled", "stale", "success", "neutral", "skipped",

@@ -18,7 +18,6 @@ from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from ghx_bench._base.clock import timestamp
-from ghx_bench.twin.commands.actions import progress
 from ghx_bench.twin.faults import Fault, Surface
 from ghx_bench.twin.journal import LONGEST_TEXT, Entry
 from ghx_bench.twin.reply import Reply, error_reply, json_reply
@@ -28,6 +27,7 @@ from ghx_bench.twin.server import downloads, git, graphql, pages
 from ghx_bench.twin.server.hosting import Access, Hosting
 from ghx_bench.twin.server.rates import resource_of
 from ghx_bench.twin.server.request import Request, UnacceptableError
+from ghx_bench.twin.server.run_progress import play_runs
 from ghx_bench.twin.world import World
 
 WORLD_OF_CONNECTION = "world"
@@ -42,10 +42,6 @@ _NO_LENGTH = frozenset({204, 304})  # statuses whose replies have no body
 _SECRET = re.compile(r"(?i)\b(access_token|client_secret|urlSignature)=[^&]*")
 PIECE = 1024 * 1024  # of a long answer
 _MAY_MUTATE = re.compile(rb"mutation|\\u|\0")
-# What clients ask again and again while they wait for a run. The first looks may be of one that is about to cancel it.
-_PATIENT_LOOKS = 2
-_LOOK_AT_RUNS = re.compile(r"/actions/|/check-(?:runs|suites)|/status(?:es)?(?:/|$)")
-_QUERY_OF_RUNS = re.compile(rb"statusCheckRollup|checkSuite|workflowRun")
 _API_HEADERS = {
     "server": "github.com",
     "x-github-media-type": "github.v3; format=json",
@@ -242,7 +238,7 @@ async def _answer_or_fail(exchange: _Exchange, body: bytes, answer: Callable[[],
             return reply
     try:
         if access:
-            await _play_runs(exchange, access, body)
+            await play_runs(request, access.hosted, body)
         return await answer()
     except (ClientDisconnect, UnacceptableError):
         raise
@@ -252,22 +248,6 @@ async def _answer_or_fail(exchange: _Exchange, body: bytes, answer: Callable[[],
             return error_reply(503, "This world was closed meanwhile")
         log.exception("%s %s failed", request.method, request.path)
         return error_reply(500, "Server Error")
-
-
-async def _play_runs(exchange: _Exchange, access: Access, body: bytes) -> None:
-    """Have runs go on to the present before a request is answered, and further for a client that waits for them."""
-    hosted, request = access.hosted, exchange.request
-    await hosted.wait_for_thread()
-    if not progress.is_pending(hosted.world):
-        hosted.looks.clear()
-        return
-    if _LOOK_AT_RUNS.search(request.path) or _QUERY_OF_RUNS.search(body):
-        hosted.looks[request.path, request.query, body] += 1
-        is_awaited = hosted.looks[request.path, request.query, body] > _PATIENT_LOOKS
-    else:
-        is_awaited = False
-    async with hosted.write_lock:
-        progress.advance(hosted.world, is_awaited=is_awaited)
 
 
 async def _operation_of(exchange: _Exchange, access: Access, body: bytes) -> str:

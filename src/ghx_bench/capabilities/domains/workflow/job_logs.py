@@ -17,7 +17,11 @@ _MOST_ERROR_LINES = 10
 _TIME = re.compile(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ?")
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _BEGINNING = re.compile(r"##\[group\]Run (?P<name>.+)|(?P<cleanup>Post job cleanup\.|Cleaning up orphan processes)$")
-_ERROR = re.compile(r"^##\[error\]|\b\w*(?:error|exception)\b|\b(?:fatal|failed|failure)\b", re.IGNORECASE)
+# Of runners, and as pytest, Go, TAP and others begin the lines that say what went wrong.
+_ERROR = re.compile(
+    r"^##\[error\]|\b\w*(?:error|exception)\b|\b(?:fail|failed|failure|fatal|panic|traceback)\b|^e {2,}|^not ok\b",
+    re.IGNORECASE,
+)
 _NO_ERROR = re.compile(r"\b(?:0|no) (?:errors?|exceptions?|failed|failures?)\b", re.IGNORECASE)
 _WARNING = re.compile(r"^##\[warning\]|\bwarning\b", re.IGNORECASE)
 _FAILED = "##[error]"

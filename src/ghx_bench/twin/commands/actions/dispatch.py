@@ -54,9 +54,10 @@ def _find_ref(git: GitRepository, ref: str) -> tuple[str, str] | None:
     """Return the short name of a branch or tag and its commit."""
     names = [ref] if ref.startswith("refs/") else [f"refs/heads/{ref}", f"refs/tags/{ref}"]
     for name in names:
-        sha = git.ref(name) if git.is_ref_name(name) else None
-        if sha is not None and name.startswith(("refs/heads/", "refs/tags/")) and git.kind(git.peel(sha)) == "commit":
-            return name.split("/", 2)[2], git.peel(sha)
+        sha = git.ref(name) if git.is_ref_name(name) and name.startswith(("refs/heads/", "refs/tags/")) else None
+        commit = git.resolve(sha, "") if sha else None
+        if commit is not None:
+            return name.split("/", 2)[2], commit
     return None
 
 

@@ -19,6 +19,7 @@ from ghx_bench.twin.queries.actions.workflow_files import (
     read_workflow_file,
 )
 from ghx_bench.twin.queries.comparison import files
+from ghx_bench.twin.queries.mergeability import mergeable
 from ghx_bench.twin.state.records import CheckRun, Issue, Pull, Repository, RunAttempt, Workflow, WorkflowRun
 from ghx_bench.twin.world import Act
 
@@ -27,19 +28,23 @@ _BRANCHES, _PULLS = "refs/heads/", "refs/pull/"
 
 def start_for_push(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> None:
     """Start the runs that the workflow files at pushed commits ask for."""
-    workflows = _scripted(act, repository)
+    workflows, git = _scripted(act, repository), act.git(repository)
     for update in updates if workflows else ():
-        if update.new is not None and update.new != update.old and not update.ref.startswith(_PULLS):
-            sha = act.git(repository).peel(update.new)
+        if update.new is None or update.new == update.old or update.ref.startswith(_PULLS):
+            continue
+        commit = git.resolve(update.new, repository.default_branch)
+        if commit is not None:  # a tag may point at anything
             for workflow in workflows:
-                _start_for_ref(act, repository, workflow, RefUpdate(update.ref, update.old, sha))
+                _start_for_ref(act, repository, workflow, RefUpdate(update.ref, update.old, commit))
 
 
 def start_for_pull(act: Act, pull: Pull, action: str) -> None:
     """Start the runs that the workflow files at the head of a pull request ask for when `action` happens to it."""
     repository = lookup.repository_of(act.world, pull)
-    git, event = act.git(repository), "pull_request"
-    for workflow in _scripted(act, repository):
+    git, event, workflows = act.git(repository), "pull_request", _scripted(act, repository)
+    if workflows and mergeable(act.world, pull) == "CONFLICTING":
+        return  # GitHub runs these on the trial merge, and there is none
+    for workflow in workflows:
         file = _read_file(git, pull.head_sha, workflow)
         if not isinstance(file, WorkflowFile):
             continue

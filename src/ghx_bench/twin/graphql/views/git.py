@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ghx_bench.twin.git.repository import AnnotatedTag, Commit
-from ghx_bench.twin.graphql import git_lookup
+from ghx_bench.twin.graphql import git_lookup, suites
 from ghx_bench.twin.graphql.subjects import (
     ActorThing,
     BlobThing,
@@ -15,6 +15,7 @@ from ghx_bench.twin.graphql.subjects import (
     GitThing,
     RollupOf,
     StatusOf,
+    SuiteOf,
     TagThing,
     TreeThing,
 )
@@ -169,6 +170,11 @@ class CommitView(Linked, GitObjectView[CommitThing]):
     def status_check_rollup(self) -> Any:
         """Return what checks and statuses add up to; None where there are none."""
         return self.context.view_of(self._rollup())
+
+    def check_suites(self, filter_by: dict[str, Any] | None = None) -> Sequence[SuiteOf]:
+        """Return its check suites, oldest first."""
+        found = suites.suites_of(self.context, self.subject.repository, self.subject.sha)
+        return [each for each in found if suites.fits(self.context, each, filter_by or {})]
 
     def status(self) -> Any:
         """Return its statuses; None where there are none."""

@@ -1,19 +1,61 @@
 """Workflows, their runs, and the check suites that these are."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ghx_bench.twin.graphql import git_lookup
+from ghx_bench.twin.graphql import git_lookup, suites
 from ghx_bench.twin.graphql.subjects import SuiteOf
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
 from ghx_bench.twin.queries import workflow_runs
 from ghx_bench.twin.state.records import CheckRun, RunAttempt, Workflow, WorkflowRun
 
 
-class CheckSuiteView(View[SuiteOf]):
+class CheckSuiteView(Linked, View[SuiteOf]):
     """The suite that a check run is part of: an attempt at a workflow run, or the check run alone."""
 
     typename: ClassVar[str] = "CheckSuite"
     __slots__ = ()
+
+    def id(self) -> str:
+        """Return the global id."""
+        return suites.suite_id(self.subject)[1]
+
+    def database_id(self) -> int:
+        """Return the id REST uses."""
+        return suites.suite_id(self.subject)[0]
+
+    def branch(self) -> Any:
+        """Return the branch it ran for, where that is still there."""
+        place = self._place
+        name = place.head_branch if isinstance(place, WorkflowRun) else None
+        home = self.context.home(place.repository_id)
+        return self.context.view_of(git_lookup.ref(self.context, home, f"refs/heads/{name}") if name else None)
+
+    def check_runs(self, filter_by: dict[str, Any] | None = None) -> Sequence[CheckRun]:
+        """Return its check runs."""
+        wanted = filter_by or {}
+        if not suites.fits(self.context, self.subject, {"app_id": wanted.get("app_id")}):
+            return []
+        found = suites.check_runs(self.context, self.subject, latest=wanted.get("check_type") != "ALL")
+        statuses = {*(wanted.get("statuses") or ()), *([wanted["status"]] if wanted.get("status") else ())}
+        endings, name = wanted.get("conclusions"), wanted.get("check_name")
+        return [
+            one for one in found
+            if (not statuses or one.status.upper() in statuses) and name in {None, one.name}
+            and (not endings or (one.conclusion or "").upper() in endings)
+        ]  # fmt: skip
+
+    def creator(self) -> Any:
+        """Return who set it off, where that is a person."""
+        place = self._place
+        actor = self.context.user(place.actor_id) if isinstance(place, WorkflowRun) else None
+        return self.context.view_of(actor if actor and actor.type == "User" else None)
+
+    def resource_path(self) -> str:
+        """Return the path of its page."""
+        home, place = self.context.home(self._place.repository_id), self._place
+        page = f"actions/runs/{place.id}" if isinstance(place, WorkflowRun) else f"runs/{place.id}"
+        return f"/{self.context.full_name(home)}/{page}"
 
     def commit(self) -> Any:
         """Return the commit."""

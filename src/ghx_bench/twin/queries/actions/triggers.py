@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ghx_bench.twin.queries.actions.workflow_files import Trigger
@@ -39,7 +40,14 @@ def fits_pull(trigger: Trigger, action: str, base: str, changed: Paths) -> bool:
 
 def matches_glob(pattern: str, name: str) -> bool:
     """Return whether a name fits a pattern of workflow files: `*` stops at a slash, `**` does not."""
-    return _compile(pattern).fullmatch(name) is not None
+    # All ways at once and not by a regular expression: agents write the patterns, and a few stars make `re` hang.
+    parts = _parts(pattern)
+    places = _reach(parts, (0,))
+    for character in name:
+        fitting = [place for place in places if place < len(parts) and parts[place].fits(character)]
+        stay = [place for place in fitting if parts[place].repeats]
+        places = _reach(parts, (*(place + 1 for place in fitting), *stay))
+    return len(parts) in places
 
 
 def _passes(name: str, wanted: tuple[str, ...] | None, ignored: tuple[str, ...] | None) -> bool:
@@ -65,20 +73,63 @@ def _is_wanted(name: str, patterns: Iterable[str]) -> bool:
     return verdict
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a pattern, which a character either goes past, stays at, or does not fit."""
+
+    fits: Callable[[str], bool]
+    is_optional: bool = False
+    repeats: bool = False
+    skips: int = 1  # parts that are left out together with it
+
+
 @lru_cache(maxsize=512)
-def _compile(pattern: str) -> re.Pattern[str]:
-    parts = re.findall(r"\*\*/|\*\*|\*|\[[^\]]+\]|\\.|[?+]|.", pattern, re.DOTALL)
-    translated = "".join(_TRANSLATED.get(part) or _translate(part) for part in parts)
-    try:
-        return re.compile(translated, re.DOTALL)
-    except re.error:  # such as a quantifier with nothing before it
-        return re.compile(re.escape(pattern))
+def _parts(pattern: str) -> tuple[_Part, ...]:
+    found: list[_Part] = []
+    for text in re.findall(r"\*\*/|\*\*|\*|\[[^\]]+\]|\\.|.", pattern, re.DOTALL):
+        match text:
+            case "**/":
+                # Entered once, so that what it may skip is not skipped from inside: `**/a` does not fit `xa`.
+                found += [_Part(_never, is_optional=True, skips=3), _Part(_always, is_optional=True, repeats=True)]
+                found.append(_Part("/".__eq__))
+            case "**":
+                found.append(_Part(_always, is_optional=True, repeats=True))
+            case "*":
+                found.append(_Part("/".__ne__, is_optional=True, repeats=True))
+            case "?" | "+" if found and not found[-1].repeats:
+                found[-1] = replace(found[-1], is_optional=text == "?", repeats=text == "+")
+            case _:
+                found.append(_Part(_one_of(text)))
+    return tuple(found)
 
 
-_TRANSLATED = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "?", "+": "+"}
+def _reach(parts: Sequence[_Part], places: Iterable[int]) -> set[int]:
+    """Return the places in a pattern that are reached without another character."""
+    reached: set[int] = set()
+    left = list(places)
+    while left:
+        place = left.pop()
+        if place not in reached:
+            reached.add(place)
+            if place < len(parts) and parts[place].is_optional:
+                left.append(place + 1)
+                left.append(place + parts[place].skips)
+    return reached
 
 
-def _translate(part: str) -> str:
-    if part.startswith("[") and part.endswith("]") and len(part) > 1:
-        return part
-    return re.escape(part.removeprefix("\\") or part)
+def _one_of(text: str) -> Callable[[str], bool]:
+    if text.startswith("[") and len(text) > 1:
+        try:
+            pattern = re.compile(text, re.DOTALL)
+        except re.error:
+            return text.__eq__
+        return lambda character: pattern.fullmatch(character) is not None
+    return (text[1:] if text.startswith("\\") and len(text) > 1 else text).__eq__
+
+
+def _always(_character: str) -> bool:
+    return True
+
+
+def _never(_character: str) -> bool:
+    return False

@@ -1,21 +1,17 @@
 """What the file of a workflow says: which events set it off, what a dispatch may give, its jobs and their steps."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
+from itertools import islice, product
 from typing import Any, cast
-
-import yaml
 
 from ghx_bench.twin.git.repository import GitRepository
 
 _LARGEST = 512 * 1024  # bytes; GitHub reads no larger workflow
-_MOST_JOBS = 256  # that GitHub makes of one matrix
+_MOST_JOBS = 256  # that GitHub makes of one matrix; here of a whole file
 _EXPRESSION = re.compile(r"\$\{\{\s*(?P<name>[\w.-]+)\s*\}\}")
-_BOOLEAN = "tag:yaml.org,2002:bool"
-_PLAIN_TEXTS = frozenset({_BOOLEAN, "tag:yaml.org,2002:timestamp"})
 
 
 class WorkflowFileError(Exception):
@@ -97,12 +93,14 @@ def parse_workflow_file(content: bytes) -> WorkflowFile:
         raise WorkflowFileError("No event triggers defined in `on`")
     if not jobs:
         raise WorkflowFileError("Required property is missing: jobs")
+    found = tuple(islice((job for key, each in jobs.items() for job in _jobs(key, _mapping(each) or {})), _MOST_JOBS))
+    _check_needs(found)
     dispatch = _mapping(events.get("workflow_dispatch")) or {}
     return WorkflowFile(
         run_name=_text(document.get("run-name")),
         triggers={event: _trigger(_mapping(filters) or {}) for event, filters in events.items()},
         inputs={name: _input(_mapping(each) or {}) for name, each in (_mapping(dispatch.get("inputs")) or {}).items()},
-        jobs=tuple(job for key, each in jobs.items() for job in _jobs(key, _mapping(each) or {})),
+        jobs=found,
     )
 
 
@@ -110,29 +108,18 @@ def parse_yaml(content: bytes) -> Any:
     """Return the value of a YAML text as GitHub reads it; raise `WorkflowFileError` for what is none."""
     if len(content) > _LARGEST:
         raise WorkflowFileError(f"it is larger than {_LARGEST} bytes")
+    # Loaded only now: most worlds start without any workflow, and the parser takes a tenth of their start.
+    from ghx_bench.twin.queries.actions import yaml_1_2  # noqa: PLC0415 - as said above
+
     try:
-        return yaml.load(content, Loader=_Loader)  # noqa: S506 - a safe loader
-    except (yaml.YAMLError, UnicodeError, ValueError, RecursionError) as error:
+        return yaml_1_2.load(content)
+    except ValueError as error:
         raise WorkflowFileError(f"it is no YAML: {error}") from error
 
 
 def fill_expressions(text: str, values: Mapping[str, object]) -> str:
     """Replace expressions that are just a name, such as `${{ matrix.os }}`; one without a value is empty."""
     return _EXPRESSION.sub(lambda found: _shown(values.get(found["name"], "")), text)
-
-
-class _Loader(yaml.SafeLoader):
-    """Reads YAML 1.2, in which `on` and `yes` are texts and days have no type of their own."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag not in _PLAIN_TEXTS]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-for _first in "tTfF":
-    _Loader.yaml_implicit_resolvers.setdefault(_first, []).append(
-        (_BOOLEAN, re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"))
-    )
 
 
 def _events(on: Any) -> dict[str, Any]:
@@ -172,7 +159,7 @@ def _jobs(key: str, said: Mapping[str, Any]) -> Iterable[JobDefinition]:
     environment = said.get("environment")
     steps = tuple(map(_step, _mappings(said.get("steps"))))
     for combination in combinations or [{}]:
-        name = _text(said.get("name"))
+        name = _text(said.get("name")) or None
         if name is None or (combination and not _EXPRESSION.search(name)):
             shown = f" ({', '.join(map(_shown, combination.values()))})" if combination else ""
             name = f"{name or key}{shown}"
@@ -185,6 +172,18 @@ def _jobs(key: str, said: Mapping[str, Any]) -> Iterable[JobDefinition]:
             labels=_texts(said.get("runs-on") or ()),
             steps=steps,
         )
+
+
+def _check_needs(jobs: Sequence[JobDefinition]) -> None:
+    """Refuse jobs that need one that is not there, or each other."""
+    needs = {job.key: set(job.needs) for job in jobs}
+    while needs:
+        ready = [key for key, wanted in needs.items() if not wanted & needs.keys()]
+        unknown = {each for wanted in needs.values() for each in wanted} - {job.key for job in jobs}
+        if unknown or not ready:
+            raise WorkflowFileError(f"Job depends on unknown jobs or on itself: {', '.join(sorted(unknown or needs))}")
+        for key in ready:
+            del needs[key]
 
 
 def _step(said: Mapping[str, Any]) -> StepDefinition:
@@ -201,10 +200,11 @@ def _combinations(matrix: dict[str, Any] | None) -> list[dict[str, Any]]:
         return []
     axes = {name: cast("list[Any]", each) for name, each in matrix.items() if isinstance(each, list)}
     included, excluded = (_mappings(axes.pop(name, ())) for name in ("include", "exclude"))
-    found = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())] if axes else []
+    crossed = islice(product(*axes.values()), _MOST_JOBS) if axes else ()
+    found = [dict(zip(axes, values, strict=True)) for values in crossed]
     found = [each for each in found if not any(item.items() <= each.items() for item in excluded)]
     original = [dict(each) for each in found]
-    for item in included:
+    for item in included[:_MOST_JOBS]:
         fitting = [
             each for each, first in zip(found, original, strict=False)
             if all(first.get(name, value) == value for name, value in item.items())
@@ -225,7 +225,8 @@ def _condition(said: Any) -> str:
 
 
 def _shown(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text.encode("utf-8", "replace").decode()  # YAML can spell halves of surrogate pairs, which nothing stores
 
 
 def _text(value: Any) -> str | None:

@@ -17,7 +17,7 @@ def list_check_suites(request: RestRequest) -> Reply:
     latest = workflow_runs.latest_attempts(request.world, runs)
     if name := request.query.get("check_name"):
         runs = [run for run in runs if any(job.name == name for job in _jobs(request, latest[run.id]))]
-    if (app := request.query.get("app_id")) and app != str(render.ACTIONS_ID):
+    if (app := request.query.get("app_id")) and app != str(workflow_runs.ACTIONS_APP_ID):
         runs = []
     page, headers = page_of(request, runs)
     shown = [render.check_suite(request.view, run, latest[run.id]) for run in page]

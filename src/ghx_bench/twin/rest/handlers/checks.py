@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ghx_bench.twin.commands import checks
+from ghx_bench.twin.commands import checks, texts
 from ghx_bench.twin.commands.kernel import UNSET
 from ghx_bench.twin.queries.checks import combined_state, latest_check_runs, latest_statuses
-from ghx_bench.twin.refusals import ForbiddenRefusal, NotFoundRefusal, NotImplementedRefusal
+from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal, NotFoundRefusal, NotImplementedRefusal
 from ghx_bench.twin.reply import Reply, created, json_reply
 from ghx_bench.twin.rest.body import Body
 from ghx_bench.twin.rest.handlers import from_path
@@ -18,6 +18,8 @@ from ghx_bench.twin.state.records import Annotation, CheckRun, Status
 _STATUSES = ("queued", "in_progress", "completed", "waiting", "requested", "pending")
 # Without `stale`, which the description of requests lists: GitHub alone sets it, and its responses do not have it.
 _CONCLUSIONS = ("action_required", "cancelled", "failure", "neutral", "success", "skipped", "timed_out")
+_LEVELS = ("notice", "warning", "failure")
+_MOST_ANNOTATIONS = 50  # in one request
 _ACTIONS = "github-actions"
 
 
@@ -89,7 +91,7 @@ def create_check_run(request: RestRequest) -> Reply:
     _require_app(request)
     body = request.body()
     body.require("name", "head_sha")
-    title, summary = _output(body)
+    title, summary, annotations = _output(body)
     with request.acting() as act:
         made = checks.create_check_run(
             act,
@@ -104,6 +106,8 @@ def create_check_run(request: RestRequest) -> Reply:
             title=title,
             summary=summary,
         )
+        for annotation in annotations:
+            checks.add_annotation(act, made, **annotation)
     shown = render.check_run(request.view, made)
     return created(shown, shown["url"])
 
@@ -118,10 +122,10 @@ def update_check_run(request: RestRequest) -> Reply:
     found = _check_run(request)
     _require_app(request, found)
     body = request.body()
-    texts = {name: body.text(name) for name in ("name", "details_url", "started_at", "completed_at")}
-    title, summary = _output(body)
+    given = {name: body.text(name) for name in ("name", "details_url", "started_at", "completed_at")}
+    title, summary, annotations = _output(body)
     changes: dict[str, Any] = {
-        **texts,
+        **given,
         "status": body.choice("status", _STATUSES),
         "conclusion": body.choice("conclusion", _CONCLUSIONS),
         "title": title,
@@ -131,6 +135,8 @@ def update_check_run(request: RestRequest) -> Reply:
         changed = checks.update_check_run(
             act, found, **{name: UNSET if value is None else value for name, value in changes.items()}
         )
+        for annotation in annotations:  # those that are there stay, as on GitHub
+            checks.add_annotation(act, changed, **annotation)
     return json_reply(render.check_run(request.view, changed))
 
 
@@ -163,11 +169,31 @@ def _require_app(request: RestRequest, found: CheckRun | None = None) -> None:
         )
 
 
-def _output(body: Body) -> tuple[str | None, str | None]:
+def _output(body: Body) -> tuple[str | None, str | None, list[dict[str, Any]]]:
+    """Return title, summary and annotations of what a tool reports."""
     output = body.nested("output")
     if output is None:
-        return None, None
-    if output.items("annotations") or output.text("text"):
-        # Refused and not dropped: annotations would be missing when a client reads them back.
-        raise NotImplementedRefusal("The twin's check runs have a title and a summary, no text and no annotations.")
-    return output.text("title"), output.text("summary")
+        return None, None, []
+    if output.text("text"):
+        # Refused and not dropped: it would be missing when a client reads it back.
+        raise NotImplementedRefusal("The twin's check runs have a title and a summary, no text.")
+    given = output.objects("annotations")
+    if len(given) > _MOST_ANNOTATIONS:
+        raise InvalidRefusal(
+            f"Invalid request.\n\nNo more than {_MOST_ANNOTATIONS} items are allowed; {len(given)} were supplied."
+        )
+    return output.text("title"), output.text("summary"), [_annotation(each) for each in given]
+
+
+def _annotation(body: Body) -> dict[str, Any]:
+    needed = ("path", "start_line", "end_line", "annotation_level", "message")
+    body.require(*needed)
+    values = {
+        **{name: body.text(name) for name in ("path", "message", "title", "raw_details")},
+        **{name: body.integer(name) for name in ("start_line", "end_line", "start_column", "end_column")},
+        "annotation_level": body.choice("annotation_level", _LEVELS),
+    }
+    for name in needed:
+        if values[name] is None:
+            raise texts.missing("CheckAnnotation", name)
+    return values

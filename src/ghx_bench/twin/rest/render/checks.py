@@ -10,8 +10,6 @@ from ghx_bench.twin.rest.render.view import View, quote_part
 from ghx_bench.twin.rest.render.workflows import head_commit
 from ghx_bench.twin.state.records import Annotation, CheckRun, Pull, RunAttempt, Status, User, WorkflowRun
 
-ACTIONS_ID = 15368  # of the app that reports jobs
-
 
 def simple_status(view: View, status: Status) -> JsonObject:
     """Render a status in the combined status of a commit."""
@@ -115,7 +113,7 @@ def _actions(view: View) -> JsonObject:
     born = "2018-07-30T09:30:17Z"
     owner = User(id=9919, login="github", type="Organization", created_at=born, updated_at=born)
     return {
-        "id": ACTIONS_ID,
+        "id": workflow_runs.ACTIONS_APP_ID,
         "slug": "github-actions",
         "node_id": "MDM6QXBwMTUzNjg=",
         "owner": simple_user(view, owner),
