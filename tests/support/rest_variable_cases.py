@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from rest_calls import Call, call
 
 _HOME, _ENVIRONMENT = "/repos/{owner}/{repo}", "R/environments/staging"
+_WAITING = "/repos/ann/secret/actions/runs/{waiting}"
 _REVIEW = {"environment_ids": ["{environment}"], "state": "approved", "comment": "Go"}
 _SEALED = "A" * 64  # 48 bytes in base64, the least a sealed box has
 
@@ -63,15 +64,15 @@ VARIABLE_CASES: dict[str, tuple[Call, Call]] = {
     ),
     f"DELETE {_HOME}/environments/{{environment_name}}": (call(_ENVIRONMENT), call(_ENVIRONMENT, user="bob")),
     f"GET {_HOME}/actions/runs/{{run_id}}/pending_deployments": (
-        call("R/actions/runs/{waiting}/pending_deployments", user="bob"),
-        call("R/actions/runs/99/pending_deployments"),
+        call(f"{_WAITING}/pending_deployments"),
+        call(f"{_WAITING}/pending_deployments", user="bob"),
     ),
     f"POST {_HOME}/actions/runs/{{run_id}}/pending_deployments": (
-        call("R/actions/runs/{waiting}/pending_deployments", _REVIEW, "bob"),
-        call("R/actions/runs/{waiting}/pending_deployments", _REVIEW, "ann"),
+        call(f"{_WAITING}/pending_deployments", _REVIEW),
+        call(f"{_WAITING}/pending_deployments", {**_REVIEW, "environment_ids": []}),
     ),
     f"GET {_HOME}/actions/runs/{{run_id}}/approvals": (
-        call("R/actions/runs/{waiting}/approvals"),
+        call(f"{_WAITING}/approvals"),
         call("R/actions/runs/99/approvals"),
     ),
     f"GET {_HOME}/deployments": (call("R/deployments?environment=staging"), call("/repos/acme/none/deployments")),
