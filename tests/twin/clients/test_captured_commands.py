@@ -23,7 +23,6 @@ PHRASES = ("A title", "not planned", "crash in:title", "is:open review-requested
 REFUSED = frozenset({"label-notfound", "pr-create-exists", "pr-merge-mss-draft", "run-view-norun"})
 """Captures beside err-* in which GitHub has to refuse something."""
 LATER = {
-    "cache-": "caches of workflows",
     "err-404": "releases",
     "err-release-": "releases",
     "ghx-project-": "projects",
@@ -32,10 +31,7 @@ LATER = {
     "issue-edit-add-project": "projects",
     "project-": "projects",
     "release-": "releases",
-    "ruleset-": "rulesets",
-    "secret-": "secrets",
     "status": "notifications and feeds",
-    "variable-": "variables",
 }
 """Starts of the names of captures whose part of GitHub the twin does not have yet."""
 ENDLESS = frozenset({"run-watch-in-progress"})
