@@ -87,8 +87,8 @@ variable the one that is printed at the start.
 
 `pr.threads.list` is the tool `pr_threads_list`; tools have the schemas of what they take and give, and say whether they
 only read or delete something. `chain` is a tool, too. `--toolsets` chooses domains, which also go by the names that
-GitHub's own server has for them (`actions`, `issues`, `projects`, `pull_requests`, `repos`), `--read-only` leaves out what changes
-something, in chains as well.
+GitHub's own server has for them (`actions`, `issues`, `projects`, `pull_requests`, `repos`), `--read-only` leaves out
+what changes something, in chains as well.
 
 Every revision of the protocol is spoken, from 2024-11-05 to 2026-07-28. Calls go on side by side and are answered as
 they end; a client can cancel one, and is told the progress of a chain, step by step, if it asks for it. On standard

@@ -11,6 +11,7 @@ from ghx_bench.twin.commands import (
     comments,
     commit_comments,
     contents,
+    deployments,
     issues,
     labels,
     linked_branches,
@@ -254,6 +255,10 @@ def live_through(town: Town) -> None:
     _plan(town)
     _review_all(town)
     _merge_one(town)
+    with town.acting("octo") as act:
+        for _ in range(2):
+            deployed = deployments.create(act, town.repository, ref="main", environment="staging", auto_merge=False)
+            deployments.create_status(act, town.repository, deployed, state="success", description="Done")
     with town.acting(None) as act:
         names = {"ref_name": {"include": ["~ALL"]}, "repository_name": {"include": ["~ALL"]}}
         for owner in (town.repository, town.people["acme"]):

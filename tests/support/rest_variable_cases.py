@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from rest_calls import Call, call
 
 _HOME, _ENVIRONMENT = "/repos/{owner}/{repo}", "R/environments/staging"
+_WAITING = "/repos/ann/secret/actions/runs/{waiting}"
+_REVIEW = {"environment_ids": ["{environment}"], "state": "approved", "comment": "Go"}
 _SEALED = "A" * 64  # 48 bytes in base64, the least a sealed box has
 
 
@@ -61,6 +63,18 @@ VARIABLE_CASES: dict[str, tuple[Call, Call]] = {
         call(_ENVIRONMENT, {"wait_timer": -1}),
     ),
     f"DELETE {_HOME}/environments/{{environment_name}}": (call(_ENVIRONMENT), call(_ENVIRONMENT, user="bob")),
+    f"GET {_HOME}/actions/runs/{{run_id}}/pending_deployments": (
+        call(f"{_WAITING}/pending_deployments"),
+        call(f"{_WAITING}/pending_deployments", user="bob"),
+    ),
+    f"POST {_HOME}/actions/runs/{{run_id}}/pending_deployments": (
+        call(f"{_WAITING}/pending_deployments", _REVIEW),
+        call(f"{_WAITING}/pending_deployments", {**_REVIEW, "environment_ids": []}),
+    ),
+    f"GET {_HOME}/actions/runs/{{run_id}}/approvals": (
+        call(f"{_WAITING}/approvals"),
+        call("R/actions/runs/99/approvals"),
+    ),
     f"GET {_HOME}/deployments": (call("R/deployments?environment=staging"), call("/repos/acme/none/deployments")),
     f"POST {_HOME}/deployments": (
         call("R/deployments", {"ref": "main", "environment": "production", "payload": {"a": 1}}),

@@ -296,9 +296,24 @@ def _deployments(made: Seeded) -> None:
             )
             ids |= {name: deployed.id, "deployment_status": status.id}
         ids |= {"cache": cache.id}
+    _waiting_run(made)
     places = {"key": "/repos/acme/widgets/actions", "environment_key": "/repos/acme/widgets/environments/staging"}
     for name, place in {**places, "org_key": "/orgs/acme/actions"}.items():
         made.shas[name] = made.client().get(f"{place}/secrets/public-key").json()["key_id"]
+
+
+def _waiting_run(made: Seeded) -> None:
+    """A run of ann/secret that waits for an environment, apart from the runs that tests count."""
+    home = lookup.repository(made.world, None, "ann", "secret")
+    with made.world.acting(Viewer(user=made.people["ann"])) as act:
+        reviewers = [{"type": "User", "id": made.people["ann"].id}]
+        place = deployments.put_environment(act, home, "live", wait_timer=1, reviewers=reviewers)
+        text, path = b"on: push\njobs: {deploy: {environment: live, steps: [{run: make}]}}\n", ".github/workflows/d.yml"
+        sha = contents.put(act, home, path=path, content=text, message="Deploy").commit.sha
+        workflow = workflows.create_or_update(act, home, name="Deploy", path=path)
+        waiting = workflow_runs.create(act, workflow, sha=sha, event="push", branch="main")
+        workflow_runs.add_job(act, waiting, name="deploy", status="waiting")
+        made.ids |= {"environment": place.id, "waiting": waiting.id}
 
 
 def _rulesets(made: Seeded) -> None:

@@ -29,12 +29,8 @@ REFUSED = frozenset({
 EITHER = ("project-", "ghx-project-")
 """Starts of the names of captures in which `gh` asks for a user and an organization of one name: one is not there."""
 LATER = {
-    "cache-": "caches of workflows",
     "gist-": "gists",
-    "ruleset-": "rulesets",
-    "secret-": "secrets",
     "status": "notifications and feeds",
-    "variable-": "variables",
 }
 """Starts of the names of captures whose part of GitHub the twin does not have yet."""
 ENDLESS = frozenset({"run-watch-in-progress"})

@@ -35,6 +35,8 @@ def put_environment(act: Act, repository: Repository, name: str, **fields: Unpac
     policy = fields.get("deployment_branch_policy")
     if policy is not None and policy.get("protected_branches") == policy.get("custom_branch_policies"):
         raise InvalidRefusal("protected_branches and custom_branch_policies cannot have the same value")
+    if policy is not None and policy.get("custom_branch_policies"):
+        raise NotImplementedRefusal("The twin's environments have no custom branch policies.")
     values = {
         "wait_timer": wait,
         "prevent_self_review": fields.get("prevent_self_review", False),
@@ -146,10 +148,34 @@ def create_status(
     texts = {"description": description, "log_url": log_url, "environment_url": environment_url}
     check_unicode_all(texts, resource="DeploymentStatus")
     place = environment or current.environment
+    return add_status(act, repository, current, place, state=state, auto_inactive=auto_inactive, **texts)
+
+
+def add_status(
+    act: Act,
+    repository: Repository,
+    deployment: Deployment,
+    environment: str,
+    *,
+    state: str,
+    auto_inactive: bool = True,
+    **texts: str,
+) -> DeploymentStatus:
+    """Add a status to a deployment, without a permission check."""
     if state == "success" and auto_inactive:
-        _end_earlier(act, current, place)
-    act.database.update(current, updated_at=max(act.now, current.updated_at))
-    return _insert_status(act, repository, current, place, state=state, **texts)
+        _end_earlier(act, deployment, environment)
+    act.database.update(deployment, updated_at=max(act.now, deployment.updated_at))
+    return act.database.insert(
+        DeploymentStatus,
+        repository_id=repository.id,
+        deployment_id=deployment.id,
+        environment=environment,
+        state=state,
+        **texts,
+        creator_id=kernel.actor_id(act, repository),
+        created_at=act.now,
+        updated_at=act.now,
+    )
 
 
 def _end_earlier(act: Act, deployment: Deployment, environment: str) -> None:
@@ -161,22 +187,7 @@ def _end_earlier(act: Act, deployment: Deployment, environment: str) -> None:
             continue
         latest = latest_status(act.world, other)
         if latest is not None and latest.state == "success":
-            _insert_status(act, home, other, environment, state="inactive")
-
-
-def _insert_status(
-    act: Act, repository: Repository, deployment: Deployment, environment: str, **values: str
-) -> DeploymentStatus:
-    return act.database.insert(
-        DeploymentStatus,
-        repository_id=repository.id,
-        deployment_id=deployment.id,
-        environment=environment,
-        **values,
-        creator_id=kernel.actor_id(act, repository),
-        created_at=act.now,
-        updated_at=act.now,
-    )
+            add_status(act, home, other, environment, state="inactive")
 
 
 def _insert_environment(act: Act, repository: Repository, name: str, values: Mapping[str, object]) -> Environment:

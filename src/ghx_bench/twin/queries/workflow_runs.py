@@ -106,6 +106,9 @@ def sum_up_jobs(jobs: Sequence[CheckRun]) -> tuple[str, str | None]:
     if not open_jobs:
         ended = {one.conclusion for one in jobs}
         return "completed", next((one for one in _WORST_FIRST if one in ended), "success")
+    # Jobs that need one which waits for an environment are queued here, and not there yet on GitHub.
+    if {one.status for one in open_jobs} in ({"waiting"}, {"waiting", "queued"}):
+        return "waiting", None
     if len(open_jobs) < len(jobs) or any(one.status == "in_progress" for one in open_jobs):
         return "in_progress", None
     return min((one.status for one in open_jobs), key=_NEAREST_FIRST.index), None

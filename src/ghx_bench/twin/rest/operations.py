@@ -42,7 +42,7 @@ from ghx_bench.twin.rest.handlers import (
     users,
     variables,
 )
-from ghx_bench.twin.rest.handlers.actions import artifacts, dispatch, job_logs, runs
+from ghx_bench.twin.rest.handlers.actions import artifacts, dispatch, job_logs, run_deployments, runs
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.rest.routing import Router
 
@@ -262,6 +262,9 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("DELETE", f"{_RUN}/logs", job_logs.delete_run_logs),
     Operation("GET", f"{_RUN}/timing", runs.get_timing),
     Operation("GET", f"{_RUN}/artifacts", artifacts.list_run_artifacts),
+    Operation("GET", f"{_RUN}/pending_deployments", run_deployments.list_pending, needs_token=True),
+    Operation("POST", f"{_RUN}/pending_deployments", run_deployments.review_pending),
+    Operation("GET", f"{_RUN}/approvals", run_deployments.list_reviews),
     Operation("POST", f"{_RUN}/rerun", runs.rerun),
     Operation("POST", f"{_RUN}/rerun-failed-jobs", runs.rerun_failed_jobs),
     Operation("POST", f"{_RUN}/cancel", runs.cancel),

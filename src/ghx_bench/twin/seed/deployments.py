@@ -88,6 +88,7 @@ class SeedDeploymentStatus(SeedModel):
 class SeedDeployment(SeedModel):
     """A deployment; environments that it names are made."""
 
+    run: Number | None = Field(default=None, description="The id of the run whose job it is.")
     ref: str = Field(description="A branch, a tag or the sha of a commit.")
     sha: Sha | None = Field(default=None, description="The commit, where the ref has moved since.")
     task: str = "deploy"

@@ -101,17 +101,6 @@ async def _push(request: Request, access: Access, repository: Repository, *, gzi
                     refs.record_push(act, repository, updates)
         return updates
 
-    def inspect(update: RefUpdate) -> Sequence[str]:
-        violations = push_violations(world, viewer, repository, update)
-        if not violations:
-            return ()
-        page = f"{request.door.urls.html}/{lookup.full_name(world, repository)}/rules?ref={quote(update.ref, safe='')}"
-        lines = [f"error: GH013: Repository rule violations found for {update.ref}."]
-        lines += [f"Review all repository rules at {page}", ""]
-        for violation in violations:
-            lines += [*f"- {violation}".splitlines(), ""]
-        return lines
-
     def describe(updates: Sequence[RefUpdate]) -> str:
         page = f"{request.door.urls.html}/{lookup.full_name(world, repository)}/pull/new"
         made = (one.ref.removeprefix("refs/heads/") for one in updates if one.old is None and one.new is not None)
@@ -128,10 +117,24 @@ async def _push(request: Request, access: Access, repository: Repository, *, gzi
         gzip=gzip,
         rules=lambda update: push_rule(world, viewer, repository, update),
         lock=access.hosted.write_lock,
-        inspect=inspect,
+        inspect=lambda update: _describe_violations(request, access, repository, update),
         record=record,
         describe=describe,
     )
+
+
+def _describe_violations(request: Request, access: Access, repository: Repository, update: RefUpdate) -> list[str]:
+    """Return the lines that tell which rules a push of a ref violates; none where it violates none."""
+    world = access.hosted.world
+    violations = push_violations(world, access.viewer, repository, update)
+    if not violations:
+        return []
+    page = f"{request.door.urls.html}/{lookup.full_name(world, repository)}/rules?ref={quote(update.ref, safe='')}"
+    lines = [f"error: GH013: Repository rule violations found for {update.ref}."]
+    lines += [f"Review all repository rules at {page}", ""]
+    for violation in violations:
+        lines += [*f"- {violation}".splitlines(), ""]
+    return lines
 
 
 def _parse_request(request: Request) -> _GitRequest:

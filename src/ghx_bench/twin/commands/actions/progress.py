@@ -8,14 +8,16 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from ghx_bench.twin.commands import checks, merges
+from ghx_bench.twin.commands.actions import run_deployments
 from ghx_bench.twin.queries import workflow_runs
 from ghx_bench.twin.queries.actions import job_plans
+from ghx_bench.twin.queries.actions.environment_gates import gate_of
 from ghx_bench.twin.queries.actions.scripts import JobPlan
 from ghx_bench.twin.state.clock import format_time, parse_time
 from ghx_bench.twin.state.records import CheckRun, RunAttempt, Step, Workflow, WorkflowRun
 from ghx_bench.twin.world import Act, World
 
-_OPEN = ("queued", "in_progress")
+_OPEN = ("queued", "in_progress", "waiting")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +83,27 @@ def _events(world: World, workflow: Workflow, run: WorkflowRun, attempt: RunAtte
     jobs = workflow_runs.jobs(world, attempt)
     for job in jobs:
         planned = job_plans.plan(world, workflow, run, job, jobs) if job.status in _OPEN else None
-        if planned is not None and job.status == "queued":
-            yield _beginning(job, planned.plan, planned.ready_at)
+        gate = gate_of(world, run, attempt, job) if planned is not None and job.status != "in_progress" else None
+        if planned is not None and job.status == "waiting":
+            opens_at = gate.opens_at(job) if gate else None  # a seed may have jobs that wait for anything
+            if opens_at is not None:
+                yield _beginning(job, planned.plan, opens_at)
+        elif planned is not None and job.status == "queued":
+            is_free = gate is None or gate.is_open or planned.plan.conclusion == "skipped"
+            if gate is not None and not gate.is_allowed and planned.plan.conclusion != "skipped":
+                yield _beginning(job, JobPlan(conclusion="failure", queued_seconds=0), planned.ready_at)
+                continue
+            yield _beginning(job, planned.plan, planned.ready_at) if is_free else _waiting(job, planned.ready_at)
         elif planned is not None:
             yield _next_step(world, job, planned.plan)
+
+
+def _waiting(job: CheckRun, ready_at: int) -> _Event:
+    def wait(act: Act) -> None:
+        act.database.update(job, status="waiting", started_at=act.now)
+        checks.update_attempt(act, job.attempt_id)
+
+    return _Event(ready_at, job, wait, is_of_job=True)
 
 
 def _beginning(job: CheckRun, plan: JobPlan, ready_at: int) -> _Event:
@@ -97,6 +116,7 @@ def _beginning(job: CheckRun, plan: JobPlan, ready_at: int) -> _Event:
         for number, step in enumerate(plan.steps, 1):
             first = {"status": "in_progress", "started_at": act.now} if number == 1 else {"status": "queued"}
             act.database.insert(Step, job_id=job.id, number=number, name=step.name, **first)
+        run_deployments.report_job(act, job)
         checks.update_attempt(act, job.attempt_id)
 
     return _Event(at, job, begin, is_of_job=True)
@@ -127,5 +147,7 @@ def _end_job(act: Act, job: CheckRun, plan: JobPlan) -> None:
     ended = act.database.update(job, status="completed", conclusion=plan.conclusion, completed_at=act.now)
     for annotation in plan.annotations:
         checks.add_annotation(act, ended, **annotation)
+    if plan.conclusion != "skipped":
+        run_deployments.report_job(act, ended)
     checks.update_attempt(act, job.attempt_id)
     merges.attempt_auto_merges(act, job.repository_id, job.head_sha)

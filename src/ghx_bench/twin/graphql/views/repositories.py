@@ -21,6 +21,8 @@ from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import (
     Collaborator,
     CommitComment,
+    Deployment,
+    Environment,
     Issue,
     IssueType,
     Label,
@@ -211,6 +213,19 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
     def branch_protection_rules(self) -> list[Protection]:
         """Return the rules of its branches."""
         return self.context.database.all(Protection, repository_id=self.subject.id)
+
+    def deployments(
+        self, environments: list[str] | None = None, order_by: dict[str, str] | None = None
+    ) -> list[Deployment]:
+        """Return its deployments, all or those to some environments."""
+        order = "id DESC" if order_by and order_by["direction"] == "DESC" else "id"
+        found = self.context.database.all(Deployment, order=order, repository_id=self.subject.id)
+        return [one for one in found if not environments or one.environment in environments]
+
+    def environments(self, names: list[str] | None = None) -> list[Environment]:
+        """Return where it is deployed to, by name."""
+        found = self.context.database.all(Environment, order="name", repository_id=self.subject.id)
+        return [one for one in found if not names or one.name in names]
 
     def ruleset(self, database_id: int, include_parents: bool = True) -> Any:
         """Return one of its rulesets."""

@@ -44,7 +44,7 @@ def search_issues(
     Raises `InvalidRefusal` for a query past GitHub's limits or with a value that cannot be read, and its
     `UnknownSubjectRefusal` for one that names only people or repositories the viewer cannot see.
     """
-    asker = None if viewer is None else (viewer.id, viewer.scopes, viewer.unrestricted)
+    asker = None if viewer is None else (viewer.id, viewer.scopes, viewer.unrestricted, viewer.app)
     today = world.database.now()[:10]  # a query may name days from today on
     key = ("search", asker, today, query, sort, order, kind)
     ids = world.database.find_until_change(key, lambda: _search(world, viewer, query, (sort, order), kind))
@@ -60,7 +60,10 @@ def _search(
     plain = find_plain(world, parsed, repositories, is_pull=is_pull, sort=_parse_sort(parsed, *sort))
     if plain is not None:
         return plain
-    found = _candidates(world, repositories, query, parsed, kind)
+    homes = {one.id: one for one in repositories}
+    conversations = Conversations(world, homes, viewer)
+    candidates = _candidates(world, homes, query, parsed, kind)
+    found = [Facts(world, issue, home, conversations) for issue, home in candidates]
     qualifiers = Qualifiers(world, viewer, found)
     fits = compile_query(parsed.root, lambda leaf: _compile_leaf(leaf, qualifiers))
     hits = [facts for facts in found if fits(facts)]
@@ -77,9 +80,10 @@ def _compile_leaf(leaf: Leaf, qualifiers: Qualifiers) -> Predicate:
             return qualifiers.compile(leaf)
 
 
-def _candidates(world: World, homes: Sequence[Repository], query: str, parsed: Query, kind: Kind | None) -> list[Facts]:
-    repositories = {one.id: one for one in homes}
-    equals: dict[str, Any] = {"repository_id": tuple(repositories)}
+def _candidates(
+    world: World, homes: Mapping[int, Repository], query: str, parsed: Query, kind: Kind | None
+) -> list[tuple[Issue, Repository]]:
+    equals: dict[str, Any] = {"repository_id": tuple(homes)}
     required: list[str] = []
     for part in required_parts(parsed.root):
         if isinstance(part, Qualifier) and len(part.values) == 1:
@@ -93,9 +97,8 @@ def _candidates(world: World, homes: Sequence[Repository], query: str, parsed: Q
     values += (f"%{word}%" for word in required for _ in range(_HAS_WORD.count("?")))
     rows = world.database.select(Issue, f"{where} ORDER BY id", values)
     found = [one for one in rows if kind is None or one.is_pull == (kind == "pr")]
-    homes = ((issue, repositories[issue.repository_id]) for issue in found)
-    conversations = Conversations(world, repositories, viewer)
-    return [Facts(world, issue, home, conversations) for issue, home in homes if issue.is_pull or home.has_issues]
+    placed = ((issue, homes[issue.repository_id]) for issue in found)
+    return [(issue, home) for issue, home in placed if issue.is_pull or home.has_issues]
 
 
 # Texts that lack a word even as part of another need not be read. LIKE knows the case of ASCII alone, so texts with

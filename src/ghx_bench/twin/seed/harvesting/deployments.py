@@ -15,6 +15,7 @@ from ghx_bench.twin.state.records import (
     Team,
     User,
     Variable,
+    WorkflowRun,
 )
 from ghx_bench.twin.world import World
 
@@ -92,6 +93,8 @@ def _deployment(world: World, each: Deployment) -> dict[str, Any]:
     said = ("state", "description", "environment", "log_url", "environment_url")
     return {
         **_fields(each, *same),
+        # GitHub keeps the deployments of a run that was deleted.
+        "run": each.run_id if world.database.get(WorkflowRun, each.run_id) else None,
         "creator": lookup.user_by_id(world, each.creator_id).login,
         "statuses": tuple(
             {

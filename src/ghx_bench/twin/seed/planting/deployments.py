@@ -17,7 +17,7 @@ from ghx_bench.twin.seed.deployments import (
 from ghx_bench.twin.seed.document import SeedOrganization
 from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.planting.repository import PlantedRepository
-from ghx_bench.twin.state.records import DeploymentReview, Environment, User, WorkflowRun
+from ghx_bench.twin.state.records import Deployment, DeploymentReview, Environment, User, WorkflowRun
 from ghx_bench.twin.world import World
 
 
@@ -114,6 +114,7 @@ def _plant_deployment(repo: PlantedRepository, seed: SeedDeployment) -> None:
                 seed.environment == "production" if seed.production_environment is None else seed.production_environment
             ),
         )
+    _link_run(repo, seed, made)
     for status in seed.statuses:
         with repo.acting_unrestricted(status.creator, at=status.at) as act:
             deployments.create_status(
@@ -122,6 +123,15 @@ def _plant_deployment(repo: PlantedRepository, seed: SeedDeployment) -> None:
     if seed.updated_at is not None:
         with repo.world.acting(None) as act:
             act.database.update(made, updated_at=seed.updated_at)
+
+
+def _link_run(repo: PlantedRepository, seed: SeedDeployment, deployment: Deployment) -> None:
+    if seed.run is None:
+        return
+    with repo.world.acting(None) as act:
+        if act.database.one(WorkflowRun, repository_id=repo.record.id, id=seed.run) is None:
+            raise InvalidRefusal(f"there is no run {seed.run}")
+        act.database.update(deployment, run_id=seed.run)
 
 
 def _plant_reviews(repo: PlantedRepository) -> None:

@@ -33,6 +33,7 @@ class Deployment(Record):
     indexed: ClassVar = (("repository_id", "environment"),)
 
     repository_id: int
+    run_id: int | None = None  # the run whose job it is
     sha: str
     ref: str  # as it was asked for: a branch, a tag or a sha
     task: str = "deploy"
