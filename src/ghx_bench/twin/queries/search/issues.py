@@ -1,6 +1,6 @@
 """Searching issues and pull requests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from ghx_bench.twin.queries.search.facts import Conversations, Facts
@@ -44,7 +44,7 @@ def search_issues(
     Raises `InvalidRefusal` for a query past GitHub's limits or with a value that cannot be read, and its
     `UnknownSubjectRefusal` for one that names only people or repositories the viewer cannot see.
     """
-    asker = None if viewer is None else (viewer.id, viewer.scopes, viewer.unrestricted, viewer.app)
+    asker = None if viewer is None else (viewer.id, viewer.scopes, viewer.unrestricted, viewer.app and viewer.app.token)
     today = world.database.now()[:10]  # a query may name days from today on
     key = ("search", asker, today, query, sort, order, kind)
     ids = world.database.find_until_change(key, lambda: _search(world, viewer, query, (sort, order), kind))
