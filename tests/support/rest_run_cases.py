@@ -50,6 +50,7 @@ RUN_CASES: dict[str, tuple[Call, Call]] = {
     f"GET {_ACTIONS}/runs/{{run_id}}/logs": (call(f"{_RUN}/logs", user="eve"), call("R/actions/runs/{running}/logs")),
     f"DELETE {_ACTIONS}/runs/{{run_id}}/logs": (call(f"{_RUN}/logs"), call(f"{_RUN}/logs", user="eve")),
     f"GET {_ACTIONS}/runs/{{run_id}}/timing": (call(f"{_RUN}/timing"), call("R/actions/runs/99/timing")),
+    f"POST {_ACTIONS}/runs/{{run_id}}/approve": (call("R/actions/runs/{held}/approve"), call(f"{_RUN}/approve")),
     f"POST {_ACTIONS}/runs/{{run_id}}/force-cancel": (
         call("R/actions/runs/{running}/force-cancel"),
         call(f"{_RUN}/force-cancel"),

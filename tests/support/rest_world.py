@@ -302,6 +302,8 @@ def _runs(made: Seeded) -> None:
             ids |= {"workflow": workflow.id, name: made_run.id, f"{name}_job": last.id}
         workflow_runs.rerun_failed(act, made_run)
         _say_what_happened(act, made)
+    with made.world.acting(Viewer(user=made.people["actions"])) as act:
+        ids["held"] = workflow_runs.create(act, workflow, sha=made.shas["main"], conclusion="action_required").id
 
 
 def _say_what_happened(act: Act, made: Seeded) -> None:

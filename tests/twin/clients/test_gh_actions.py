@@ -1,10 +1,12 @@
-"""Real `gh` on logs, artifacts and scripted runs: read, downloaded, watched, run again, started, deleted."""
+"""Real `gh`, and libraries, on logs, artifacts and scripted runs: read, watched, run again, started, deleted."""
 
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from gh_client import GhClient, bundled_gh
+from github import Auth, Github
+from githubkit import GitHub
 
 from ghx_bench.twin.pytest_plugin import GitHubTwin
 from ghx_bench.twin.seed.worlds import open_world
@@ -142,3 +144,21 @@ def test_workflows_are_listed_viewed_disabled_and_enabled(gh: GhClient) -> None:
     assert gh.run("workflow", "run", "ci.yml", *HERE).code == 1
     gh.do("workflow", "enable", "ci.yml", *HERE)
     assert "active" in gh.do("workflow", "list", *HERE).out
+
+
+def test_libraries_find_jobs_logs_and_artifacts(github_twin: GitHubTwin) -> None:
+    place = {"owner": "octo", "repo": "pipelines"}
+    with Github(base_url=github_twin.url, auth=Auth.Token(github_twin.token)) as client:
+        run = client.get_repo("octo/pipelines").get_workflow_run(int(RUN))
+        jobs = {job.name: job for job in run.jobs()}
+        address = jobs["unit"].logs_url()
+        names = [artifact.name for artifact in run.get_artifacts()]
+    with GitHub(github_twin.token, base_url=f"{github_twin.url}/", follow_redirects=True) as kit:
+        log = kit.rest.actions.download_job_logs_for_workflow_run(**place, job_id=jobs["unit"].id).text
+        usage = kit.rest.actions.get_workflow_run_usage(**place, run_id=int(RUN)).parsed_data
+
+    assert [step.name for step in jobs["unit"].steps][-1] == "Complete job"
+    assert address.startswith(f"{github_twin.url}/downloads/actions/jobs/")
+    assert sorted(names) == ["coverage", "old"]
+    assert "E   assert 10 == 33" in log
+    assert usage.run_duration_ms is not None

@@ -221,6 +221,15 @@ def test_auto_merge_waits_for_the_run_and_notices_its_end(world: World) -> None:
     assert conclusions(world, merged.merge_commit_sha or "") == GREEN  # the push to main that the merge was
 
 
+def test_a_merge_brings_the_workflows_of_new_files(world: World) -> None:
+    push(world, {**MENDED, ".github/workflows/docs.yml": "name: Docs\non: push\njobs: {a: {}}\n"})
+    progress.finish(world)
+    with world.acting(Viewer(user=lookup.user(world, "octocat"))) as act:
+        merges.merge(act, the_pull(world))
+
+    assert [workflow.name for workflow in world.database.all(Workflow)] == ["CI", "Docs"]
+
+
 def test_running_again_ends_the_same_way(world: World) -> None:
     run = queries.run(world, widgets(world), 101)
     with world.acting(None) as act:

@@ -29,21 +29,21 @@ def jobs(client: Client, path: str) -> list[tuple[str, int, str | None]]:
 @pytest.mark.parametrize(
     ("query", "names"),
     [
-        ("", ["running", "run"]),
+        ("", ["held", "running", "run"]),
         ("status=failure", ["run"]),
-        ("status=completed", ["run"]),
+        ("status=completed", ["held", "run"]),
         ("status=in_progress", ["running"]),
         ("status=success", []),
-        ("event=push", ["running"]),
+        ("event=push", ["held", "running"]),
         ("branch=feature/x&event=pull_request", ["run"]),
         ("branch=main", []),
         ("actor=BOB", ["running", "run"]),
         ("actor=ann", []),
         ("head_sha={head}", ["running", "run"]),
-        ("head_sha={main}", []),
+        ("head_sha={main}", ["held"]),
         ("check_suite_id={run}", ["run"]),
         ("created=<2020-01-01", []),
-        ("created=2026-01-01..*", ["running", "run"]),
+        ("created=2026-01-01..*", ["held", "running", "run"]),
     ],
 )
 def test_runs_are_listed_newest_first_and_filtered(world: Seeded, query: str, names: list[str]) -> None:
@@ -202,6 +202,20 @@ def test_a_cancelled_job_ends_its_steps(world: Seeded, ann: Client) -> None:
         ("completed", "cancelled"),
         ("completed", "skipped"),
     ]
+
+
+def test_a_run_that_waits_for_approval_goes_on_once(world: Seeded, ann: Client) -> None:
+    held = f"{R}/actions/runs/{world.ids['held']}"
+
+    assert world.client("eve").post(f"{held}/approve").status == 403
+    assert ann.post(f"{held}/approve").status == 201
+
+    run, again = ann.get(held).json(), ann.post(f"{held}/approve")
+    assert (run["status"], run["conclusion"], run["run_attempt"]) == ("queued", None, 1)
+    assert (again.status, again.json()["message"]) == (
+        403,
+        "This run is not from a fork pull request or queued by the Actions bot",
+    )
 
 
 def test_annotations_of_a_job_are_listed_and_counted(world: Seeded, ann: Client) -> None:

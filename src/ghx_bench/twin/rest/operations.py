@@ -238,6 +238,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("POST", f"{_RUN}/rerun-failed-jobs", runs.rerun_failed_jobs),
     Operation("POST", f"{_RUN}/cancel", runs.cancel),
     Operation("POST", f"{_RUN}/force-cancel", runs.force_cancel),
+    Operation("POST", f"{_RUN}/approve", runs.approve),
     Operation("GET", f"{R}/actions/jobs/{{job_id}}", runs.get_job),
     Operation("GET", f"{R}/actions/jobs/{{job_id}}/logs", job_logs.download_job_logs),
     Operation("POST", f"{R}/actions/jobs/{{job_id}}/rerun", runs.rerun_job),

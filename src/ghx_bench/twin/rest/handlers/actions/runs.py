@@ -5,6 +5,7 @@ from typing import Any
 
 from ghx_bench.twin.commands import workflow_runs as commands
 from ghx_bench.twin.commands import workflows
+from ghx_bench.twin.commands.actions import approval
 from ghx_bench.twin.commands.checks import RUN_STATUSES
 from ghx_bench.twin.queries import workflow_runs
 from ghx_bench.twin.queries.search.matching import compile_time
@@ -105,6 +106,11 @@ def cancel(request: RestRequest) -> Reply:
 def force_cancel(request: RestRequest) -> Reply:
     """Force cancel a workflow run: here no condition of a job can hold up a cancellation."""
     return _run_command(request, commands.cancel, status=202)
+
+
+def approve(request: RestRequest) -> Reply:
+    """Approve a workflow run for a fork pull request."""
+    return _run_command(request, approval.approve)
 
 
 def get_timing(request: RestRequest) -> Reply:
