@@ -150,7 +150,8 @@ async def test_a_refusal_about_what_the_agent_left_behind_is_a_failed_checkpoint
         world = handles_of(stage).world
         assert world is not None
         world.faults.add(Fault(status=status, message="This issue was deleted"))
-        score = await scored(stage)
+        # As the agent: the bench's own observer meets no fault.
+        score = await scored(with_observer(stage, lambda: client_from_environment(stage.environment)))
 
     assert [each.passed for each in score.checkpoints] == [False]
     assert "This issue was deleted" in (score.checkpoints[0].error or "")
