@@ -15,7 +15,7 @@ from rest_world import Seeded, seeded
 from ghx_bench.twin.commands import issues, pulls, refs, reviews
 from ghx_bench.twin.queries import comparison
 from ghx_bench.twin.rest.operations import OPERATIONS, known_operation
-from ghx_bench.twin.state.records import Label, Thread
+from ghx_bench.twin.state.records import Label, Project, ProjectStatusUpdate, Thread
 
 TABLE = yaml.safe_load((Path(__file__).parents[1] / "data" / "mcp_requests.yaml").read_text(encoding="utf-8"))
 NPM = {request for requests in TABLE["npm"].values() for request in requests}
@@ -65,7 +65,8 @@ def test_a_document_is_answered_or_on_the_list_of_what_is_missing(name: str, tow
     document = TABLE["documents"][name]
     with town.world.fork() as world:
         here = Town(world, town.people)
-        values = {**VARIABLES, "ids": [here.id(here.issue(1))]}
+        update = world.database.all(ProjectStatusUpdate)[0]
+        values = {**VARIABLES, "ids": [here.id(here.issue(1))], "status_update": here.id(update)}
         if name in TABLE["inputs"]:
             values["input"] = fill(TABLE["inputs"][name], ids_of(here))
         answer = here.ask(document, {key: values[key] for key in declared(document)})
@@ -88,7 +89,7 @@ def test_every_document_is_used_and_every_name_on_the_list_of_missing_things_is_
 VARIABLES: dict[str, Any] = {
     "owner": "acme", "repo": "widgets", "org": "acme", "team": "core-team", "login": "octo", "label": "bug",
     "number": 1, "other": 2, "pull": 7, "path": "poem.txt", "states": ["OPEN", "CLOSED"], "labels": ["bug"],
-    "since": "2020-01-01T00:00:00Z", "filters": [], "project": 1, "status_update": "PVTSU_x",
+    "since": "2020-01-01T00:00:00Z", "filters": [], "project": 1,
 }  # fmt: skip
 
 
@@ -108,12 +109,13 @@ def ids_of(town: Town) -> dict[str, str]:
         draft = pulls.create(act, home, title="Sketch", head="sketch", base="main", draft=True)
     thread = town.world.database.all(Thread, pull_id=pull.id)[0]
     label = town.world.database.all(Label, repository_id=home.id, name="bug")[0]
+    project = town.world.database.all(Project, owner_id=town.people["acme"].id)[0]
     records = {
         "repository": home, "pull": pull, "issue": issue, "closed_issue": closed, "pending": pending, "thread": thread,
-        "label": label, "draft": draft, "organization": town.people["acme"],
+        "label": label, "draft": draft, "organization": town.people["acme"], "project": project,
     }  # fmt: skip
     changed = comparison.files(town.world, pull)[0].path
-    return {**{name: town.id(record) for name, record in records.items()}, "project": "PVT_x", "path": changed}
+    return {**{name: town.id(record) for name, record in records.items()}, "path": changed}
 
 
 def fill(body: Any, names: dict[str, Any]) -> Any:
