@@ -287,7 +287,7 @@ def test_any_chain_ends_as_if_its_steps_were_called_one_by_one(
 
 # What a server that is not the twin may answer to changes that went out together.
 
-ISSUE = {"__typename": "Issue", "id": "I_1"}
+ISSUE = {"id": "I_1", "comments": {"nodes": []}}
 LOOKED_UP = json_answer(200, {"data": {f"s{index}_repository": {"subject": ISSUE} for index in (0, 1)}})
 ADDED = {"commentEdge": {"node": {"id": "C0", "url": "https://github.com/c/0", "body": "x"}}}
 
