@@ -24,7 +24,9 @@ from graphql import (
 
 from ghx_bench.twin.graphql.documents import published_names
 from ghx_bench.twin.graphql.schema import schema
-from ghx_bench.twin.rest.operations import OPERATIONS, Operation, catalogue_source, documentation_url, known_operations
+from ghx_bench.twin.rest.catalogue import catalogue_source, documentation_url, known_operations
+from ghx_bench.twin.rest.operation import Operation
+from ghx_bench.twin.rest.operations import OPERATIONS
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "twin.md"

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from hypothesis import strategies as st
 
 from ghx_bench.twin import rest
-from ghx_bench.twin.rest.operations import Operation
+from ghx_bench.twin.rest.operation import Operation
 
 _READS = re.compile(
     r"\.(?:text|required_text|choice|flag|integer|required_integer|items|texts|nested|objects|require|get)"

@@ -14,7 +14,8 @@ from rest_world import Client, seeded
 
 from ghx_bench.twin.graphql.documents import Rejected, prepare, published_names
 from ghx_bench.twin.graphql.schema import schema
-from ghx_bench.twin.rest.operations import OPERATIONS, documentation_url, known_operations
+from ghx_bench.twin.rest.catalogue import documentation_url, known_operations
+from ghx_bench.twin.rest.operations import OPERATIONS
 
 LACKED = sorted(set(known_operations()) - {operation.name for operation in OPERATIONS})
 VALUES = {"owner": "acme", "repo": "widgets", "org": "acme", "username": "ann", "pull_number": "3", "issue_number": "1"}

@@ -14,7 +14,8 @@ from rest_world import Seeded, seeded
 
 from ghx_bench.twin.commands import issues, pulls, refs, reviews
 from ghx_bench.twin.queries import comparison
-from ghx_bench.twin.rest.operations import OPERATIONS, known_operation
+from ghx_bench.twin.rest.catalogue import known_operation
+from ghx_bench.twin.rest.operations import OPERATIONS
 from ghx_bench.twin.state.records import Label, Project, ProjectStatusUpdate, Thread
 
 TABLE = yaml.safe_load((Path(__file__).parents[1] / "data" / "mcp_requests.yaml").read_text(encoding="utf-8"))

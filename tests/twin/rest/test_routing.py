@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_bench.twin.rest.operations import OPERATIONS, known_operation, router
+from ghx_bench.twin.rest.catalogue import known_operation
+from ghx_bench.twin.rest.operations import OPERATIONS, router
 from ghx_bench.twin.rest.routing import Router
 
 NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=4).map("/".join)

@@ -13,7 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rest_world import Seeded
 
-from ghx_bench.twin.rest.operations import OPERATIONS, Operation
+from ghx_bench.twin.rest.operation import Operation
+from ghx_bench.twin.rest.operations import OPERATIONS
 from ghx_bench.twin.server.hosting import Hosting
 
 pytestmark = pytest.mark.slow

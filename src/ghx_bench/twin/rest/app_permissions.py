@@ -2,7 +2,7 @@
 
 from ghx_bench.twin.queries.permissions import NO_INTEGRATION
 from ghx_bench.twin.refusals import ForbiddenRefusal
-from ghx_bench.twin.rest.operations import Operation
+from ghx_bench.twin.rest.operation import Operation
 from ghx_bench.twin.viewer import AppAccess
 
 # By what stands behind `/repos/{owner}/{repo}/`: one of these must be held at the level of write.

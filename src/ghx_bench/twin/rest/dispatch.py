@@ -16,6 +16,7 @@ from ghx_bench.twin.refusals import (
 )
 from ghx_bench.twin.reply import Reply, json_reply
 from ghx_bench.twin.rest.app_permissions import check_app
+from ghx_bench.twin.rest.catalogue import documentation_url, known_operation
 from ghx_bench.twin.rest.errors import (
     UNKNOWN,
     BadRequestRefusal,
@@ -25,7 +26,8 @@ from ghx_bench.twin.rest.errors import (
     refusal_reply,
 )
 from ghx_bench.twin.rest.handlers import from_path
-from ghx_bench.twin.rest.operations import Operation, documentation_url, known_operation, router
+from ghx_bench.twin.rest.operation import Operation
+from ghx_bench.twin.rest.operations import router
 from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.rest.request import RateLimit, RestRequest
 from ghx_bench.twin.rest.routing import Match

@@ -1,15 +1,8 @@
-"""Every operation of the REST API that the twin has, and the names of all that GitHub has.
+"""Every operation of the REST API that the twin has: dispatch, documentation and tests read this one table."""
 
-Dispatch, documentation and tests read the one table `OPERATIONS`.
-"""
-
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 
-from ghx_bench.twin.reply import Reply
-from ghx_bench.twin.rest.errors import DOCUMENTATION
 from ghx_bench.twin.rest.handlers import (
     apps,
     archives,
@@ -43,11 +36,9 @@ from ghx_bench.twin.rest.handlers import (
     variables,
 )
 from ghx_bench.twin.rest.handlers.actions import artifacts, dispatch, job_logs, run_deployments, runs
-from ghx_bench.twin.rest.request import RestRequest
+from ghx_bench.twin.rest.operation import Operation
 from ghx_bench.twin.rest.routing import Router
 
-FILE = "github-operations.txt"  # all that GitHub has; written by scripts/github_catalogue.py
-Handler = Callable[[RestRequest], Reply]
 R = "/repos/{owner}/{repo}"
 _ISSUE, _PULL = f"{R}/issues/{{issue_number}}", f"{R}/pulls/{{pull_number}}"
 _COMMENT, _REVIEW_COMMENT = f"{R}/issues/comments/{{comment_id}}", f"{R}/pulls/comments/{{comment_id}}"
@@ -61,40 +52,6 @@ _ORG_RULESETS = "/orgs/{org}/rulesets"
 _ORG_PROJECT = "/orgs/{org}/projectsV2/{project_number}"
 _USER_PROJECT, _VIEW_ITEMS = "/users/{username}/projectsV2/{project_number}", "views/{view_number}/items"
 _REVIEW, _PROTECTION = f"{_PULL}/reviews/{{review_id}}", f"{R}/branches/{{branch}}/protection"
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """A method of a path template in GitHub's spelling, and what serves it."""
-
-    method: str
-    template: str
-    handler: Handler
-    own_scope: str | None = None  # where it is not the one of the template's first segment
-    needs_token: bool = False  # also where everything that is asked for is public
-    own_media: str | None = None  # a media type that it sends beside those of the API
-
-    @property
-    def name(self) -> str:
-        """Return method and template, as the journal shows it."""
-        return f"{self.method} {self.template}"
-
-    @property
-    def summary(self) -> str:
-        """Return what it does, in GitHub's words."""
-        return (self.handler.__doc__ or "").strip().splitlines()[0].removesuffix(".")
-
-    @property
-    def mutates(self) -> bool:
-        """Return whether it may change the world."""
-        return self.method != "GET"
-
-    @property
-    def scope(self) -> str:
-        """Return the token's scope it asks for, empty where it asks for none."""
-        if self.own_scope is not None:
-            return self.own_scope
-        return "repo" if self.template.startswith("/repos/") else ""
 
 
 def _variables_and_secrets(home: str, scope: str, folder: str = "") -> Iterator[Operation]:
@@ -445,41 +402,3 @@ def router() -> Router[Operation]:
     for operation in OPERATIONS:
         made.add(operation.method, operation.template, operation)
     return made
-
-
-@cache
-def _catalogue() -> tuple[str, Router[str], dict[str, str]]:
-    router, pages = Router[str](), dict[str, str]()
-    source, *lines = files("ghx_bench.twin.rest").joinpath(FILE).read_text(encoding="utf-8").splitlines()
-    for line in lines:
-        method, template, page = line.split(" ")
-        router.add(method, template, f"{method} {template}")
-        pages[f"{method} {template}"] = page
-    return source.removeprefix("# "), router, pages
-
-
-def catalogue_source() -> str:
-    """Return the package, with its version, that the names of GitHub's operations are from."""
-    return _catalogue()[0]
-
-
-def known_operations() -> tuple[str, ...]:
-    """Return method and template of every operation that GitHub has."""
-    return tuple(_catalogue()[2])
-
-
-def known_operation(method: str, raw_path: str) -> str | None:
-    """Return the method and template under which GitHub serves a path; None where it has no such path.
-
-    The twin may lack the operation: then it answers 501 instead of 404.
-    """
-    found = _catalogue()[1].find(method, raw_path)
-    return None if found is None else found.target
-
-
-def documentation_url(operation: str) -> str:
-    """Return the page that describes an operation."""
-    page = _catalogue()[2].get(operation)
-    if page is None or page.startswith("https:"):  # of enterprises, which have pages of their own
-        return page or DOCUMENTATION
-    return f"{DOCUMENTATION}/{page}"
