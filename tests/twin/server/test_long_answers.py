@@ -11,7 +11,7 @@ from served_world import Served
 
 from ghx_bench.twin.reply import Reply
 from ghx_bench.twin.rest import body, dispatch
-from ghx_bench.twin.server import app
+from ghx_bench.twin.server import app, exchange
 from ghx_bench.twin.world import World
 
 
@@ -113,7 +113,7 @@ def test_a_long_value_is_not_quoted_whole(client: httpx2.Client) -> None:
     assert len(reply.content) < 3 * body.LONGEST_QUOTE
 
 
-@pytest.mark.parametrize("size", [0, 1, app.PIECE - 1, app.PIECE, app.PIECE + 1, 3 * app.PIECE])
+@pytest.mark.parametrize("size", [0, 1, exchange.PIECE - 1, exchange.PIECE, exchange.PIECE + 1, 3 * exchange.PIECE])
 def test_an_answer_of_any_length_arrives_whole(client: httpx2.Client, size: int) -> None:
     sha = client.post("/repos/acme/widgets/git/blobs", json={"content": "x" * size}).json()["sha"]
 

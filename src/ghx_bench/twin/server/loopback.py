@@ -25,8 +25,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from ghx_bench._base.errors import OperationError
 from ghx_bench._base.scratch import SHORT_PLACE, ScratchFolder
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.app import RESET_OF_CONNECTION, WORLD_OF_CONNECTION, TwinApp
+from ghx_bench.twin.server.app import WORLD_OF_CONNECTION, TwinApp
 from ghx_bench.twin.server.environment import ClientEnvironment, Doors, Identity, client_environment
+from ghx_bench.twin.server.exchange import RESET_OF_CONNECTION
 from ghx_bench.twin.server.hosting import Hosting
 from ghx_bench.twin.server.proxy import Proxy
 from ghx_bench.twin.server.request import MOST_HEADER_BYTES
