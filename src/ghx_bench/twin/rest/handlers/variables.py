@@ -3,8 +3,6 @@
 import base64
 import hashlib
 
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
 from ghx_bench.twin.commands import variables
 from ghx_bench.twin.commands.variables import VISIBILITIES, Home
 from ghx_bench.twin.queries import lookup
@@ -158,6 +156,8 @@ def _key_id(home: Home) -> str:
 
 def _public_key(home: Home) -> str:
     """Return a Curve25519 key that clients can seal values with; it follows from its id, and nobody opens them."""
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey  # noqa: PLC0415 - slow, seldom needed
+
     kind = "organization" if isinstance(home.owner, User) else "repository"
     seed = hashlib.sha256(f"{kind} {_key_id(home)}".encode()).digest()
     return base64.b64encode(X25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()).decode()
