@@ -37,7 +37,7 @@ from ghx_bench.profiler.causes import Cause, EnvironmentFailure, ModelProviderEr
 from ghx_bench.profiler.config import Budget, ModelService
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import RequestedToolCall, WireKind
-from ghx_bench.twin.server.authority import make_certificates
+from ghx_bench.twin.server.clients.authority import make_certificates
 
 pytestmark = pytest.mark.anyio
 

@@ -16,7 +16,7 @@ from ghx_bench._base.errors import InputError
 from ghx_bench.agents.metering.meter import Meter
 from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.metering.upstream import HttpProxy, HttpUpstream, ModelProvider
-from ghx_bench.twin.server.authority import make_certificates
+from ghx_bench.twin.server.clients.authority import make_certificates
 
 pytestmark = pytest.mark.anyio
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # GraphQL and the web server cost start-up time: what is behi
     from ghx_bench.twin.seed.loading import load_seed, seed_text
     from ghx_bench.twin.seed.planting import plant
     from ghx_bench.twin.server.app import TwinApp
-    from ghx_bench.twin.server.environment import ClientEnvironment
+    from ghx_bench.twin.server.clients.environment import ClientEnvironment
     from ghx_bench.twin.server.loopback import Server, served
     from ghx_bench.twin.viewer import Viewer
     from ghx_bench.twin.world import Act, Snapshot, World
@@ -63,7 +63,7 @@ __getattr__, __dir__ = lazy_exports(
         "seed.loading": "load_seed seed_text",
         "seed.planting": "plant",
         "server.app": "TwinApp",
-        "server.environment": "ClientEnvironment",
+        "server.clients.environment": "ClientEnvironment",
         "server.loopback": "Server served",
         "viewer": "Viewer",
         "world": "Act Snapshot World",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:  # every test run of everybody who has this package imports this module: it must cost nothing
-    from ghx_bench.twin.server.environment import ClientEnvironment
+    from ghx_bench.twin.server.clients.environment import ClientEnvironment
     from ghx_bench.twin.server.loopback import Server
     from ghx_bench.twin.state.records import User
     from ghx_bench.twin.world import World

@@ -18,10 +18,10 @@ from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.git.storage import GitStorage, Refs
 from ghx_bench.twin.journal import Journal
-from ghx_bench.twin.signatures import Signatures
 from ghx_bench.twin.state.clock import ClockPolicy, format_time, parse_time
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import Repository
+from ghx_bench.twin.urls import Signatures
 from ghx_bench.twin.viewer import Viewer
 
 DATABASE = "world.sqlite"  # in the directory of a world that is kept

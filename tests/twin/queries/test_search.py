@@ -119,7 +119,7 @@ def test_the_database_finds_what_reading_every_issue_finds(
 ) -> None:
     plain = numbers(town, query, **sort)
     with town.world.fork() as fork, monkeypatch.context() as without:
-        without.setattr("ghx_bench.twin.queries.search.issues.find_plain", lambda *_, **__: None)
+        without.setattr("ghx_bench.twin.queries.search.issues._find_plain", lambda *_, **__: None)
         read = [issue.number for issue in search_issues(fork, town.viewer("owner"), query, **sort)]
 
     assert plain == read

@@ -12,7 +12,7 @@ import pytest
 from raw_http import RawClient, parse, read_all
 from served_world import Served
 
-from ghx_bench.twin.server import proxy
+from ghx_bench.twin.server.clients import proxy
 from ghx_bench.twin.server.loopback import MOST_HEAD_BYTES, BoundedProtocol, most_connections
 
 

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from served_world import Served
 
-from ghx_bench.twin.signatures import LIFETIME_S, Signatures
+from ghx_bench.twin.urls import LIFETIME_S, Signatures
 
 R = "/repos/acme/widgets"
 

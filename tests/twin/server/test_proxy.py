@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from served_world import Served
 
-from ghx_bench.twin.server.environment import ClientEnvironment
+from ghx_bench.twin.server.clients.environment import ClientEnvironment
 from ghx_bench.twin.urls import GITHUB_HOSTS, covers_github
 
 

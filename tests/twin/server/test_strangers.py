@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from served_world import Served
 
-from ghx_bench.twin.server.environment import ClientEnvironment
+from ghx_bench.twin.server.clients.environment import ClientEnvironment
 from ghx_bench.twin.server.loopback import Server
 
 

@@ -1,11 +1,14 @@
 """Whether a pull request can be merged, and what its base branch still requires."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
 from typing import Literal
 
-from ghx_bench.twin.queries import checks, code_owners, lookup
-from ghx_bench.twin.queries.comparison import base_tip, git_of
+from ghx_bench.twin.git.repository import GitRepository
+from ghx_bench.twin.queries import checks, lookup
+from ghx_bench.twin.queries.comparison import base_tip, files, git_of
 from ghx_bench.twin.queries.protections import protection_of
 from ghx_bench.twin.queries.reviews import latest_opinions, unresolved_threads
 from ghx_bench.twin.queries.rulesets import ActiveRule, rules_of
@@ -17,7 +20,8 @@ from ghx_bench.twin.queries.rulesets.rule_types import (
     StatusCheckRule,
     UpdateRule,
 )
-from ghx_bench.twin.state.records import Protection, Pull
+from ghx_bench.twin.refusals import NotFoundRefusal
+from ghx_bench.twin.state.records import Protection, Pull, TeamMember
 from ghx_bench.twin.world import World
 
 Mergeable = Literal["MERGEABLE", "CONFLICTING", "UNKNOWN"]
@@ -30,6 +34,7 @@ _MISSING: dict[checks.State, str] = {
     "FAILURE": "failing",
     "ERROR": "failing",
 }
+_CODE_OWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")  # the first that is there counts
 
 
 def mergeable(world: World, pull: Pull) -> Mergeable:
@@ -124,7 +129,7 @@ def _pull_request_obstacles(world: World, pull: Pull, wanted: PullRequestParamet
         if not any(one.author_id != pusher and one.commit_sha == pull.head_sha for one in approvals):
             yield "New changes require approval from someone other than the last pusher."
     if wanted.require_code_owner_review:
-        missing = code_owners.missing_reviews(world, pull, {review.author_id for review in approvals})
+        missing = _missing_owners(world, pull, {review.author_id for review in approvals})
         if missing:
             yield f"Waiting on code owner review from {' and/or '.join(missing)}."
     if wanted.required_review_thread_resolution and unresolved_threads(world, pull):
@@ -191,3 +196,54 @@ def _rules(world: World, pull: Pull) -> list[ActiveRule]:
 
 def _protection(world: World, pull: Pull) -> Protection | None:
     return protection_of(world, lookup.repository_of(world, pull), pull.base_ref)
+
+
+def _missing_owners(world: World, pull: Pull, approvers: Collection[int]) -> list[str]:
+    """Return the owners of changed files none of whose owners has approved, as CODEOWNERS spells them."""
+    lines = _read_code_owners(git_of(world, pull), base_tip(world, pull))
+    missing: dict[str, None] = {}
+    for change in files(world, pull):
+        for path in filter(None, (change.path, change.previous_path)):
+            owners = _owners_of(path, lines)
+            if owners and not any(_owner_ids(world, owner) & set(approvers) for owner in owners):
+                missing |= dict.fromkeys(owner.removeprefix("@") for owner in owners)
+    return list(missing)
+
+
+def _read_code_owners(git: GitRepository, commit: str) -> list[tuple[str, tuple[str, ...]]]:
+    entry = next((found for place in _CODE_OWNERS if (found := git.entry(commit, place))), None)
+    text = (git.blob(entry.sha) or b"").decode("utf-8", "replace") if entry else ""
+    written = (line.partition("#")[0].split() for line in text.splitlines())
+    return [(words[0], tuple(words[1:])) for words in written if words]
+
+
+def _owners_of(path: str, lines: list[tuple[str, tuple[str, ...]]]) -> tuple[str, ...]:
+    """Return the owners of a path: the last line that matches counts, also one that names nobody."""
+    return next((owners for pattern, owners in reversed(lines) if _compile_owned(pattern).fullmatch(path)), ())
+
+
+def _owner_ids(world: World, owner: str) -> set[int]:
+    """Return the ids of the users behind `@login` or `@organization/team`; of anything else, nobody."""
+    login, _, team = owner.removeprefix("@").partition("/")
+    try:
+        if not team:
+            return {lookup.user(world, login).id}
+        found = lookup.team(world, lookup.organization(world, login), team)
+    except NotFoundRefusal:
+        return set()
+    return {member.user_id for member in world.database.all(TeamMember, team_id=found.id)}
+
+
+@cache
+def _compile_owned(pattern: str) -> re.Pattern[str]:
+    """Return a pattern of a CODEOWNERS file, which are those of .gitignore, as one of paths."""
+    anchored = "/" in pattern.rstrip("/")
+    body = "".join(_translate(pattern.strip("/")))
+    # What matches a folder matches everything in it, save for `docs/*`, which GitHub takes for one level only.
+    rest = "/.*" if pattern.endswith("/") else "" if pattern.endswith("/*") else "(?:/.*)?"
+    return re.compile(("" if anchored else "(?:.*/)?") + body + rest)
+
+
+def _translate(pattern: str) -> Iterator[str]:
+    for piece in re.findall(r"\*\*/|/\*\*|\*\*|\*|\?|.", pattern):
+        yield {"**/": "(?:.*/)?", "/**": "/.*", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(piece) or re.escape(piece)

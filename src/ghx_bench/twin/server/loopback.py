@@ -26,10 +26,10 @@ from ghx_bench._base.errors import OperationError
 from ghx_bench._base.scratch import SHORT_PLACE, ScratchFolder
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.app import WORLD_OF_CONNECTION, TwinApp
-from ghx_bench.twin.server.environment import ClientEnvironment, Doors, Identity, client_environment
+from ghx_bench.twin.server.clients.environment import ClientEnvironment, Doors, Identity, client_environment
+from ghx_bench.twin.server.clients.proxy import Proxy
 from ghx_bench.twin.server.exchange import RESET_OF_CONNECTION
 from ghx_bench.twin.server.hosting import Hosting
-from ghx_bench.twin.server.proxy import Proxy
 from ghx_bench.twin.server.request import MOST_HEADER_BYTES
 from ghx_bench.twin.state.records import User
 from ghx_bench.twin.urls import GITHUB_HOSTS
@@ -37,7 +37,7 @@ from ghx_bench.twin.viewer import EVERY_SCOPE
 from ghx_bench.twin.world import World
 
 if TYPE_CHECKING:  # loads a library that takes 50 ms, when the first client needs it
-    from ghx_bench.twin.server.authority import Certificates
+    from ghx_bench.twin.server.clients.authority import Certificates
 
 _BACKLOG = 1024
 _LONGEST_WAIT_S = 2.0
@@ -263,7 +263,7 @@ class Server:
         """Return what this server shows its clients, made when it is first asked for."""
         if self._certificates is None:
             # Loading the library takes 50 ms, which `serve` and servers without clients do not need.
-            from ghx_bench.twin.server.authority import make_certificates  # noqa: PLC0415 - see above
+            from ghx_bench.twin.server.clients.authority import make_certificates  # noqa: PLC0415 - see above
 
             self._certificates = make_certificates(self.directory, GITHUB_HOSTS)
         return self._certificates

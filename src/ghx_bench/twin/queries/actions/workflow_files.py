@@ -3,11 +3,14 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice, product
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ghx_bench.twin.git.repository import GitRepository
+
+if TYPE_CHECKING:  # loaded with the first workflow
+    import yaml
 
 _LARGEST = 512 * 1024  # bytes; GitHub reads no larger workflow
 _MOST_JOBS = 256  # that GitHub makes of one matrix; here of a whole file
@@ -109,12 +112,31 @@ def parse_yaml(content: bytes) -> Any:
     if len(content) > _LARGEST:
         raise WorkflowFileError(f"it is larger than {_LARGEST} bytes")
     # Loaded only now: most worlds start without any workflow, and the parser takes a tenth of their start.
-    from ghx_bench.twin.queries.actions import yaml_1_2  # noqa: PLC0415 - as said above
+    import yaml  # noqa: PLC0415 - as said above
 
     try:
-        return yaml_1_2.load(content)
-    except ValueError as error:
+        return yaml.load(content, Loader=_yaml_1_2_loader())  # noqa: S506 - a safe loader
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
         raise WorkflowFileError(f"it is no YAML: {error}") from error
+
+
+@cache
+def _yaml_1_2_loader() -> "type[yaml.SafeLoader]":
+    """Return a loader for YAML 1.2, as GitHub's: PyYAML's own reads `on` and `yes` as booleans, and days as dates."""
+    import yaml  # noqa: PLC0415 - as in `parse_yaml`
+
+    class Loader(yaml.SafeLoader):
+        """Its own, so that the resolvers of PyYAML's stay as they are."""
+
+    boolean = "tag:yaml.org,2002:bool"
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag not in {boolean, "tag:yaml.org,2002:timestamp"}]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    pattern = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
+    for first in "tTfF":
+        Loader.yaml_implicit_resolvers.setdefault(first, []).append((boolean, pattern))
+    return Loader
 
 
 def fill_expressions(text: str, values: Mapping[str, object]) -> str:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from ghx_bench.twin.queries.search.facts import Conversations, Facts
 from ghx_bench.twin.queries.search.grammar import (
+    SCOPES,
     Leaf,
     Qualifier,
     Query,
@@ -15,7 +16,6 @@ from ghx_bench.twin.queries.search.grammar import (
     words,
 )
 from ghx_bench.twin.queries.search.matching import split_words
-from ghx_bench.twin.queries.search.plain import STATES, find_plain
 from ghx_bench.twin.queries.search.qualifiers import KNOWN, Predicate, Qualifiers
 from ghx_bench.twin.queries.search.scopes import find_repositories
 from ghx_bench.twin.state.columns import where_clause
@@ -26,6 +26,34 @@ from ghx_bench.twin.world import World
 
 Kind = Literal["issue", "pr"]
 _FIELDS = ("title", "body", "comments")  # what is quickly read comes first
+_STATES: dict[tuple[str, str], dict[str, object]] = {
+    ("is", "open"): {"state": "open"},
+    ("state", "open"): {"state": "open"},
+    ("is", "closed"): {"state": "closed"},
+    ("state", "closed"): {"state": "closed"},
+    **{(name, "issue"): {"is_pull": False} for name in ("is", "type")},
+    **{(name, value): {"is_pull": True} for name in ("is", "type") for value in ("pr", "pull-request")},
+}
+"""Qualifiers with one value that are a column of an issue."""
+
+_TEXTS = {
+    "title": "has_words(issues.title, ?)",
+    "body": "has_words(issues.body, ?)",
+    # What was said of each issue is looked for once, and not for each candidate.
+    "comments": """(
+        issues.id IN (SELECT issue_id FROM comments WHERE has_words(comments.body, ?))
+        OR issues.id IN (
+            SELECT p.issue_id FROM pulls AS p JOIN reviews AS r ON r.pull_id = p.id
+            WHERE r.submitted_at IS NOT NULL AND has_words(r.body, ?)
+        )
+        OR issues.id IN (
+            SELECT p.issue_id FROM pulls AS p JOIN reviews AS r ON r.pull_id = p.id
+            JOIN review_comments AS c ON c.review_id = r.id
+            WHERE r.submitted_at IS NOT NULL AND has_words(c.body, ?)
+        )
+    )""",
+}
+_TIMES = {"created": "created_at", "updated": "updated_at"}
 
 
 def search_issues(
@@ -57,7 +85,7 @@ def _search(
     parsed = parse(query, KNOWN)
     repositories = find_repositories(world, viewer, parsed.root)
     is_pull = None if kind is None else kind == "pr"
-    plain = find_plain(world, parsed, repositories, is_pull=is_pull, sort=_parse_sort(parsed, *sort))
+    plain = _find_plain(world, parsed, repositories, is_pull=is_pull, sort=_parse_sort(parsed, *sort))
     if plain is not None:
         return plain
     homes = {one.id: one for one in repositories}
@@ -68,6 +96,53 @@ def _search(
     fits = compile_query(parsed.root, lambda leaf: _compile_leaf(leaf, qualifiers))
     hits = [facts for facts in found if fits(facts)]
     return tuple(facts.issue.id for facts in _sort_hits(hits, parsed, *sort))
+
+
+def _find_plain(
+    world: World, parsed: Query, repositories: Sequence[Repository], *, is_pull: bool | None, sort: tuple[str, str]
+) -> tuple[int, ...] | None:
+    """Return the ids of what fits a query, in the order asked for; None if it asks for more than words and states.
+
+    The database answers these by itself, and most searches are such. `repositories` are those that the scopes
+    of the query lead to, `sort` is the field and the direction.
+    """
+    parts = list(required_parts(parsed.root))
+    wanted = [part for part in parts if isinstance(part, Word)]
+    equals: dict[str, object] = {"repository_id": tuple(each.id for each in repositories)}
+    if is_pull is not None:
+        equals["is_pull"] = is_pull
+    for part in (each for each in parts if not isinstance(each, Word)):
+        if not isinstance(part, Qualifier) or len(part.values) != 1:
+            return None
+        column = {} if part.name in SCOPES else _STATES.get((part.name, part.values[0].lower()))
+        if column is None or any(equals.get(name, value) != value for name, value in column.items()):
+            return None
+        equals |= column
+    ordering = _order_plain(wanted, *sort)
+    if ordering is None:
+        return None
+    where, values = where_clause(Issue, equals)
+    for word in wanted:
+        fields = [each for each in _TEXTS if not word.within or each in word.within] or list(_TEXTS)
+        condition = " OR ".join(_TEXTS[each] for each in fields)
+        where += f" AND ({condition})"
+        values += (" ".join(split_words(word.text)),) * condition.count("?")
+    open_homes = tuple(each.id for each in repositories if each.has_issues)
+    where += f" AND (is_pull OR repository_id IN ({', '.join('?' * len(open_homes))}))"
+    return world.database.ids(Issue, f"{where} {ordering[0]}", (*values, *open_homes, *ordering[1]))
+
+
+def _order_plain(wanted: Sequence[Word], field: str, direction: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return the order of the results in SQL, with its values; None if it takes more than columns."""
+    if field in _TIMES:
+        way = "ASC" if direction == "asc" else "DESC"
+        return f"ORDER BY issues.{_TIMES[field]} {way}, issues.id {way}", ()
+    if field != "best-match":
+        return None
+    in_title = " + ".join(["has_words(issues.title, ?)"] * len(wanted))
+    needles = tuple(" ".join(split_words(word.text)) for word in wanted)
+    best = f"{in_title} DESC, " if wanted else ""
+    return f"ORDER BY {best}issues.created_at DESC, issues.id DESC", needles
 
 
 def _compile_leaf(leaf: Leaf, qualifiers: Qualifiers) -> Predicate:
@@ -87,7 +162,7 @@ def _candidates(
     required: list[str] = []
     for part in required_parts(parsed.root):
         if isinstance(part, Qualifier) and len(part.values) == 1:
-            equals |= STATES.get((part.name, part.values[0].lower()), {})
+            equals |= _STATES.get((part.name, part.values[0].lower()), {})
         elif isinstance(part, Word):
             required += (word for word in split_words(part.text) if word.isascii())
     if "linked:" in query.lower():  # it looks at the repositories of all candidates, with or without the words

@@ -1,75 +1,50 @@
-"""Harvests a whole world: accounts, repositories with their settings, labels, milestones, checks and workflow runs.
+"""Harvests a whole world: accounts, apps, repositories and projects.
 
 Kept: people, settings, history to the commit, checks, workflow runs, releases with their files, conversations with
 their states, authors and times. Not kept: the entries of timelines (planting writes new ones), database ids (but those
 of workflow runs), former names of repositories, where moved issues went, and the world's clock.
 """
 
-import base64
-from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
-from ghx_bench.twin.git.bundles import bundle
-from ghx_bench.twin.queries import lookup, workflow_runs
-from ghx_bench.twin.seed.checks import (
-    SeedArtifact,
-    SeedAttempt,
-    SeedCommitCheck,
-    SeedJob,
-    SeedRun,
-    SeedStep,
-    SeedWorkflow,
-)
-from ghx_bench.twin.seed.conversations import SeedPull
+from ghx_bench.twin.queries import lookup, projects
+from ghx_bench.twin.queries.projects import STATUS, iterations_of
 from ghx_bench.twin.seed.document import (
     SeedApp,
-    SeedCommitComment,
     SeedInstallation,
     SeedIssueType,
-    SeedLabel,
-    SeedMilestone,
     SeedOrganization,
-    SeedProtection,
-    SeedRepository,
     SeedTeam,
     SeedToken,
     SeedUser,
     WorldSeed,
 )
-from ghx_bench.twin.seed.format import SeedFile
-from ghx_bench.twin.seed.harvesting.conversations import harvest_issues, harvest_pulls
-from ghx_bench.twin.seed.harvesting.deployments import harvest_deployments, harvest_organization_variables
-from ghx_bench.twin.seed.harvesting.projects import harvest_projects
-from ghx_bench.twin.seed.harvesting.releases import harvest_releases
+from ghx_bench.twin.seed.harvesting.deployments import harvest_organization_variables
+from ghx_bench.twin.seed.harvesting.repository import harvest_repository
 from ghx_bench.twin.seed.harvesting.rulesets import harvest_rulesets
-from ghx_bench.twin.seed.workflow_scripts import SeedAnnotation
+from ghx_bench.twin.seed.projects import SeedField, SeedItem, SeedIteration, SeedIterations, SeedProject, SeedView
+from ghx_bench.twin.state.names import object_name
 from ghx_bench.twin.state.records import (
-    Annotation,
     App,
-    Artifact,
-    CheckRun,
-    Collaborator,
-    CommitComment,
-    Deployment,
+    DraftIssue,
     Installation,
+    Issue,
     IssueType,
-    Label,
     Membership,
-    Milestone,
-    Protection,
+    Project,
+    ProjectCollaborator,
+    ProjectField,
+    ProjectItem,
+    ProjectItemValue,
+    ProjectRepository,
+    ProjectStatusUpdate,
+    ProjectView,
+    ProjectWorkflow,
     Repository,
-    RunAttempt,
-    Status,
-    Step,
     Team,
     TeamMember,
-    TeamRepository,
     Token,
-    Tombstone,
     User,
-    Workflow,
-    WorkflowRun,
 )
 from ghx_bench.twin.world import World
 
@@ -80,9 +55,9 @@ def harvest(world: World) -> WorldSeed:
         accounts = world.database.all(User)
         people = tuple(_user(world, account) for account in accounts if account.type != "Organization")
         groups = tuple(_organization(world, account) for account in accounts if account.type == "Organization")
-        homes = tuple(_repository(world, repository) for repository in world.database.all(Repository))
+        homes = tuple(harvest_repository(world, repository) for repository in world.database.all(Repository))
         apps = tuple(_app(world, app) for app in world.database.all(App))
-        boards = tuple(harvest_projects(world))
+        boards = tuple(_project(world, each) for each in world.database.all(Project, order="owner_id, number"))
     return WorldSeed(users=people, organizations=groups, apps=apps, repositories=homes, projects=boards)
 
 
@@ -105,7 +80,7 @@ def _app(world: World, app: App) -> SeedApp:
     return SeedApp.model_validate(
         {
             **{name: getattr(app, name) for name in same},
-            "owner": _login(world, app.owner_id),
+            "owner": lookup.user_by_id(world, app.owner_id).login,
             "installations": tuple(_installation(world, one) for one in found),
             "at": app.created_at,
         }
@@ -120,7 +95,7 @@ def _installation(world: World, installation: Installation) -> SeedInstallation:
     return SeedInstallation.model_validate(
         {
             "id": installation.id,
-            "account": _login(world, installation.account_id),
+            "account": lookup.user_by_id(world, installation.account_id).login,
             "permissions": dict(installation.permissions),
             "repositories": None if installation.repository_ids is None else names,
             "tokens": tuple(token.token for token in tokens),
@@ -134,7 +109,7 @@ def _organization(world: World, organization: User) -> SeedOrganization:
     return SeedOrganization.model_validate(
         {
             **{name: getattr(organization, name) for name in ("login", "name", "email", "bio", "location", "blog")},
-            "members": {_login(world, member.user_id): member.role for member in members},
+            "members": {lookup.user_by_id(world, member.user_id).login: member.role for member in members},
             "teams": tuple(_team(world, team) for team in world.database.all(Team, organization_id=organization.id)),
             "issue_types": tuple(
                 SeedIssueType(**{name: getattr(one, name) for name in SeedIssueType.model_fields})
@@ -157,218 +132,110 @@ def _team(world: World, team: Team) -> SeedTeam:
     return SeedTeam.model_validate(
         {
             **{name: getattr(team, name) for name in ("name", "slug", "description", "privacy")},
-            "members": tuple(_login(world, member.user_id) for member in members),
+            "members": tuple(lookup.user_by_id(world, member.user_id).login for member in members),
         }
     )
 
 
-_SAME = (
-    "description", "homepage", "visibility", "default_branch", "topics", "has_issues", "has_wiki", "has_projects",
-    "has_downloads", "has_discussions", "allow_merge_commit", "allow_squash_merge", "allow_rebase_merge",
-    "allow_auto_merge", "allow_update_branch", "allow_forking", "delete_branch_on_merge",
-    "web_commit_signoff_required", "archived", "is_template", "updated_at", "pushed_at", "next_number",
-    "next_milestone_number",
-)  # fmt: skip
-
-
-def _repository(world: World, repository: Repository) -> SeedRepository:
-    parent = world.database.get(Repository, repository.parent_id)
-    pulls = tuple(harvest_pulls(world, repository))
-    checks = tuple(_checks(world, repository))
-    workflows = tuple(_workflows(world, repository))
-    comments = tuple(_commit_comments(world, repository))
-    reported = {each.commit for each in (*checks, *comments, *(run for workflow in workflows for run in workflow.runs))}
-    deployed = {each.sha for each in world.database.all(Deployment, repository_id=repository.id)}
-    history = bundle(world.git(repository), also=_commits_of(pulls) | reported | deployed)
-    return SeedRepository.model_validate(
-        {
-            **{name: getattr(repository, name) for name in _SAME},
-            **_belongings(world, repository),
-            "name": lookup.full_name(world, repository),
-            "fork_of": None if parent is None else lookup.full_name(world, parent),
-            "exported": True,  # planting then restores what has happened and asks for no role
-            "bundle": base64.b64encode(history).decode() if history else None,
-            "checks": checks,
-            "workflows": workflows,
-            "issues": tuple(harvest_issues(world, repository)),
-            "pulls": pulls,
-            "commit_comments": comments,
-            "releases": tuple(harvest_releases(world, repository)),
-            "at": repository.created_at,
-        }
-    )
-
-
-def _belongings(world: World, repository: Repository) -> dict[str, Any]:
-    database, home = world.database, repository.id
-    roles = {_login(world, each.user_id): each.role for each in database.all(Collaborator, repository_id=home)}
-    teams = [(database.get(Team, each.team_id), each.role) for each in database.all(TeamRepository, repository_id=home)]
-    return {
-        "collaborators": roles,
-        "teams": {team.slug: role for team, role in teams if team},
-        "labels": tuple(
-            SeedLabel(name=label.name, color=label.color, description=label.description)
-            for label in database.all(Label, repository_id=home)
-        ),
-        "milestones": tuple(
-            _milestone(world, each) for each in database.all(Milestone, order="number", repository_id=home)
-        ),
-        "protection": tuple(
-            SeedProtection(**{name: getattr(rule, name) for name in SeedProtection.model_fields})
-            for rule in database.all(Protection, repository_id=home)
-        ),
-        "rulesets": harvest_rulesets(world, repository_id=home),
-        **harvest_deployments(world, repository),
-        "gone_numbers": tuple(each.number for each in database.all(Tombstone, order="number", repository_id=home)),
-    }
-
-
-def _commits_of(pulls: tuple[SeedPull, ...]) -> set[str]:
-    """Return the commits that pull requests speak of, which need not be on any branch any more."""
-    found: set[str | None] = set()
-    for pull in pulls:
-        if pull.outcome is not None:
-            found |= {pull.outcome.head_sha, pull.outcome.base_sha, pull.outcome.merge_commit_sha}
-        found |= {review.commit_sha for review in pull.reviews}
-        places = (thread.place for thread in pull.threads if thread.place is not None)
-        found |= {sha for place in places for sha in (place.commit_sha, place.original_commit_sha)}
-    return {sha for sha in found if sha is not None}
-
-
-def _milestone(world: World, milestone: Milestone) -> SeedMilestone:
-    same = ("number", "title", "description", "state", "due_on", "closed_at")
-    return SeedMilestone.model_validate(
-        {
-            **{name: getattr(milestone, name) for name in same},
-            "creator": _login(world, milestone.creator_id),
-            "at": milestone.created_at,
-        }
-    )
-
-
-def _commit_comments(world: World, repository: Repository) -> Iterator[SeedCommitComment]:
-    for comment in world.database.all(CommitComment, repository_id=repository.id):
-        yield SeedCommitComment.model_validate(
-            {
-                **{name: getattr(comment, name) for name in ("body", "path", "position", "line", "updated_at")},
-                "commit": comment.commit_sha,
-                "author": _login(world, comment.author_id),
-                "at": comment.created_at,
-            }
-        )
-
-
-def _checks(world: World, repository: Repository) -> Iterator[SeedCommitCheck]:
-    """Yield check runs that are no jobs, then statuses, each in the order they were reported."""
-    for run in world.database.all(CheckRun, repository_id=repository.id, attempt_id=None):
-        creator = None if run.creator_id is None else _login(world, run.creator_id)
-        yield SeedCommitCheck.model_validate({**_check_run(run), "commit": run.head_sha, "creator": creator})
-    for status in world.database.all(Status, repository_id=repository.id):
-        yield SeedCommitCheck(
-            kind="status",
-            name=status.context,
-            conclusion=status.state,
-            description=status.description,
-            url=status.target_url,
-            commit=status.sha,
-            creator=lookup.user_by_id(world, status.creator_id).login,
-            at=status.created_at,
-        )
-
-
-def _workflows(world: World, repository: Repository) -> Iterator[SeedWorkflow]:
-    """Yield workflows with their runs, each in the order they were made."""
+def _project(world: World, project: Project) -> SeedProject:
     database = world.database
-    for workflow in database.all(Workflow, repository_id=repository.id):
-        runs = database.all(WorkflowRun, workflow_id=workflow.id)
-        yield SeedWorkflow.model_validate(
-            {
-                **{name: getattr(workflow, name) for name in ("name", "path", "state", "script", "updated_at")},
-                "at": workflow.created_at,
-                "runs": tuple(_run(world, run) for run in runs),
-            }
+    same = ("number", "title", "short_description", "readme", "public", "template", "updated_at", "closed_at")
+    links = database.all(ProjectRepository, project_id=project.id)
+    homes = (database.get(Repository, each.repository_id) for each in links)
+    roles = database.all(ProjectCollaborator, project_id=project.id)
+    columns = {field.id: field for field in projects.fields_of(database, project)}
+    return SeedProject.model_validate(
+        {
+            **{name: getattr(project, name) for name in same},
+            "owner": lookup.user_by_id(world, project.owner_id).login,
+            "closed": project.closed_at is not None,
+            "creator": lookup.user_by_id(world, project.creator_id).login,
+            "collaborators": {lookup.user_by_id(world, each.user_id).login: each.role for each in roles},
+            "repositories": tuple(lookup.full_name(world, home) for home in homes if home),
+            "fields": tuple(
+                _project_field(each) for each in columns.values() if not each.built_in or each.name == STATUS
+            ),
+            "views": tuple(_project_view(each, columns) for each in database.all(ProjectView, project_id=project.id)),
+            "workflows": {each.name: each.enabled for each in database.all(ProjectWorkflow, project_id=project.id)},
+            "items": tuple(
+                _project_item(world, each, columns) for each in projects.items_of(database, project, archived=None)
+            ),
+            "status_updates": tuple(
+                {
+                    **{name: getattr(each, name) for name in ("status", "body", "start_date", "target_date")},
+                    "creator": lookup.user_by_id(world, each.creator_id).login,
+                    "at": each.created_at,
+                }
+                for each in database.all(ProjectStatusUpdate, project_id=project.id)
+            ),
+            "at": project.created_at,
+        }
+    )
+
+
+def _project_field(field: ProjectField) -> SeedField:
+    configuration = None
+    if field.configuration is not None:
+        listed = tuple(
+            SeedIteration(id=each.id, title=each.title, start_date=each.start_date, duration=each.duration)
+            for each in iterations_of(field)
         )
-
-
-def _run(world: World, run: WorkflowRun) -> SeedRun:
-    first, *others = world.database.all(RunAttempt, order="number", run_id=run.id)
-    return SeedRun.model_validate(
+        settings: Any = {name: field.configuration[name] for name in ("duration", "start_day")}
+        configuration = SeedIterations(iterations=listed, **settings)
+    return SeedField.model_validate(
         {
-            **_attempt(world, first),
-            **{name: getattr(run, name) for name in ("id", "number", "event", "title", "inputs")},
-            "commit": run.head_sha,
-            "branch": run.head_branch,
-            "artifacts": tuple(map(_artifact, world.database.all(Artifact, run_id=run.id))),
-            "reruns": tuple(SeedAttempt.model_validate(_attempt(world, each)) for each in others),
+            "name": field.name,
+            "data_type": field.data_type,
+            "options": field.options,
+            "configuration": configuration,
         }
     )
 
 
-def _attempt(world: World, attempt: RunAttempt) -> dict[str, Any]:
-    jobs = tuple(_job(world, job) for job in workflow_runs.jobs(world, attempt))
-    return {
-        "actor": lookup.user_by_id(world, attempt.actor_id).login,
-        "jobs": jobs,
-        "conclusion": None if jobs else attempt.conclusion,  # with jobs it follows from theirs
-        "logs": attempt.logs,
-        "at": attempt.started_at,
-        "updated_at": attempt.updated_at,
-    }
-
-
-def _job(world: World, job: CheckRun) -> SeedJob:
-    steps = world.database.all(Step, order="number", job_id=job.id)
-    annotations = world.database.all(Annotation, check_run_id=job.id)
-    return SeedJob.model_validate(
+def _project_view(view: ProjectView, columns: dict[int, ProjectField]) -> SeedView:
+    sorts = (each.split(" ") for each in view.sort_by)
+    lists = ("visible_fields", "group_by", "vertical_group_by")
+    return SeedView.model_validate(
         {
-            **_check_run(job),
-            "steps": tuple(
-                SeedStep.model_validate(
-                    {
-                        **{name: getattr(step, name) for name in ("name", "status", "conclusion", "log")},
-                        "at": step.started_at,
-                        "completed_at": step.completed_at,
-                    }
-                )
-                for step in steps
-            ),
-            "annotations": tuple(
-                SeedAnnotation.model_validate({name: getattr(each, name) for name in SeedAnnotation.model_fields})
-                for each in annotations
-            ),
+            **{name: getattr(view, name) for name in ("name", "layout", "filter")},
+            **{name: tuple(columns[identity].name for identity in getattr(view, name)) for name in lists},
+            "sort_by": {columns[int(identity)].name: way for identity, way in sorts},
         }
     )
 
 
-def _artifact(artifact: Artifact) -> SeedArtifact:
-    files = {path: SeedFile(content=content, encoding="base64") for path, content in artifact.files.items()}
-    return SeedArtifact.model_validate(
+def _project_item(world: World, item: ProjectItem, columns: dict[int, ProjectField]) -> SeedItem:
+    database = world.database
+    issue, draft = database.get(Issue, item.issue_id), database.get(DraftIssue, item.draft_issue_id)
+    held = database.all(ProjectItemValue, order="field_id", item_id=item.id)
+    return SeedItem.model_validate(
         {
-            **{name: getattr(artifact, name) for name in ("name", "expired", "updated_at", "expires_at")},
-            "files": files,
-            "at": artifact.created_at,
+            "content": object_name(database, issue) if issue else None,
+            "title": draft.title if draft else None,
+            "body": draft.body if draft else None,
+            "assignees": tuple(lookup.user_by_id(world, each).login for each in draft.assignee_ids) if draft else (),
+            "values": {
+                columns[each.field_id].name: _project_value(columns[each.field_id], each.value) for each in held
+            },
+            "creator": lookup.user_by_id(world, item.creator_id).login,
+            "archived": item.archived_at is not None,
+            "at": item.created_at,
+            "updated_at": item.updated_at,
+            "archived_at": item.archived_at,
         }
     )
 
 
-def _check_run(run: CheckRun) -> dict[str, Any]:
-    return {
-        **{name: getattr(run, name) for name in ("name", "status", "conclusion", "title", "summary")},
-        "url": run.details_url,
-        "at": _utc(run.started_at),
-        "completed_at": _utc(run.completed_at),
-    }
-
-
-def _utc(text: str | None) -> str | None:
-    """Return a time in GitHub's spelling; tools report times in any ISO 8601 form, and texts that are none."""
-    try:
-        moment = datetime.fromisoformat(text or "")
-        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError):  # no time, or one before the year 1 in UTC
-        return None
-
-
-def _login(world: World, identity: int) -> str:
-    return lookup.user_by_id(world, identity).login
+def _project_value(field: ProjectField, written: str) -> str | int | float:
+    """Return a value as people write it: an option by its name, an iteration by its title if no other has that."""
+    match field.data_type:
+        case "number":
+            return float(written) if any(mark in written for mark in ".en") else int(written)
+        case "single_select":
+            return next(option["name"] for option in field.options if option["id"] == written)
+        case "iteration":
+            titles = [each.title for each in iterations_of(field)]
+            title = next(each.title for each in iterations_of(field) if each.id == written)
+            return title if titles.count(title) == 1 else written
+        case _:
+            return written

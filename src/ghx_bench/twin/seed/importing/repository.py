@@ -1,15 +1,23 @@
 """Imports one repository, with the forks that its open pull requests come from, as a seed."""
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, get_args
 from urllib.parse import quote, urlsplit
 
 from ghx_bench._base.problems import plural
 from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.twin.seed.conversations import SeedPull
-from ghx_bench.twin.seed.document import SeedLabel, SeedMilestone, SeedOrganization, SeedRepository, WorldSeed
+from ghx_bench.twin.seed.document import (
+    SeedCommitComment,
+    SeedLabel,
+    SeedMilestone,
+    SeedOrganization,
+    SeedRepository,
+    WorldSeed,
+)
 from ghx_bench.twin.seed.format import Role
 from ghx_bench.twin.seed.importing.accounts import People, import_issue_types, import_organization
 from ghx_bench.twin.seed.importing.checks import import_check_runs, import_statuses, read_check_runs
@@ -24,8 +32,8 @@ from ghx_bench.twin.seed.importing.github import (
 )
 from ghx_bench.twin.seed.importing.history import ImportedHistory, named_commits, settle_commits
 from ghx_bench.twin.seed.importing.redaction import Redactor
-from ghx_bench.twin.seed.importing.releases import import_commit_comments, import_releases
 from ghx_bench.twin.seed.importing.workflows import WorkflowImport, read_runs
+from ghx_bench.twin.seed.releases import SeedAsset, SeedRelease
 
 _SETTINGS = (
     "description", "homepage", "visibility", "default_branch", "topics", "has_issues", "has_wiki", "has_projects",
@@ -37,6 +45,10 @@ _PROTECTION = """query($owner: String!, $name: String!) { repository(owner: $own
   branchProtectionRules(first: 100) { nodes {
     pattern requiresApprovingReviews requiredApprovingReviewCount dismissesStaleReviews requiresStatusChecks
     requiredStatusCheckContexts requiresStrictStatusChecks isAdminEnforced allowsForcePushes allowsDeletions } } } }"""
+_LARGEST_ASSET = 1024 * 1024  # a seed is read whole, and no agent reads a build
+_OF_RELEASE = (
+    "tag_name", "target_commitish", "name", "body", "draft", "prerelease", "created_at", "published_at",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +132,8 @@ def _read_records(work: _Import, shown: Json) -> SeedRepository:
         {
             **settings,
             **_read_reports(work, name, _find_heads(github, shown, proposed)),
-            "releases": import_releases(github, people, name, limits.releases),
-            "commit_comments": tuple(import_commit_comments(github, people, name)),
+            "releases": _import_releases(github, people, name, limits.releases),
+            "commit_comments": tuple(_import_commit_comments(github, people, name)),
             "issues": opened,
             "pulls": proposed,
             "next_number": max((each.number or 0 for each in (*opened, *proposed)), default=0) + 1,
@@ -206,6 +218,68 @@ def _read_protection(github: GitHubReader, name: str) -> Iterable[dict[str, Any]
             "allow_force_pushes": rule["allowsForcePushes"],
             "allow_deletions": rule["allowsDeletions"],
         }
+
+
+def _import_releases(
+    github: GitHubReader, people: People, repository: str, most: int | None
+) -> tuple[SeedRelease, ...]:
+    """Return the newest releases, oldest first."""
+    path = f"/repos/{repository}/releases"
+    listed = [] if most == 0 else list(islice(github.pages(path), most))
+    latest = _find_latest_release(github, path) if listed else None
+    return tuple(
+        SeedRelease.model_validate(
+            {
+                **{name: each[name] for name in _OF_RELEASE},
+                "make_latest": each["id"] == latest,
+                "author": people.login(each["author"]),
+                "assets": tuple(_import_assets(github, people, path, each)),
+                "updated_at": each.get("updated_at"),
+            }
+        )
+        for each in sorted(listed, key=lambda each: int(each["id"]))
+    )
+
+
+def _import_commit_comments(github: GitHubReader, people: People, repository: str) -> Iterator[SeedCommitComment]:
+    """Yield all comments on commits, oldest first."""
+    for each in github.pages_if_shown("comments on commits", f"/repos/{repository}/comments"):
+        yield SeedCommitComment.model_validate(
+            {
+                **{name: each[name] for name in ("body", "path", "position", "line", "updated_at")},
+                "commit": each["commit_id"],
+                "author": people.writer(each["user"], each.get("author_association")),
+                "at": each["created_at"],
+            }
+        )
+
+
+def _find_latest_release(github: GitHubReader, path: str) -> int | None:
+    try:
+        return int(github.get(f"{path}/latest")["id"])
+    except RefusedError:  # there are drafts and prereleases alone
+        return None
+
+
+def _import_assets(github: GitHubReader, people: People, path: str, release: Json) -> Iterator[SeedAsset]:
+    for asset in release["assets"]:
+        if asset["size"] > _LARGEST_ASSET or asset["state"] != "uploaded":
+            github.skip(f"the file {asset['name']} of {release['tag_name']} ({asset['size']:,} bytes)")
+            continue
+        content = github.download(f"{path}/assets/{asset['id']}", accept="application/octet-stream")
+        try:
+            text, encoding = content.decode(), "utf-8"
+        except UnicodeDecodeError:
+            text, encoding = base64.b64encode(content).decode(), "base64"
+        yield SeedAsset.model_validate(
+            {
+                **{name: asset[name] for name in ("name", "content_type", "label", "updated_at")},
+                "content": text,
+                "encoding": encoding,
+                "uploader": people.login(asset["uploader"]),
+                "at": asset["created_at"],
+            }
+        )
 
 
 def _read_forks(work: _Import, records: SeedRepository) -> dict[str, Json]:

@@ -9,7 +9,7 @@ from ghx_bench.twin.queries.actions import job_plans
 from ghx_bench.twin.seed.checks import SeedArtifact, SeedAttempt, SeedCheck, SeedJob, SeedRun
 from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.planting.history import file_bytes, find_commit
-from ghx_bench.twin.seed.planting.repository import PlantedRepository
+from ghx_bench.twin.seed.planting.planted_repository import PlantedRepository
 from ghx_bench.twin.state.clock import format_time, parse_time
 from ghx_bench.twin.state.records import Artifact, CheckRun, Step, Workflow, WorkflowRun
 from ghx_bench.twin.world import Act

@@ -17,7 +17,7 @@ from ghx_bench.twin.seed.conversations import (
 )
 from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.planting.checks import plant_check
-from ghx_bench.twin.seed.planting.repository import PlantedRepository
+from ghx_bench.twin.seed.planting.planted_repository import PlantedRepository
 from ghx_bench.twin.state.records import Issue, Milestone, Pull, Review, ReviewComment, Team, Thread, User
 from ghx_bench.twin.world import Act
 

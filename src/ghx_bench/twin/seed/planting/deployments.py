@@ -16,7 +16,7 @@ from ghx_bench.twin.seed.deployments import (
 )
 from ghx_bench.twin.seed.document import SeedOrganization
 from ghx_bench.twin.seed.mistakes import within
-from ghx_bench.twin.seed.planting.repository import PlantedRepository
+from ghx_bench.twin.seed.planting.planted_repository import PlantedRepository
 from ghx_bench.twin.state.records import Deployment, DeploymentReview, Environment, User, WorkflowRun
 from ghx_bench.twin.world import World
 

@@ -10,7 +10,7 @@ from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.seed.document import SeedCommit
 from ghx_bench.twin.seed.format import Files, SeedFile
 from ghx_bench.twin.seed.mistakes import within
-from ghx_bench.twin.seed.planting.repository import PlantedRepository
+from ghx_bench.twin.seed.planting.planted_repository import PlantedRepository
 
 
 def plant_history(repo: PlantedRepository) -> None:

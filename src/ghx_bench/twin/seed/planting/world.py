@@ -1,32 +1,42 @@
-"""Plants a whole seed: accounts, repositories with their settings, labels and milestones."""
+"""Plants a whole seed: accounts, apps, repositories, projects and faults."""
 
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
-from ghx_bench.twin.commands import apps, commit_comments, issue_types, labels, milestones, repositories, users
+from ghx_bench.twin.commands import apps, issue_types, projects, users
 from ghx_bench.twin.commands.kernel import reload
 from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.projects import field_named, fields_of, iterations_of
 from ghx_bench.twin.refusals import InvalidRefusal
-from ghx_bench.twin.seed.document import (
-    SeedApp,
-    SeedCommitComment,
-    SeedIssueType,
-    SeedMilestone,
-    SeedOrganization,
-    SeedRepository,
-    SeedUser,
-    WorldSeed,
-)
+from ghx_bench.twin.seed.document import SeedApp, SeedIssueType, SeedOrganization, SeedUser, WorldSeed
 from ghx_bench.twin.seed.faults import script_faults
 from ghx_bench.twin.seed.mistakes import within
-from ghx_bench.twin.seed.planting.checks import plant_checks, plant_scripts, plant_workflows
-from ghx_bench.twin.seed.planting.conversations import date_conversations, plant_conversations, relate_issues
-from ghx_bench.twin.seed.planting.deployments import plant_deployments, plant_organization_variables
-from ghx_bench.twin.seed.planting.history import find_commit, plant_history
-from ghx_bench.twin.seed.planting.projects import plant_project
-from ghx_bench.twin.seed.planting.releases import plant_releases
-from ghx_bench.twin.seed.planting.repository import PlantedRepository
+from ghx_bench.twin.seed.planting.checks import plant_scripts
+from ghx_bench.twin.seed.planting.conversations import plant_conversations, relate_issues
+from ghx_bench.twin.seed.planting.deployments import plant_organization_variables
+from ghx_bench.twin.seed.planting.planted_repository import PlantedRepository
+from ghx_bench.twin.seed.planting.repository import (
+    apply_settings,
+    plant_releases,
+    plant_repository,
+    set_times_and_numbers,
+)
 from ghx_bench.twin.seed.planting.rulesets import plant_rulesets
-from ghx_bench.twin.state.records import App, IssueType, Label, Repository, Tombstone, User
+from ghx_bench.twin.seed.projects import SeedField, SeedItem, SeedProject, SeedView
+from ghx_bench.twin.state.records import (
+    App,
+    DraftIssue,
+    Issue,
+    IssueType,
+    Project,
+    ProjectField,
+    ProjectItem,
+    ProjectView,
+    ProjectWorkflow,
+    User,
+)
+from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import Act, World
 
 
@@ -47,14 +57,14 @@ def plant(world: World, seed: WorldSeed) -> None:
     planted: list[PlantedRepository] = []
     for repository in seed.repositories:
         with within(f"repositories: {repository.name}"):
-            planted.append(_plant_repository(world, repository))
+            planted.append(plant_repository(world, repository))
     for app in seed.apps:  # once the repositories are there that it is for
         with within(f"apps: {app.slug}"):
             _plant_installations(world, app)
     # Each step is done in every repository before the next one begins: parents, blockers and mentions cross
     # repositories, settings such as `archived` would refuse the conversations, and everything before moves the times.
     for step in (
-        plant_conversations, relate_issues, plant_releases, _apply_settings, plant_scripts, _set_times_and_numbers,
+        plant_conversations, relate_issues, plant_releases, apply_settings, plant_scripts, set_times_and_numbers,
     ):  # fmt: skip
         for repo in planted:
             with within(f"repositories: {repo.seed.name}"):
@@ -72,7 +82,7 @@ def _plant_across_repositories(world: World, seed: WorldSeed) -> None:
             plant_organization_variables(world, owner, organization)
     for project in seed.projects:
         with within(f"projects: {project.owner} {project.title!r}"):
-            plant_project(world, project)
+            _PlantedProject(world, project).plant()
     for account in (*seed.users, *seed.organizations):
         with within(f"{account.login}: next_project_number"):
             _set_next_project_number(world, account)
@@ -149,130 +159,142 @@ def _set_next_project_number(world: World, seed: SeedUser | SeedOrganization) ->
         act.database.update(account, next_project_number=seed.next_project_number)
 
 
-def _plant_repository(world: World, seed: SeedRepository) -> PlantedRepository:
-    owner = lookup.account(world, seed.name.partition("/")[0])
-    with world.acting(None, at=seed.at) as act:
-        repo = PlantedRepository(world, _create(act, owner, seed), seed)
-        for login, role in seed.collaborators.items():
+@dataclass(frozen=True, slots=True)
+class _PlantedProject:
+    """A project of a seed while it is planted: after all conversations, since these are what is on it."""
+
+    world: World
+    seed: SeedProject
+
+    def plant(self) -> None:
+        owner = lookup.account(self.world, self.seed.owner)
+        if self.seed.number is not None:
+            self._take_number(owner, self.seed.number)
+        with self._acting(self.seed.creator, at=self.seed.at) as act:
+            project = projects.create(act, owner, title=self.seed.title)
+            for name in ("short_description", "readme", "public", "template"):
+                changes: Any = {name: getattr(self.seed, name)}
+                project = projects.update(act, project, **changes)
+            for field in self.seed.fields:
+                with within(f"fields: {field.name!r}"):
+                    _plant_project_field(act, project, field)
+            self._plant_views(act, project)
+            self._plant_surroundings(act, project)
+        for number, item in enumerate(self.seed.items, 1):
+            with within(f"items: {item.content or item.title or number}"):
+                self._plant_item(project, item)
+        for update in self.seed.status_updates:
+            with within("status_updates"), self._acting(update.creator or self.seed.creator, at=update.at) as act:
+                projects.create_status_update(act, project, **update.model_dump(exclude={"creator", "at"}))
+        with self.world.acting(None, at=self.seed.closed_at) as act:
+            if self.seed.closed:
+                projects.update(act, project, closed=True)
+        if self.seed.updated_at is not None:
+            with self.world.acting(None) as act:
+                act.database.update(reload(act, project), updated_at=self.seed.updated_at)
+
+    def _acting(self, login: str | None, *, at: str | None = None) -> AbstractContextManager[Act]:
+        owner = lookup.account(self.world, self.seed.owner)
+        user = lookup.user(self.world, login) if login else lookup.default_account_actor(self.world, owner)
+        return self.world.acting(Viewer(user=user, unrestricted=True), at=at)
+
+    def _take_number(self, owner: User, number: int) -> None:
+        with self.world.acting(None) as act:
+            current = reload(act, owner)
+            if number < current.next_project_number:
+                raise InvalidRefusal(f"number {number} is taken; list projects in the order of their numbers")
+            act.database.update(current, next_project_number=number)
+
+    def _plant_views(self, act: Act, project: Project) -> None:
+        for number, view in enumerate(self.seed.views, 1):
+            with within(f"views: {view.name!r}"):
+                settings = _project_view_settings(act, project, view)
+                known = act.database.one(ProjectView, project_id=project.id, number=number)
+                if known:  # the one that every project begins with
+                    act.database.update(known, name=view.name, layout=view.layout, **settings)
+                else:
+                    projects.create_view(act, project, name=view.name, layout=view.layout, **settings)
+
+    def _plant_surroundings(self, act: Act, project: Project) -> None:
+        for name, enabled in self.seed.workflows.items():
+            if workflow := act.database.one(ProjectWorkflow, project_id=project.id, name=name):
+                act.database.update(workflow, enabled=enabled)
+        for login, role in self.seed.collaborators.items():
             with within(f"collaborators: {login}"):
-                repositories.add_collaborator(act, repo.record, lookup.user(world, login), role)
-        for slug, role in seed.teams.items():
-            with within(f"teams: {slug}"):
-                team = lookup.team(world, lookup.organization(world, owner.login), slug)
-                users.add_team_repository(act, team, repo.record, role)
-        _plant_labels(act, repo)
-    plant_history(repo)
-    plant_workflows(repo)
-    plant_checks(repo)
-    plant_deployments(repo)
-    for milestone in seed.milestones:
-        with within(f"milestones: {milestone.title!r}"):
-            _plant_milestone(repo, milestone)
-    for comment in seed.commit_comments:
-        with within(f"commit_comments: {comment.commit}"):
-            _plant_commit_comment(repo, comment)
-    return repo
+                projects.set_collaborator(act, project, lookup.user(self.world, login), role)
+        for name in self.seed.repositories:
+            with within(f"repositories: {name}"):
+                projects.link(act, project, lookup.repository(self.world, None, *name.split("/")))
+
+    def _plant_item(self, project: Project, seed: SeedItem) -> None:
+        with self._acting(seed.creator or self.seed.creator, at=seed.at) as act:
+            if seed.content is not None:
+                item = projects.add_item(act, project, _find_issue(self.world, seed.content))
+            else:
+                people = [lookup.user(self.world, login) for login in seed.assignees]
+                item = projects.add_draft(act, project, title=seed.title or "", body=seed.body, assignees=people)
+        with self._acting(seed.creator or self.seed.creator, at=seed.updated_at) as act:
+            for name, value in seed.values.items():
+                with within(f"values: {name}"):
+                    field = field_named(act.database, project, name)
+                    if field is None:
+                        raise InvalidRefusal(f"the project has no field {name!r}")
+                    item = projects.set_value(act, item, field, _find_choice(field, value))
+        with self.world.acting(None, at=seed.archived_at) as act:
+            if seed.archived:
+                item = projects.archive_item(act, item)
+        _set_item_times(self.world, item, seed)
 
 
-def _create(act: Act, owner: User, seed: SeedRepository) -> Repository:
-    name = seed.name.partition("/")[2]
-    parent = None if seed.fork_of is None else lookup.repository(act.world, None, *seed.fork_of.split("/"))
-    # An export carries the fork's own history and settings, which forking would overwrite with the parent's.
-    if parent is not None and not seed.exported:
-        made = repositories.fork(act, parent, owner=owner, name=name)
-        if made.name != name:
-            raise InvalidRefusal(f"{owner.login} has a fork of {seed.fork_of} already, {owner.login}/{made.name}")
-        return made
-    made = repositories.create(
-        act,
-        owner=owner,
-        name=name,
-        description=seed.description,
-        visibility=seed.visibility,
-        default_branch=seed.default_branch,
-        homepage=seed.homepage,
-        default_labels=seed.labels is None,
-    )
-    return act.database.update(made, parent_id=parent.id) if parent else made
+def _set_item_times(world: World, item: ProjectItem, seed: SeedItem) -> None:
+    with world.acting(None) as act:
+        current = reload(act, item)
+        updated_at = seed.updated_at or current.created_at
+        act.database.update(current, updated_at=updated_at)
+        if draft := act.database.get(DraftIssue, current.draft_issue_id):
+            act.database.update(draft, updated_at=updated_at)
 
 
-def _plant_labels(act: Act, repo: PlantedRepository) -> None:
-    if repo.seed.labels is None:
-        return
-    for label in act.database.all(Label, repository_id=repo.record.id):  # a fork begins with GitHub's nine
-        labels.delete(act, label)
-    for label in repo.seed.labels:
-        with within(f"labels: {label.name!r}"):
-            labels.create(act, repo.record, name=label.name, color=label.color, description=label.description)
-
-
-def _plant_milestone(repo: PlantedRepository, seed: SeedMilestone) -> None:
-    if seed.number is not None:
-        with repo.world.acting(None) as act:
-            current = repo.current(act)
-            if seed.number < current.next_milestone_number:
-                raise InvalidRefusal(f"number {seed.number} is taken; list milestones in the order of their numbers")
-            act.database.update(current, next_milestone_number=seed.number)
-    with repo.acting_as(seed.creator or repo.steward, at=seed.at) as act:
-        made = milestones.create(act, repo.record, title=seed.title, description=seed.description, due_on=seed.due_on)
-    if seed.state == "closed":
-        with repo.world.acting(None, at=seed.closed_at) as act:
-            milestones.update(act, made, state="closed")
-
-
-def _plant_commit_comment(repo: PlantedRepository, seed: SeedCommitComment) -> None:
-    with repo.acting_as(seed.author or repo.steward, at=seed.at) as act:
-        made = commit_comments.create(
-            act,
-            repo.record,
-            sha=find_commit(repo, seed.commit),
-            **seed.model_dump(include={"body", "path", "position", "line"}),
+def _plant_project_field(act: Act, project: Project, seed: SeedField) -> ProjectField:
+    options = [option.model_dump() for option in seed.options]
+    given = seed.configuration
+    settings = None if given is None else given.model_dump(exclude_none=True)
+    known = field_named(act.database, project, seed.name)
+    if known is None:
+        return projects.create_field(
+            act, project, name=seed.name, data_type=seed.data_type, options=options, configuration=settings
         )
-        if seed.updated_at is not None:
-            act.database.update(made, updated_at=seed.updated_at)
+    if known.data_type != seed.data_type:
+        raise InvalidRefusal(f"every project has a field {known.name!r} of another type")
+    return projects.update_field(act, known, options=options)
 
 
-def _apply_settings(repo: PlantedRepository) -> None:
-    """Set what would have refused the planting: rules for branches, switched-off features, the archive."""
-    seed = repo.seed
-    plant_rulesets(repo.world, repo.record, seed.rulesets)
-    with repo.world.acting(None) as act:
-        for rule in seed.protection:
-            with within(f"protection: {rule.pattern}"):
-                repositories.protect(act, repo.record, **rule.model_dump())
-        current = repo.current(act)
-        # A fork takes from its parent what the seed leaves out; elsewhere, and in an export, the default is meant.
-        stated = seed.model_fields_set if seed.fork_of is not None and not seed.exported else _SETTINGS
-        wanted = {name: getattr(seed, name) for name in _SETTINGS if name in stated}
-        changes: dict[str, Any] = {name: value for name, value in wanted.items() if value != getattr(current, name)}
-        if changes:
-            repositories.update(act, current, **changes)
-        for number in seed.gone_numbers:
-            act.database.insert(Tombstone, repository_id=current.id, number=number)
+def _project_view_settings(act: Act, project: Project, seed: SeedView) -> dict[str, Any]:
+    ids = {field.name: field.id for field in fields_of(act.database, project)}
+
+    def find(name: str) -> int:
+        if name not in ids:
+            raise InvalidRefusal(f"the project has no field {name!r}")
+        return ids[name]
+
+    return {
+        "filter": seed.filter,
+        "visible_fields": tuple(find(name) for name in seed.visible_fields),
+        "sort_by": tuple(f"{find(name)} {way}" for name, way in seed.sort_by.items()),
+        "group_by": tuple(find(name) for name in seed.group_by),
+        "vertical_group_by": tuple(find(name) for name in seed.vertical_group_by),
+    }
 
 
-def _set_times_and_numbers(repo: PlantedRepository) -> None:
-    """Set the times and numbers that planting itself moves."""
-    date_conversations(repo)
-    seed = repo.seed
-    with repo.world.acting(None) as act:
-        current = reload(act, repo.record)
-        _refuse_taken(current, seed)
-        fields = {name: getattr(seed, name) for name in ("updated_at", "pushed_at", "next_number")}
-        fields["next_milestone_number"] = seed.next_milestone_number
-        act.database.update(current, **{name: value for name, value in fields.items() if value is not None})
+def _find_issue(world: World, name: str) -> Issue:
+    home, _, number = name.partition("#")
+    return lookup.issue_or_pull(world, lookup.repository(world, None, *home.split("/")), int(number))
 
 
-def _refuse_taken(current: Repository, seed: SeedRepository) -> None:
-    for name in ("next_number", "next_milestone_number"):
-        wanted, free = getattr(seed, name), getattr(current, name)
-        if wanted is not None and wanted < free:
-            raise InvalidRefusal(f"{name}: {wanted} is taken; the first free one is {free}")
-
-
-_SETTINGS = (
-    "description", "homepage", "visibility", "default_branch", "topics", "has_issues", "has_wiki", "has_projects",
-    "has_downloads", "has_discussions", "allow_merge_commit", "allow_squash_merge", "allow_rebase_merge",
-    "allow_auto_merge", "allow_update_branch", "allow_forking", "delete_branch_on_merge",
-    "web_commit_signoff_required", "is_template", "archived",
-)  # fmt: skip
+def _find_choice(field: ProjectField, value: object) -> object:
+    """Return the id of an option or iteration that a seed names; other values as they are."""
+    choices = {option["name"]: option["id"] for option in field.options}
+    choices |= {each.title: each.id for each in iterations_of(field)}
+    if choices and value not in choices and value not in choices.values():
+        raise InvalidRefusal(f"{value!r} is not one of {', '.join(choices)}")
+    return choices.get(str(value), value) if choices else value
