@@ -87,6 +87,9 @@ def without_files(run: SeedRun) -> SeedRun:
     return run.model_copy(update={"inputs": None, "artifacts": artifacts})
 
 
+SETTINGS = ("rulesets", "variables", "secrets")
+
+
 def what_an_import_covers(world: World) -> WorldSeed:
     """Return the export of the rich world without what `ghx-twin import` leaves out, as the documentation lists it."""
     seed = harvest(world)
@@ -112,11 +115,18 @@ def what_an_import_covers(world: World) -> WorldSeed:
             each.model_copy(update={**profile, "tokens": ()}) for each in seed.users if each.login != "fixer[bot]"
         ),  # which is the bot of an app, and did nothing here
         organizations=tuple(
-            each.model_copy(update={"email": None, "location": None, "blog": None}) for each in seed.organizations
+            each.model_copy(update={"email": None, "location": None, "blog": None, **dict.fromkeys(SETTINGS, ())})
+            for each in seed.organizations
         ),
         repositories=(
             widgets.model_copy(
-                update={"pulls": tuple(pulls), "issues": issues, "workflows": workflows, "collaborators": roles}
+                update={
+                    **dict.fromkeys((*SETTINGS, "environments", "deployments", "deployment_reviews", "caches"), ()),
+                    "pulls": tuple(pulls),
+                    "issues": issues,
+                    "workflows": workflows,
+                    "collaborators": roles,
+                }
             ),
             fork,
         ),
