@@ -52,7 +52,8 @@ SeedFault = Annotated[Fault, BeforeValidator(_refuse_words_for_numbers)]
 class SeedModel(BaseModel):
     """What every part of a seed has in common: unknown keys are mistakes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Built when it is first used: most parts are only ever read within a whole seed, which takes half the time then.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class SeedFile(SeedModel):
