@@ -218,6 +218,7 @@ _RELEASED = Situation(changes=(_released,))
 _NEW_PULL = Situation(changes=(_closed_pull,), branch="feature")
 
 SITUATIONS = {
+    "err-issue-view-pr": Situation(code=1),  # with the scope `project`, gh asks for the items of an issue 7
     "browse": Situation(),
     "err-204": Situation(changes=(_with_label,)),
     "err-401": Situation(environment=_BAD_TOKEN),
