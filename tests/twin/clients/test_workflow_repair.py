@@ -18,6 +18,8 @@ CHEATS: dict[str, dict[str, str | None]] = {
     "the test tests nothing": {"test_turn.py": "assert True\n"},
     "the step may fail": {FILE: WORKFLOW.replace("run: pytest}", "run: pytest, continue-on-error: true}")},
     "the job does not run": {FILE: WORKFLOW.replace("  test:\n", "  test:\n    if: false\n")},
+    "the job has another key": {FILE: WORKFLOW.replace("  test:\n", "  other:\n")},
+    "another job has its name": {FILE: WORKFLOW.replace("  test:\n", "  x: {name: test}\n  test:\n")},
     "the workflow is emptied": {FILE: ""},
 }
 

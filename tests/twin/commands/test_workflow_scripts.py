@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from scripted_world import WORKFLOW, conclusions, push, runs_of, scripted_world, widgets
+from scripted_world import SEED, WORKFLOW, conclusions, push, runs_of, scripted_world, widgets
 from seeds import world_of
 
 from ghx_bench.twin.commands import merges, objects, pulls, refs, workflow_runs
@@ -16,9 +16,12 @@ from ghx_bench.twin.state.records import Annotation, CheckRun, Pull, Step, Workf
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
-FILE = ".github/workflows/ci.yml"
+FILE, LINT_FILE = ".github/workflows/ci.yml", ".github/workflows/lint.yml"
 MENDED = {"turn.py": "RPM = 33\n"}
+NAMED = WORKFLOW.replace("  test:\n", "  test:\n    name: Unit tests\n")
+LINT = "on: pull_request\njobs:\n  lint: {runs-on: ubuntu-latest, steps: [{run: ruff check}]}\n"
 RED, GREEN = {"build": "success", "test": "failure"}, {"build": "success", "test": "success"}
+SWAPPED = {"test": "failure", "x": "skipped"}
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +88,10 @@ def test_a_commit_that_mends_the_cause_turns_the_next_run_green(world: World) ->
         ({FILE: WORKFLOW.replace("  test:\n", "  test:\n    if: ${{ false }}\n")}, RED),
         ({FILE: WORKFLOW.replace("  build:\n", "  build:\n    if: false\n")}, {"build": "skipped", "test": "failure"}),
         ({FILE: WORKFLOW.replace("  test:\n", "  unit:\n    name: test\n")}, RED),
+        ({FILE: WORKFLOW.replace("  test:\n", "  other:\n")}, {"build": "success", "other": "failure"}),
+        ({FILE: WORKFLOW.replace("  test:\n", "  build2:\n    name: test\n")}, RED),
+        ({FILE: WORKFLOW.replace("  build:\n", "  build:\n    name: test\n").replace("  test:\n", "  x:\n")}, SWAPPED),
+        ({FILE: WORKFLOW.replace("  test:\n", "  x:\n").replace("build", "test")}, SWAPPED),
         ({FILE: WORKFLOW.replace("      - {name: Run tests, run: pytest}\n", "")}, RED),
         ({FILE: WORKFLOW.replace("run: pytest}", "run: 'true'}")}, RED),
         ({FILE: ""}, {}),
@@ -101,6 +108,60 @@ def test_no_cheat_turns_the_required_check_green(
     assert conclusions(world, sha) == expected
     assert checks.state_of_required(world, widgets(world), sha, "test") in {"FAILURE", "EXPECTED"}
     assert mergeability.merge_state(world, the_pull(world)) == "BLOCKED"
+
+
+@pytest.fixture(scope="module")
+def named() -> Iterator[World]:
+    """Jobs with names of their own, in two workflows; the name of one is required."""
+    seed = SEED.replace(indented(WORKFLOW), f"{indented(NAMED)}      .github/workflows/lint.yml: |\n{indented(LINT)}")
+    seed = seed.replace("required_checks: [test]", "required_checks: [Unit tests]")
+    more = "      - {name: Lint, path: .github/workflows/lint.yml, script: {jobs: {lint: {}}}}\n"
+    with scripted_world(seed.replace("    protection:", f"{more}    protection:")) as made:
+        yield made
+
+
+def indented(text: str) -> str:
+    return "".join(f"        {line}\n" for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {FILE: NAMED.replace("  test:\n", "  t:\n")},
+        {FILE: NAMED.replace("jobs:\n", "jobs:\n  x: {name: Unit tests, steps: [{run: a}]}\n")},
+        {
+            FILE: NAMED.replace("  test:\n", "  build2:\n")
+            .replace("  build:\n", "  test:\n")
+            .replace(": build", ": test")
+        },
+        {FILE: None, LINT_FILE: LINT.replace("  lint:", "  Unit tests:")},
+        {FILE: None, LINT_FILE: LINT.replace("lint: {", "lint: {name: Unit tests, ")},
+        {FILE: NAMED.replace("{run: make}", "{run: make, if: false}")},
+    ],
+)
+def test_a_job_has_its_script_by_the_name_of_its_check(named: World, files: dict[str, str | None]) -> None:
+    with named.fork() as world:
+        sha = push(world, files)
+
+        assert conclusions(world, sha)["Unit tests"] == "failure"
+        assert checks.state_of_required(world, widgets(world), sha, "Unit tests") == "FAILURE"
+        mended = push(world, MENDED)
+        assert conclusions(world, mended)["Unit tests"] == "success"
+
+
+def test_a_required_job_that_needs_one_that_fails_is_red_not_skipped() -> None:
+    seed = SEED.replace(
+        "            test:\n", "            build: {otherwise: {conclusion: failure}}\n            test:\n"
+    )
+    with scripted_world(seed) as world:
+        assert conclusions(world, push(world, {"a": "1"})) == {"build": "failure", "test": "failure"}
+        assert conclusions(world, push(world, MENDED)) == {"build": "failure", "test": "skipped"}
+
+
+def test_a_new_job_succeeds_beside_those_of_the_script(world: World) -> None:
+    more = WORKFLOW + "  docs: {steps: [{run: mkdocs}]}\n"
+
+    assert conclusions(world, push(world, {FILE: more})) == {**RED, "docs": "success"}
 
 
 def test_asking_to_skip_leaves_the_required_check_expected(world: World) -> None:

@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 from seeds import seed_of, world_of
 
+from ghx_bench._base.commandline import run_command_line
 from ghx_bench._base.errors import DocumentError
-from ghx_bench.twin.seed.planting import SeedError
+from ghx_bench.twin.cli.main import app
+from ghx_bench.twin.seed.planting import SeedError, plant
+from ghx_bench.twin.seed.script_warnings import script_warnings
+from ghx_bench.twin.world import World
 
 BEGINNING = """
 users: [{login: octo, tokens: [{token: t}]}, {login: hubot}]
@@ -210,3 +214,47 @@ def test_the_command_ends_with_the_complaint_and_no_traceback(tmp_path: Path) ->
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"error: {seed}: repositories: acme/widgets: 'Title': ")
+
+
+WORKFLOW = '.github/workflows/ci.yml: "on: [push, pull_reqest]\\njobs: {test: {steps: [{run: pytest}]}}"'
+SCRIPTED = BEGINNING.replace("files: {", f"files: {{{WORKFLOW}, ", 1)
+CI = "    workflows: [{name: CI, path: .github/workflows/%s, script: {jobs: %s}}]"
+
+
+@pytest.mark.parametrize(
+    ("workflow", "warnings"),
+    [
+        (CI % ("ci.yml", "{test: {steps: [{name: Run pytest}]}, '*': {}}"), []),
+        (CI % ("ci.yml", "{tset: {}}"), ["script: .github/workflows/ci.yml has no job 'tset'; did you mean 'test'?"]),
+        (
+            CI % ("ci.yml", "{test: {steps: [{name: run pytests}], rules: [{step: Deploy}]}}"),
+            [
+                "script: job 'test' has no step 'run pytests'; did you mean 'Run pytest'?",
+                "script: job 'test' has no step 'Deploy'; known: 'Run pytest'",
+            ],
+        ),
+        (
+            CI % ("cl.yml", "{}"),
+            ["path: no branch has a workflow at '.github/workflows/cl.yml'; did you mean 'ci.yml'?"],
+        ),
+    ],
+)
+def test_what_a_script_says_of_no_job_or_step_is_a_warning(workflow: str, warnings: list[str]) -> None:
+    seed = seed_of(SCRIPTED + workflow)
+    with World.create() as world:
+        plant(world, seed)
+        found = [each.removeprefix(f"{WIDGETS}workflows: 'CI': ") for each in script_warnings(world, seed)]
+
+    event = "on: GitHub has no event 'pull_reqest'; did you mean 'pull_request'?"
+    assert found == (warnings if "cl.yml" in workflow else [event, *warnings])
+
+
+def test_the_command_prints_warnings_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    seed = tmp_path / "seed.yaml"
+    seed.write_text(SCRIPTED.replace("reqest", "request") + CI % ("ci.yml", "{tset: {}}"), encoding="utf-8")
+
+    assert run_command_line(app, ["check", str(seed)]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == f"{seed}: ok (2 users, 1 organization, 1 repository)\n"
+    (line,) = printed.err.splitlines()
+    assert line.startswith(f"warning: {seed}: {WIDGETS}workflows: 'CI': script: ")

@@ -108,5 +108,5 @@ class SeedScript(SeedModel):
     """What the runs of a workflow do; it stands in no file of the repository, so no commit can change it."""
 
     jobs: dict[str, SeedScriptJob] = Field(
-        default={}, description="By the key of the job in the file, or its name; `*` for any other."
+        default={}, description="By the key of the job in the file, or the name of its check; `*` for any other."
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.queries.actions.scripts import JobPlan, plan_job, runs_after_failure
+from ghx_bench.twin.queries.actions.scripts import JobPlan, find_script_jobs, plan_job, runs_after_failure
 from ghx_bench.twin.queries.actions.workflow_files import JobDefinition, WorkflowFileError, read_workflow_file
 from ghx_bench.twin.queries.workflow_runs import FAILED, workflow_of
 from ghx_bench.twin.state.clock import parse_time
@@ -50,16 +50,18 @@ def with_dependents(world: World, run: WorkflowRun, names: set[str]) -> set[str]
 
 def plan(world: World, workflow: Workflow, run: WorkflowRun, job: CheckRun, jobs: Sequence[CheckRun]) -> Planned | None:
     """Return how a job goes among the jobs of its attempt; None while it waits for others or without a script."""
-    said = definition_of(world, run, job)
-    names = {each.name for each in definitions(world, run) if each.key in said.needs}
+    said, jobs_of_file = definition_of(world, run, job), definitions(world, run)
+    names = {each.name for each in jobs_of_file if each.key in said.needs}
     needed = [each for each in jobs if each.name in names]
     if workflow.script is None or any(each.status != "completed" for each in needed):
         return None
     ended = [each.completed_at or each.started_at for each in needed]
     ready_at = max(map(parse_time, (job.started_at, *ended)))
-    is_stopped = not runs_after_failure(said.condition)
-    if is_stopped and any(each.conclusion in FAILED for each in needed):
-        return Planned(JobPlan(conclusion="skipped", queued_seconds=0), ready_at)
-    is_skipped = is_stopped and any(each.conclusion == "skipped" for each in needed)
+    is_skipped = not runs_after_failure(said.condition) and any(
+        each.conclusion in FAILED or each.conclusion == "skipped" for each in needed
+    )
+    workflows = world.database.all(Workflow, repository_id=run.repository_id)
+    others = [each.script for each in workflows if each.script is not None and each.id != workflow.id]
+    scripts = find_script_jobs(workflow.script, others, job.name, jobs_of_file)
     git = world.git(lookup.repository_by_id(world, None, run.repository_id))
-    return Planned(plan_job(workflow.script, said, git, run.head_sha, is_skipped=is_skipped), ready_at)
+    return Planned(plan_job(scripts, said, git, run.head_sha, is_skipped=is_skipped), ready_at)

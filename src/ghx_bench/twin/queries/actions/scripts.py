@@ -5,7 +5,7 @@ end a failure only by what the rules ask for.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict, cast
 
@@ -108,22 +108,56 @@ _SUCCESS: Outcome = {"conclusion": "success", "step": None, "log": None, "second
 _UNSCRIPTED: ScriptJob = {"queued_seconds": 1, "steps": (), "rules": (), "otherwise": _SUCCESS}
 
 
+def complete_script(script: Mapping[str, Any], jobs: Sequence[JobDefinition]) -> dict[str, Any]:
+    """Return a script that knows each job of a workflow file by its key and by the name of its check."""
+    said: dict[str, ScriptJob] = dict(cast("Script", script)["jobs"])
+    for job in jobs:
+        found = said.get(job.key) or said.get(job.name) or (None if _ANY_JOB in said else _UNSCRIPTED)
+        if found is not None:
+            said.setdefault(job.key, found)
+            said.setdefault(job.name, found)
+    return {**script, "jobs": said}
+
+
+def find_script_jobs(
+    script: Mapping[str, Any], others: Iterable[Mapping[str, Any]], name: str, jobs: Sequence[JobDefinition]
+) -> list[ScriptJob]:
+    """Return what scripts say of the check `name`, one at least; `jobs` are those of the workflow's file.
+
+    A commit can give a job another key, the name of another job, or a place in another workflow, whose scripts are
+    `others`. None of these takes a check away from the rules that are for it.
+    """
+    said = cast("Script", script)["jobs"]
+    by_key = [said[job.key] for job in jobs if job.name == name and job.key in said]
+    by_name = [known[name] for known in (said, *(cast("Script", other)["jobs"] for other in others)) if name in known]
+    # Workflows may have jobs of one name: what its own script says of it is enough.
+    found = by_key + by_name[:1] if name in said else by_key + by_name
+    if found or _ANY_JOB in said:
+        return found or [said[_ANY_JOB]]
+    # The script may be about a job that was renamed to this one.
+    present = {text for job in jobs for text in (job.key, job.name)}
+    return [_UNSCRIPTED, *(each for key, each in said.items() if jobs and key not in present)]
+
+
 def plan_job(
-    script: Mapping[str, Any], job: JobDefinition, git: GitRepository, sha: str, *, is_skipped: bool = False
+    said: Sequence[ScriptJob], job: JobDefinition, git: GitRepository, sha: str, *, is_skipped: bool = False
 ) -> JobPlan:
-    """Return how a job goes on a commit; `is_skipped` where one that it needs was skipped."""
-    jobs = cast("Script", script)["jobs"]
-    # By name too: a job under another key whose check has the same name must not escape the rules.
-    said = jobs.get(job.key) or jobs.get(job.name) or jobs.get(_ANY_JOB) or _UNSCRIPTED
-    outcome = next((rule for rule in said["rules"] if _fits(rule, git, sha)), said["otherwise"])
+    """Return how a job goes on a commit by the first of its scripts, or by the first that fails.
+
+    `is_skipped` where one that it needs has failed or was skipped.
+    """
+    outcomes = [next((rule for rule in each["rules"] if _fits(rule, git, sha)), each["otherwise"]) for each in said]
+    chosen = next((at for at, each in enumerate(outcomes) if each["conclusion"] in FAILING), 0)
+    script, outcome = said[chosen], outcomes[chosen]
     fails = outcome["conclusion"] in FAILING
-    # The rules come first: `if: false` would otherwise turn a red check into a skipped one, which lets a merge through.
+    # The rules come first: `if: false`, or `needs` of a job that fails, would otherwise turn a red check into a skipped
+    # one, which lets a merge through.
     if outcome["conclusion"] == "skipped" or (not fails and (is_skipped or job.condition == "false")):
         return JobPlan(conclusion="skipped", queued_seconds=0)
-    steps = _plan_steps(job, said["steps"], outcome)
+    steps = _plan_steps(job, script["steps"], outcome)
     return JobPlan(
         conclusion=outcome["conclusion"],
-        queued_seconds=said["queued_seconds"],
+        queued_seconds=script["queued_seconds"],
         steps=steps,
         annotations=(*outcome["annotations"], *_error_annotations(steps)),
     )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice, product
@@ -82,6 +83,16 @@ def read_workflow_file(git: GitRepository, sha: str, path: str) -> WorkflowFile 
     entry = git.entry(sha, path)
     content = git.blob(entry.sha) if entry is not None and entry.type == "blob" else None
     return None if content is None else parse_workflow_file(content)
+
+
+def files_on_branches(git: GitRepository, path: str) -> list[WorkflowFile]:
+    """Return the workflows that a file says on the branches, without those that GitHub could not run."""
+    found: list[WorkflowFile] = []
+    for sha in git.refs("refs/heads/").values():
+        with suppress(WorkflowFileError):
+            file = read_workflow_file(git, sha, path)
+            found += [] if file is None or file in found else [file]
+    return found
 
 
 @lru_cache(maxsize=256)

@@ -6,6 +6,8 @@ from ghx_bench.twin.commands import checks, workflow_runs, workflows
 from ghx_bench.twin.commands.actions import progress, starting
 from ghx_bench.twin.queries import workflow_runs as queries
 from ghx_bench.twin.queries.actions import job_plans
+from ghx_bench.twin.queries.actions.scripts import complete_script
+from ghx_bench.twin.queries.actions.workflow_files import files_on_branches
 from ghx_bench.twin.seed.checks import SeedArtifact, SeedAttempt, SeedCheck, SeedJob, SeedRun
 from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.planting.history import file_bytes, find_commit
@@ -71,7 +73,11 @@ def plant_scripts(repo: PlantedRepository) -> None:
             with within(f"workflows: {workflow.name!r}"):
                 with repo.world.acting(None) as act:
                     record = workflows.create_or_update(act, repo.record, name=workflow.name, path=workflow.path)
-                    record = act.database.update(record, script=workflow.script.model_dump(mode="json"))
+                    script = workflow.script.model_dump(mode="json")
+                    if not repo.seed.exported:  # an export has what its world had found out, whatever its files say now
+                        files = files_on_branches(repo.git, record.path)
+                        script = complete_script(script, [job for file in files for job in file.jobs])
+                    record = act.database.update(record, script=script)
                     left = [] if repo.seed.exported else _queue_jobs(act, record)
                 progress.finish(repo.world, left)
 
