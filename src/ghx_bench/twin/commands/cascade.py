@@ -76,7 +76,8 @@ def under_issue(database: Database, issue: Issue) -> Iterator[Record]:
     for item in database.all(ProjectItem, issue_id=issue.id):
         yield from database.all(ProjectItemValue, item_id=item.id)
         yield item
-    yield from _cross_references(database, "source_issue_id", issue.id)
+    yield from _references(database, "source_issue_id", issue.id)
+    yield from _references(database, "subject_id", issue.id)
     for pull in database.all(Pull, issue_id=issue.id):
         yield from _under_pull(database, pull)
         yield pull
@@ -86,7 +87,7 @@ def under_comment(database: Database, comment: Comment | ReviewComment) -> Itera
     """Yield the records that belong to a comment, not itself."""
     yield from _reactions(database, comment)
     if isinstance(comment, Comment):
-        yield from _cross_references(database, "comment_id", comment.id)
+        yield from _references(database, "comment_id", comment.id)
 
 
 def under_run(database: Database, run: WorkflowRun) -> Iterator[Record]:
@@ -168,10 +169,10 @@ def _under_pull(database: Database, pull: Pull) -> Iterator[Record]:
     yield from database.all(ReviewRequest, pull_id=pull.id)
 
 
-def _cross_references(database: Database, name: str, identity: int) -> list[Event]:
-    return database.select(
-        Event, f"WHERE event = 'cross-referenced' AND json_extract(data, '$.{name}') = ? ORDER BY id", (identity,)
-    )
+def _references(database: Database, name: str, identity: int) -> list[Event]:
+    """Return the events elsewhere that say nothing without an issue or comment."""
+    kinds = "event IN ('connected', 'cross-referenced')"
+    return database.select(Event, f"WHERE {kinds} AND json_extract(data, '$.{name}') = ? ORDER BY id", (identity,))
 
 
 def _reactions(database: Database, subject: Record) -> Iterator[Record]:

@@ -95,7 +95,7 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
 
     def closed_by_pull_requests_references(self, include_closed_prs: bool | None = None) -> list[Pull]:
         """Return the pull requests that close it when they are merged."""
-        closing = pulls.closing_pulls(self.context.world, self.subject, self.context.viewer)
+        closing = pulls.closing_pulls(self.context.world, self.context.viewer, self.subject)
         return closing if include_closed_prs else [one for one in closing if not self._is_given_up(one)]
 
     def timeline_items(self, **chosen: Any) -> Timeline:
