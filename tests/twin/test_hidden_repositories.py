@@ -119,3 +119,28 @@ def test_a_connection_is_in_the_timeline_while_the_viewer_sees_the_pull_request(
     assert connections("eve") == []
     assert client(world, "octo").ask("DELETE", "/repos/acme/secret").status == 204
     assert connections("octo") == []
+
+
+SUMMARIES = '{ repository(owner: "acme", name: "pub") { issue(number: 1) { parent { title } \
+subIssuesSummary { total completed percentCompleted } \
+issueDependenciesSummary { blockedBy totalBlockedBy blocking totalBlocking } } } }'
+
+
+@pytest.mark.parametrize(("login", "seen"), [("octo", 1), ("eve", 0)])
+def test_parents_parts_and_dependencies_count_where_the_viewer_sees_them(world: World, login: str, seen: int) -> None:
+    octo, asker = client(world, "octo"), client(world, login)
+    part = octo.get("/repos/acme/secret/issues/2").json()["id"]
+    assert octo.ask("POST", f"{ISSUE}/sub_issues", {"sub_issue_id": part}).status == 201
+
+    rest = asker.get(ISSUE).json()
+    graphql = ask(world, login, SUMMARIES)["repository"]["issue"]
+
+    assert rest.get("parent_issue_url", "").endswith("/repos/acme/secret/issues/1") == bool(seen)
+    assert (graphql["parent"] is not None) == bool(seen)
+    assert rest["sub_issues_summary"] == {"total": seen, "completed": 0, "percent_completed": 0}
+    assert list(graphql["subIssuesSummary"].values()) == [seen, 0, 0]
+    assert list(rest["issue_dependencies_summary"].values()) == [seen, seen, 0, 0]
+    assert list(graphql["issueDependenciesSummary"].values()) == [seen, seen, 0, 0]
+    for word in ("has:parent-issue", "has:sub-issue", "is:blocked"):
+        found = asker.get(f"/search/issues?q=repo:acme/pub+is:issue+{word}").json()
+        assert found["total_count"] == seen, word
