@@ -6,10 +6,20 @@ from typing import Any
 
 import pytest
 from rest_world import Client
-from seeds import world_of
+from seeds import rich_world, world_of
 
 from ghx_bench.twin.graphql.execution import execute
-from ghx_bench.twin.state.records import ProjectField, Repository, User
+from ghx_bench.twin.seed.harvesting import harvest
+from ghx_bench.twin.state.records import (
+    Deployment,
+    Installation,
+    Issue,
+    ProjectField,
+    Repository,
+    Secret,
+    User,
+    Variable,
+)
 from ghx_bench.twin.urls import GITHUB_URLS
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
@@ -17,7 +27,13 @@ from ghx_bench.twin.world import World
 SEED = """
 version: 1
 users: [{login: octo}, {login: eve}]
-organizations: [{login: acme, members: {octo: admin}}]
+organizations:
+  - login: acme
+    members: {octo: admin}
+    variables: [{name: REGION, value: eu, visibility: selected, selected_repositories: [acme/pub, acme/secret]}]
+    secrets: [{name: KEY, visibility: selected, selected_repositories: [acme/secret]}]
+apps:
+  - {slug: fixer, owner: acme, installations: [{account: acme, repositories: [acme/pub, acme/secret]}]}
 repositories:
   - name: acme/secret
     visibility: private
@@ -144,3 +160,30 @@ def test_parents_parts_and_dependencies_count_where_the_viewer_sees_them(world: 
     for word in ("has:parent-issue", "has:sub-issue", "is:blocked"):
         found = asker.get(f"/search/issues?q=repo:acme/pub+is:issue+{word}").json()
         assert found["total_count"] == seen, word
+
+
+def test_a_deleted_repository_stays_in_nothing_that_named_it(world: World) -> None:
+    octo, database = client(world, "octo"), world.database
+    kept = octo.get("/repos/acme/pub").json()["id"]
+
+    assert octo.ask("DELETE", "/repos/acme/secret").status == 204
+
+    assert [(one.parent_id, one.duplicate_of_id) for one in database.all(Issue)] == [(None, None), (None, None)]
+    assert [one.selected_repository_ids for one in database.all(Variable)] == [(kept,)]
+    assert [one.selected_repository_ids for one in database.all(Secret)] == [()]
+    assert [one.repository_ids for one in database.all(Installation)] == [(kept,)]
+    assert octo.get("/search/issues?q=is:issue+has:parent-issue").json()["total_count"] == 0
+    exported = harvest(world)
+    with world_of(exported) as again:
+        assert harvest(again) == exported
+
+
+def test_a_deployment_outlives_the_run_that_made_it() -> None:
+    with rich_world() as world:
+        deployment = next(one for one in world.database.all(Deployment) if one.run_id is not None)
+        path = f"/repos/acme/widgets/actions/runs/{deployment.run_id}"
+
+        assert client(world, "octo").ask("POST", f"{path}/force-cancel").status == 202
+        assert client(world, "octo").ask("DELETE", path).status == 204
+
+        assert [one.run_id for one in world.database.all(Deployment, id=deployment.id)] == [None]
