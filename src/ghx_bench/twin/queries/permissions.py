@@ -21,7 +21,13 @@ Association = Literal["OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "NONE"]
 ROLES: tuple[Role, ...] = ("none", "read", "triage", "write", "maintain", "admin")
 NEEDS_ADMIN = "Must have admin rights to Repository."
 NO_INTEGRATION = "Resource not accessible by integration"
+VARIABLES = ("actions_variables", "variables")
+"""The permission of an app for variables: the API's name, and the one in GitHub's documentation."""
 ARCHIVED = "Repository was archived so is read-only."
+_FOR_WRITERS = (
+    "contents", "pull_requests", "checks", "statuses", "actions", "workflows", "deployments", "environments", "secrets",
+    *VARIABLES,
+)  # fmt: skip
 _RANK = {name: rank for rank, name in enumerate(ROLES)}
 
 
@@ -50,7 +56,7 @@ def _app_role(app: AppAccess, repository: Repository) -> Role:
         return "read" if repository.visibility == "public" else "none"
     if app.may("administration"):
         return "admin"
-    if app.may("contents", "pull_requests", "checks", "statuses", "actions", "workflows", "deployments"):
+    if app.may(*_FOR_WRITERS):
         return "write"
     return "triage" if app.may("issues") else "read"
 
