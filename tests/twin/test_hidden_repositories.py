@@ -15,6 +15,7 @@ from ghx_bench.twin.state.records import (
     Installation,
     Issue,
     ProjectField,
+    ReleaseAsset,
     Repository,
     Secret,
     User,
@@ -41,6 +42,8 @@ repositories:
     issues: [{number: 1, title: Hidden plan}, {number: 2, title: Hidden part}]
   - name: acme/pub
     files: {a.txt: a}
+    releases:
+      - {tag_name: v2, draft: true, assets: [{name: b.txt, content: not yet}, {name: c.txt, content: a}]}
     issues:
       - {number: 1, title: Open one, parent: "acme/secret#1", blocked_by: ["acme/secret#1"]}
       - {number: 2, title: Same, state: closed, state_reason: duplicate, duplicate_of: "acme/secret#1"}
@@ -187,3 +190,19 @@ def test_a_deployment_outlives_the_run_that_made_it() -> None:
         assert client(world, "octo").ask("DELETE", path).status == 204
 
         assert [one.run_id for one in world.database.all(Deployment, id=deployment.id)] == [None]
+
+
+def test_a_file_of_a_release_is_no_object_of_its_repository(world: World) -> None:
+    eve = client(world, "eve")
+    query = 'query($oid: GitObjectID) { repository(owner: "acme", name: "pub") { object(oid: $oid) { oid } } }'
+
+    def is_found(name: str) -> bool:
+        asset = world.database.one(ReleaseAsset, name=name)
+        assert asset is not None
+        found = eve.get(f"/repos/acme/pub/git/blobs/{asset.blob_sha}").status == 200
+        shown = ask(world, "eve", query, oid=asset.blob_sha)["repository"]["object"]
+        assert (shown is not None) == found
+        return found
+
+    assert not is_found("b.txt")
+    assert is_found("c.txt")  # the same content is in a file of the repository
