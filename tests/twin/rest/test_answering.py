@@ -100,6 +100,28 @@ def test_a_token_without_the_scope_is_told_which_it_needs(world: Seeded) -> None
     assert reply.headers["X-Accepted-OAuth-Scopes"] == "delete_repo"
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/orgs/acme/rulesets", None),
+        ("GET", "/orgs/acme/actions/variables", None),
+        ("POST", "/orgs/acme/actions/variables", {"name": "NEW", "value": "1", "visibility": "all"}),
+        ("GET", "/orgs/acme/actions/secrets", None),
+        ("POST", "/orgs/acme/issue-types", {"name": "Epic", "is_enabled": True}),
+    ],
+)
+def test_who_acts_for_an_organization_is_its_admin_with_a_token_that_may(
+    world: Seeded, method: str, path: str, body: object
+) -> None:
+    refused = world.client("ann", scopes=frozenset({"repo"})).ask(method, path, body)
+    done = world.client("ann", scopes=frozenset({"admin:org"})).ask(method, path, body)
+
+    assert refused.status == 403
+    assert refused.headers["X-Accepted-OAuth-Scopes"] == "admin:org"
+    assert done.status in {200, 201}
+    assert world.client("bob").ask(method, path, body).status in {403, 404}
+
+
 def test_pages_lead_to_each_other(ann: Client) -> None:
     reply = ann.get(f"{R}/labels?per_page=3&page=2")
     api = "https://api.github.com/repos/acme/widgets/labels?per_page=3&page="

@@ -1,5 +1,6 @@
 """Which records are deleted together with an issue, a comment, a run, a release, a project or a repository."""
 
+import json
 from collections.abc import Iterable, Iterator
 
 from ghx_bench.twin.state.database import Database
@@ -19,6 +20,7 @@ from ghx_bench.twin.state.records import (
     DraftIssue,
     Environment,
     Event,
+    Installation,
     Issue,
     IssueLabel,
     Label,
@@ -64,6 +66,38 @@ def delete_all(database: Database, records: Iterable[Record]) -> None:
         database.delete(record)
 
 
+def clear_links_to_issues(database: Database, ids: Iterable[int]) -> None:
+    """Let the issues that are parts or duplicates of deleted ones stand for themselves."""
+    deleted = json.dumps(sorted(ids))
+    for child in database.select(Issue, "WHERE parent_id IN (SELECT value FROM json_each(?))", (deleted,)):
+        database.update(child, parent_id=None, sub_issue_position=None)
+    for duplicate in database.select(Issue, "WHERE duplicate_of_id IN (SELECT value FROM json_each(?))", (deleted,)):
+        database.update(duplicate, duplicate_of_id=None)
+
+
+def clear_links_to_run(database: Database, run: WorkflowRun) -> None:
+    """Let the deployments of a deleted run stand for themselves."""
+    for deployment in database.all(Deployment, repository_id=run.repository_id, run_id=run.id):
+        database.update(deployment, run_id=None)
+
+
+def clear_links_to_repository(database: Database, repository: Repository) -> None:
+    """Take a deleted repository out of all that names it and stays."""
+    for pull in database.all(Pull, head_repository_id=repository.id):
+        database.update(pull, head_repository_id=None)
+    for child in database.all(Repository, parent_id=repository.id):
+        database.update(child, parent_id=repository.parent_id)
+    for model in (Variable, Secret):
+        for record in database.all(model, organization_id=repository.owner_id):
+            if repository.id in record.selected_repository_ids:
+                kept = tuple(one for one in record.selected_repository_ids if one != repository.id)
+                database.update(record, selected_repository_ids=kept)
+    for installation in database.all(Installation, account_id=repository.owner_id):
+        if repository.id in (installation.repository_ids or ()):
+            kept = tuple(one for one in installation.repository_ids or () if one != repository.id)
+            database.update(installation, repository_ids=kept)
+
+
 def under_issue(database: Database, issue: Issue) -> Iterator[Record]:
     """Yield the records that belong to an issue or pull request, not itself."""
     yield from _reactions(database, issue)
@@ -76,7 +110,8 @@ def under_issue(database: Database, issue: Issue) -> Iterator[Record]:
     for item in database.all(ProjectItem, issue_id=issue.id):
         yield from database.all(ProjectItemValue, item_id=item.id)
         yield item
-    yield from _cross_references(database, "source_issue_id", issue.id)
+    yield from _references(database, "source_issue_id", issue.id)
+    yield from _references(database, "subject_id", issue.id)
     for pull in database.all(Pull, issue_id=issue.id):
         yield from _under_pull(database, pull)
         yield pull
@@ -86,7 +121,7 @@ def under_comment(database: Database, comment: Comment | ReviewComment) -> Itera
     """Yield the records that belong to a comment, not itself."""
     yield from _reactions(database, comment)
     if isinstance(comment, Comment):
-        yield from _cross_references(database, "comment_id", comment.id)
+        yield from _references(database, "comment_id", comment.id)
 
 
 def under_run(database: Database, run: WorkflowRun) -> Iterator[Record]:
@@ -168,10 +203,10 @@ def _under_pull(database: Database, pull: Pull) -> Iterator[Record]:
     yield from database.all(ReviewRequest, pull_id=pull.id)
 
 
-def _cross_references(database: Database, name: str, identity: int) -> list[Event]:
-    return database.select(
-        Event, f"WHERE event = 'cross-referenced' AND json_extract(data, '$.{name}') = ? ORDER BY id", (identity,)
-    )
+def _references(database: Database, name: str, identity: int) -> list[Event]:
+    """Return the events elsewhere that say nothing without an issue or comment."""
+    kinds = "event IN ('connected', 'cross-referenced')"
+    return database.select(Event, f"WHERE {kinds} AND json_extract(data, '$.{name}') = ? ORDER BY id", (identity,))
 
 
 def _reactions(database: Database, subject: Record) -> Iterator[Record]:

@@ -34,7 +34,7 @@ def create(
     is_enabled: bool = True,
 ) -> IssueType:
     """Add a type to an organization; its administrators may."""
-    require_organization_admin(act, organization)
+    require_organization_admin(act.world, act.viewer, organization)
     if act.database.count(IssueType, organization_id=organization.id) >= MOST_TYPES:
         raise InvalidRefusal(f"Organization cannot have more than {MOST_TYPES} issue types")
     return act.database.insert(
@@ -85,7 +85,7 @@ def delete(act: Act, issue_type: IssueType) -> None:
 def _require_admin(act: Act, issue_type: IssueType) -> User:
     organization = act.database.get(User, issue_type.organization_id)
     assert organization is not None  # noqa: S101 - a type goes with its organization
-    require_organization_admin(act, organization)
+    require_organization_admin(act.world, act.viewer, organization)
     return organization
 
 

@@ -153,4 +153,4 @@ def _require_maker(act: Act) -> None:
 def _require_organization_admin(act: Act, organization: User) -> None:
     if organization.type != "Organization":
         raise invalid("Organization", "login", value=organization.login)
-    require_organization_admin(act, organization)
+    require_organization_admin(act.world, act.viewer, organization)

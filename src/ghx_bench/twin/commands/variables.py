@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from ghx_bench.twin.commands import kernel
 from ghx_bench.twin.commands.texts import check_unicode, invalid
-from ghx_bench.twin.queries.permissions import require
-from ghx_bench.twin.refusals import ConflictRefusal, ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
-from ghx_bench.twin.state.records import Environment, Membership, Repository, Secret, User, Variable
+from ghx_bench.twin.queries.permissions import require, require_organization_admin
+from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal
+from ghx_bench.twin.state.records import Environment, Repository, Secret, User, Variable
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import Act, World
 
@@ -18,7 +18,6 @@ VISIBILITIES = ("all", "private", "selected")
 LARGEST_VALUE = 48 * 1024  # bytes
 _SEALED_OVERHEAD = 48  # bytes of a sealed box beside its content: a public key and a code
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NEEDS_OWNER = "You must be an org admin or have the actions {nouns} fine-grained permission."
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +110,9 @@ def delete(act: Act, home: Home, record: Variable | Secret) -> None:
 
 
 def require_owner(world: World, viewer: Viewer | None, organization: User, nouns: str) -> None:
-    """Refuse a viewer who does not administer an organization."""
-    if viewer is None or viewer.unrestricted:
-        return
-    member = world.database.one(Membership, organization_id=organization.id, user_id=viewer.id)
-    if member is None:
-        raise NotFoundRefusal(f"Could not resolve to an Organization with the login of '{organization.login}'.")
-    if member.role != "admin":
-        raise ForbiddenRefusal(_NEEDS_OWNER.format(nouns=nouns))
+    """Refuse a viewer who may not see or change the variables or secrets of an organization."""
+    message = f"You must be an org admin or have the actions {nouns} fine-grained permission."
+    require_organization_admin(world, viewer, organization, message, hidden_from="strangers")
 
 
 def _require_write(act: Act, home: Home, nouns: str) -> None:

@@ -140,6 +140,7 @@ def delete(act: Act, run: WorkflowRun) -> None:
     if workflow_runs.latest_attempt(act.world, run).status != "completed":
         raise ForbiddenRefusal(_NOT_COMPLETED)
     cascade.delete_all(act.database, (*cascade.under_run(act.database, run), run))
+    cascade.clear_links_to_run(act.database, run)
     merges.attempt_auto_merges(act, run.repository_id, run.head_sha)
 
 

@@ -292,6 +292,12 @@ class GitRepository:
         chosen = history.Filter(path=path, since=since, until=until, author=names)
         return history.Log(self._log(str(self._commit(start).id), chosen), lambda sha: commit_record(self._commit(sha)))
 
+    def is_in_history(self, blob: str) -> bool:
+        """Return whether a commit that a branch or tag leads to has, or once had, a file with this content."""
+        tips = {self.peel(sha) for sha in self.refs().values()}
+        tips = sorted(sha for sha in tips if self.kind(sha) == "commit")
+        return bool(tips and self._print("log", "-1", "-m", "--format=%H", f"--find-object={blob}", *tips))
+
     def blame(self, sha: str, path: str) -> tuple[history.BlamedRange, ...]:
         """Return which commits wrote the lines of a file as it is in a commit, from its first line to its last."""
         printed = self._text("blame", "--porcelain", self.peel(sha), "--", path)

@@ -17,6 +17,7 @@ from ghx_bench.twin.graphql.subjects import (
     TreeThing,
 )
 from ghx_bench.twin.queries import comparison, lookup
+from ghx_bench.twin.queries.releases import is_only_asset
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import Pull, Repository, User
 
@@ -42,7 +43,9 @@ def known_commits(context: Context, repository: Repository, commits: list[Commit
 def git_object(context: Context, repository: Repository, sha: str | None) -> GitThing | None:
     """Return the object with a full sha."""
     kind = context.world.git(repository).kind(sha) if sha else None
-    return _THINGS[kind](repository, sha) if kind and sha else None
+    if not kind or not sha or (kind == "blob" and is_only_asset(context.world, repository, sha)):
+        return None
+    return _THINGS[kind](repository, sha)
 
 
 def commit_at(context: Context, repository: Repository, sha: str | None) -> GitThing | None:

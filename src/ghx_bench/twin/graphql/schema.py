@@ -236,6 +236,8 @@ def _mutation_resolver(change: Mutation) -> Callable[..., Payload]:
 def _permissions_for(mutation: str) -> tuple[str, ...]:
     """Return the permissions of a GitHub App, one of which a mutation takes."""
     words = set(mutation.split("_"))
+    if "project" in words:
+        return ("organization_projects",)
     if mutation == "merge_pull_request" or words & {"ref", "commit", "branch"}:
         return ("contents",)
     if words & {"repository"}:

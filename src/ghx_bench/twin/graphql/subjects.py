@@ -181,13 +181,6 @@ class IssueOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Subissues:
-    """The parts of an issue."""
-
-    issues: tuple[Issue, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class LanguageOf:
     """A programming language, and how many bytes of a repository are written in it."""
 

@@ -1,11 +1,57 @@
 """The issues that others are made of, and what they wait for."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from ghx_bench.twin.queries.permissions import is_visible
 from ghx_bench.twin.state.records import Dependency, Issue, Repository
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DependenciesSummary:
+    """How many issues block one and are blocked by it: those still open, and in all."""
+
+    blocked_by: int
+    total_blocked_by: int
+    blocking: int
+    total_blocking: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubIssuesSummary:
+    """How many parts of an issue are done."""
+
+    total: int
+    completed: int
+    percent_completed: int
+
+
+def summarize_dependencies(world: World, viewer: Viewer | None, issue: Issue) -> DependenciesSummary:
+    """Return how many issues that a viewer may see block an issue and are blocked by it."""
+    before = visible_issues(world, viewer, blocking_issues(world, issue))
+    behind = visible_issues(world, viewer, blocked_issues(world, issue))
+    return DependenciesSummary(
+        blocked_by=sum(one.state == "open" for one in before),
+        total_blocked_by=len(before),
+        blocking=sum(one.state == "open" for one in behind),
+        total_blocking=len(behind),
+    )
+
+
+def summarize_sub_issues(world: World, viewer: Viewer | None, issue: Issue) -> SubIssuesSummary:
+    """Return how many parts of an issue are done, of those that a viewer may see."""
+    parts = visible_issues(world, viewer, sub_issues_of(world, issue))
+    done = sum(one.state == "closed" for one in parts)
+    percent = 100 * done // len(parts) if parts else 0
+    return SubIssuesSummary(total=len(parts), completed=done, percent_completed=percent)
+
+
+def parent_of(world: World, viewer: Viewer | None, issue: Issue) -> Issue | None:
+    """Return the issue that one is part of, if it is part of one that a viewer may see."""
+    parent = world.database.get(Issue, issue.parent_id)
+    return next(iter(visible_issues(world, viewer, [parent] if parent else [])), None)
 
 
 def sub_issues_of(world: World, issue: Issue) -> list[Issue]:

@@ -61,7 +61,7 @@ class ItemFilter:
         """Return what an item holds in the field that a filter names, in lower case."""
         wanted = _ALIASES.get(name, name)
         field = next((one for one in self.fields if one.name.lower().replace(" ", "-") == wanted), None)
-        value = None if field is None else value_in(self.world, item, content, field)
+        value = None if field is None else value_in(self.world, self.viewer, item, content, field)
         if field is None or value is None:
             return set()
         parts = value if isinstance(value, tuple) else (value,)

@@ -15,6 +15,7 @@ from ghx_bench.twin.state.records import (
     Team,
     User,
 )
+from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
 Content = Issue | DraftIssue | None
@@ -23,8 +24,10 @@ STORED = frozenset({"text", "number", "date", "single_select", "iteration"})
 """The types of fields whose values the project itself keeps; the others are facts about the content."""
 
 
-def value_in(world: World, item: ProjectItem, content: Content, field: ProjectField) -> ItemValue | None:
-    """Return what an item holds in a field; None for nothing, and for content that the viewer may not see."""
+def value_in(
+    world: World, viewer: Viewer | None, item: ProjectItem, content: Content, field: ProjectField
+) -> ItemValue | None:
+    """Return what a viewer sees of an item in a field; None for nothing, and for content that they may not see."""
     if field.data_type in STORED:
         held = projects.value_of(world.database, item, field)
         return None if held is None else held.value
@@ -34,7 +37,7 @@ def value_in(world: World, item: ProjectItem, content: Content, field: ProjectFi
         case DraftIssue():
             return _draft_value(world, content, field.data_type)
         case Issue():
-            return _issue_value(world, content, field.data_type) or None
+            return _issue_value(world, viewer, content, field.data_type) or None
 
 
 def _draft_value(world: World, draft: DraftIssue, data_type: str) -> ItemValue | None:
@@ -46,7 +49,9 @@ def _draft_value(world: World, draft: DraftIssue, data_type: str) -> ItemValue |
     return tuple(one for one in people if one) or None
 
 
-def _issue_value(world: World, issue: Issue, data_type: str) -> ItemValue | None:  # noqa: PLR0911 - one for each type
+def _issue_value(  # noqa: PLR0911 - one for each type
+    world: World, viewer: Viewer | None, issue: Issue, data_type: str
+) -> ItemValue | None:
     database = world.database
     match data_type:
         case "title":
@@ -62,7 +67,7 @@ def _issue_value(world: World, issue: Issue, data_type: str) -> ItemValue | None
             rest = "JOIN assignees ON assignees.user_id = users.id WHERE assignees.issue_id = ?"
             return tuple(database.select(User, f"{rest} ORDER BY assignees.id", (issue.id,)))
         case "linked_pull_requests":
-            return () if issue.is_pull else tuple(closing_pulls(world, issue))
+            return () if issue.is_pull else tuple(closing_pulls(world, viewer, issue))
         case "reviewers":
             return _reviewers(world, issue)
         case _:

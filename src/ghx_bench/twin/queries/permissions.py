@@ -21,7 +21,13 @@ Association = Literal["OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "NONE"]
 ROLES: tuple[Role, ...] = ("none", "read", "triage", "write", "maintain", "admin")
 NEEDS_ADMIN = "Must have admin rights to Repository."
 NO_INTEGRATION = "Resource not accessible by integration"
+VARIABLES = ("actions_variables", "variables")
+"""The permission of an app for variables: the API's name, and the one in GitHub's documentation."""
 ARCHIVED = "Repository was archived so is read-only."
+_FOR_WRITERS = (
+    "contents", "pull_requests", "checks", "statuses", "actions", "workflows", "deployments", "environments", "secrets",
+    *VARIABLES,
+)  # fmt: skip
 _RANK = {name: rank for rank, name in enumerate(ROLES)}
 
 
@@ -50,7 +56,7 @@ def _app_role(app: AppAccess, repository: Repository) -> Role:
         return "read" if repository.visibility == "public" else "none"
     if app.may("administration"):
         return "admin"
-    if app.may("contents", "pull_requests", "checks", "statuses", "actions", "workflows", "deployments"):
+    if app.may(*_FOR_WRITERS):
         return "write"
     return "triage" if app.may("issues") else "read"
 
@@ -111,15 +117,27 @@ def require(
         raise ForbiddenRefusal("Resource not accessible by personal access token", needed_scopes=("public_repo",))
 
 
-def require_organization_admin(act: Act, organization: User) -> None:
-    """Refuse a viewer who is no administrator of an organization, or whose token may not act as one."""
-    if act.viewer is None or act.viewer.unrestricted:
+def require_organization_admin(
+    world: World,
+    viewer: Viewer | None,
+    organization: User,
+    message: str = "You must be an admin of this organization.",
+    *,
+    hidden_from: Literal["nobody", "strangers", "members"] = "nobody",
+) -> None:
+    """Refuse a viewer who is no administrator of an organization, or whose token may not act as one.
+
+    What is hidden from strangers, or also from members without that role, is not found.
+    """
+    if viewer is None or viewer.unrestricted:
         return
-    member = act.database.one(Membership, organization_id=organization.id, user_id=act.viewer.id)
+    member = world.database.one(Membership, organization_id=organization.id, user_id=viewer.id)
     if member is None or member.role != "admin":
-        raise ForbiddenRefusal("You must be an admin of this organization.")
-    if not act.viewer.has_scope("write:org"):
-        raise ForbiddenRefusal("You must be an admin of this organization.", needed_scopes=("admin:org",))
+        if hidden_from == "members" or (hidden_from == "strangers" and member is None):
+            raise NotFoundRefusal(f"Could not resolve to an Organization with the login of '{organization.login}'.")
+        raise ForbiddenRefusal(message)
+    if not viewer.has_scope("write:org"):
+        raise ForbiddenRefusal(message, needed_scopes=("admin:org",))
 
 
 def assignable(world: World, repository: Repository, user: User, issue: Issue | None = None) -> bool:

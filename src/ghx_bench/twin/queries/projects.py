@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Any, Literal, cast
 
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.queries.permissions import is_visible
+from ghx_bench.twin.queries.permissions import NO_INTEGRATION, is_visible
 from ghx_bench.twin.refusals import ForbiddenRefusal, NotFoundRefusal
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import (
@@ -28,6 +28,7 @@ from ghx_bench.twin.world import Act, World
 
 ProjectRole = Literal["none", "reader", "writer", "admin"]
 _RANK: dict[str, int] = {"none": 0, "reader": 1, "writer": 2, "admin": 3}
+_APP_ROLES = {"read": "reader", "write": "writer", "admin": "admin"}  # by the level of `organization_projects`
 STATUS, DONE = "Status", "Done"
 ITEM_CLOSED, PULL_MERGED = "Item closed", "Pull request merged"
 """The workflows that every new project has: they set the status of what is over to Done."""
@@ -53,6 +54,8 @@ def role(world: World, viewer: Viewer | None, project: Project) -> ProjectRole:
     if viewer is None or viewer.unrestricted or viewer.id == project.owner_id:
         return "admin"
     held = ["reader" if project.public else "none"]
+    if viewer.app is not None and viewer.app.account_id == project.owner_id:
+        held.append(_APP_ROLES.get(viewer.app.permissions.get("organization_projects", ""), "none"))
     given = world.database.one(ProjectCollaborator, project_id=project.id, user_id=viewer.id)
     if given:
         held.append(given.role)
@@ -76,6 +79,8 @@ def require(act: Act, project: Project, needed: ProjectRole) -> None:
     if not act.viewer.has_scope(WRITE_SCOPE):
         raise ForbiddenRefusal("Resource not accessible by personal access token", needed_scopes=(WRITE_SCOPE,))
     if not may(act.world, act.viewer, project, needed):
+        if act.viewer.app is not None:
+            raise ForbiddenRefusal(NO_INTEGRATION)
         raise ForbiddenRefusal(f"{act.viewer.user.login} does not have permission to update this project.")
 
 

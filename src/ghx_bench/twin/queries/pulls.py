@@ -4,6 +4,7 @@ from itertools import chain
 
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.issue_relations import visible_issues
+from ghx_bench.twin.queries.permissions import is_visible
 from ghx_bench.twin.queries.references import closing_references
 from ghx_bench.twin.refusals import Refusal
 from ghx_bench.twin.state.records import Issue, LinkedBranch, Pull, Repository
@@ -31,15 +32,21 @@ def linked_issues(world: World, viewer: Viewer | None, pull: Pull) -> list[Issue
     return visible_issues(world, viewer, (one for one in found if one is not None))
 
 
-def closing_pulls(world: World, issue: Issue, viewer: Viewer | None = None) -> list[Pull]:
-    """Return the pull requests of an issue's repository that close it when they are merged, first opened first."""
+def closing_pulls(world: World, viewer: Viewer | None, issue: Issue) -> list[Pull]:
+    """Return the pull requests that close an issue when merged and that a viewer may see, first opened first."""
     rest = "JOIN issues ON issues.id = pulls.issue_id WHERE pulls.repository_id = ? AND issues.body LIKE ?"
     # LIKE only narrows down: `%7%` also finds #17 and plain numbers; what closes is read from the text.
     named = world.database.select(Pull, rest, (issue.repository_id, f"%{issue.number}%"))
     branches = world.database.all(LinkedBranch, issue_id=issue.id)
     linked = (world.database.all(Pull, head_repository_id=one.repository_id, head_ref=one.name) for one in branches)
     found = sorted({one.id: one for one in (*named, *chain.from_iterable(linked))}.items())
-    return [one for _, one in found if any(each.id == issue.id for each in closing_issues(world, one, viewer))]
+    return [
+        one
+        for _, one in found
+        # A branch in a private repository can be linked to an issue of a public one.
+        if is_visible(world, viewer, lookup.repository_of(world, one))
+        and any(each.id == issue.id for each in closing_issues(world, one, viewer))
+    ]
 
 
 def referenced_issues(world: World, viewer: Viewer | None, repository: Repository, text: str) -> list[Issue]:

@@ -37,6 +37,11 @@ def is_visible(world: World, viewer: Viewer | None, repository: Repository, rele
     return not release.draft or may(world, viewer, repository, "write")
 
 
+def is_only_asset(world: World, repository: Repository, blob: str) -> bool:
+    """Return whether a blob is stored for releases alone: on GitHub their files are no objects of a repository."""
+    return bool(world.database.count(ReleaseAsset, blob_sha=blob)) and not world.git(repository).is_in_history(blob)
+
+
 def latest_release(world: World, repository: Repository) -> Release | None:
     """Return the latest release: the one chosen as such, else the newest by its commit and then by its version."""
     chosen = world.database.one(Release, repository_id=repository.id, is_latest=True)

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from ghx_bench.twin.git.objects import Commit
 from ghx_bench.twin.queries import lookup, projects
 from ghx_bench.twin.queries.comparison import commits, git_of
-from ghx_bench.twin.queries.permissions import is_visible
+from ghx_bench.twin.queries.issue_relations import visible_issues
 from ghx_bench.twin.queries.reviews import visible_reviews
-from ghx_bench.twin.state.records import Comment, Event, Issue, Project, Pull, Repository, Review
+from ghx_bench.twin.state.records import Comment, Event, Issue, Project, Pull, Review
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
 Happening = Event | Comment | Review | Commit
+# Where an event keeps the issue or pull request without which it says nothing; GraphQL has no null there.
+_OTHER_SIDE = {"connected": "subject_id", "cross-referenced": "source_issue_id"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +63,13 @@ def _date_commits(world: World, issue: Issue, pull: Pull) -> list[Moment]:
 
 
 def is_known_to(world: World, viewer: Viewer | None, event: Event) -> bool:
-    """Return whether the viewer may know of an event: it shows where a reference came from, and which project."""
+    """Return whether the viewer may know of an event: it shows a project, or the other side of a reference."""
     board = event.data.get("project_id")
     if isinstance(board, int):
         project = world.database.get(Project, board)
         return project is not None and projects.may(world, viewer, project, "reader")
-    source = event.data.get("source_issue_id")
-    if not isinstance(source, int):
+    other = event.data.get(_OTHER_SIDE.get(event.event, ""))
+    if not isinstance(other, int):
         return True
-    issue = world.database.get(Issue, source)
-    home = world.database.get(Repository, issue.repository_id) if issue else None
-    return home is not None and is_visible(world, viewer, home)
+    issue = world.database.get(Issue, other)
+    return issue is not None and bool(visible_issues(world, viewer, [issue]))

@@ -1,6 +1,6 @@
 """Which permission of a GitHub App each operation takes."""
 
-from ghx_bench.twin.queries.permissions import NO_INTEGRATION
+from ghx_bench.twin.queries.permissions import NO_INTEGRATION, VARIABLES
 from ghx_bench.twin.refusals import ForbiddenRefusal
 from ghx_bench.twin.rest.operation import Operation
 from ghx_bench.twin.viewer import AppAccess
@@ -11,6 +11,8 @@ _TO_CHANGE: dict[str, tuple[str, ...]] = {
     "branches": ("administration",),
     "check-runs": ("checks",),
     "collaborators": ("administration",),
+    "comments": ("contents",),  # of commits
+    "commits": ("contents",),
     "contents": ("contents",),
     "deployments": ("deployments",),
     "environments": ("administration",),
@@ -28,6 +30,13 @@ _TO_CHANGE: dict[str, tuple[str, ...]] = {
     "topics": ("administration",),
     "": ("administration",),
 }
+# Of these also the values can be read only with a permission, at the level of read.
+_TO_SEE: dict[str, tuple[str, ...]] = {
+    "actions/secrets": ("secrets",),
+    "actions/variables": VARIABLES,
+    "environments/{environment_name}/secrets": ("environments",),
+    "environments/{environment_name}/variables": ("environments",),
+}
 _OF_PEOPLE = ("/user", "/issues")
 _FOR_THE_APP = ("/installation", "/{org}/installation", "/{username}/installation")
 
@@ -42,8 +51,18 @@ def check_app(access: AppAccess, operation: Operation) -> None:
         return
     if template in _OF_PEOPLE or template.startswith("/user/"):
         raise ForbiddenRefusal(NO_INTEGRATION)
-    if operation.mutates and template.startswith("/repos/"):
-        area = "".join(template.split("/")[4:5])  # nothing for the repository itself
-        needed = ("contents",) if template.endswith("/pulls/{pull_number}/merge") else _TO_CHANGE.get(area)
-        if needed is not None and not access.may(*needed):
-            raise ForbiddenRefusal(NO_INTEGRATION)
+    needed = _needed_permissions(operation)
+    if needed is not None and not access.may(*needed, level="write" if operation.mutates else "read"):
+        raise ForbiddenRefusal(NO_INTEGRATION)
+
+
+def _needed_permissions(operation: Operation) -> tuple[str, ...] | None:
+    """Return the permissions one of which an operation takes; None where it takes none."""
+    template = operation.template
+    if not template.startswith("/repos/"):
+        return ("organization_projects",) if operation.mutates and "/projectsV2" in template else None
+    inside = "/".join(template.split("/")[4:])  # nothing for the repository itself
+    to_see = next((names for start, names in _TO_SEE.items() if inside.startswith(start)), None)
+    if to_see is not None or not operation.mutates:
+        return to_see
+    return ("contents",) if inside == "pulls/{pull_number}/merge" else _TO_CHANGE.get(inside.split("/")[0])

@@ -102,10 +102,7 @@ def delete(act: Act, issue: Issue) -> None:
     if current.is_pull:
         raise InvalidRefusal("Pull requests cannot be deleted.")
     cascade.delete_all(act.database, cascade.under_issue(act.database, current))
-    for child in act.database.all(Issue, parent_id=current.id):
-        act.database.update(child, parent_id=None, sub_issue_position=None)
-    for duplicate in act.database.all(Issue, duplicate_of_id=current.id):
-        act.database.update(duplicate, duplicate_of_id=None)
+    cascade.clear_links_to_issues(act.database, [current.id])
     for trace in act.database.all(Tombstone, moved_to_id=current.id):
         act.database.update(trace, moved_to_id=None)
     act.database.insert(Tombstone, repository_id=repository.id, number=current.number)

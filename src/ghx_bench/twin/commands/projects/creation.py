@@ -226,6 +226,10 @@ def _require_owner(act: Act, owner: User) -> None:
         raise NotFoundRefusal(f"Could not resolve to a ProjectV2Owner with the login of '{owner.login}'.")
     if act.viewer is None or act.viewer.unrestricted:
         return
+    if act.viewer.app is not None:
+        if act.viewer.app.account_id != owner.id or not act.viewer.app.may("organization_projects"):
+            raise ForbiddenRefusal(permissions.NO_INTEGRATION)
+        return
     if not act.viewer.has_scope(WRITE_SCOPE):
         raise ForbiddenRefusal("Resource not accessible by personal access token", needed_scopes=(WRITE_SCOPE,))
     member = act.database.one(Membership, organization_id=owner.id, user_id=act.viewer.id)

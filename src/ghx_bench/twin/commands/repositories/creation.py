@@ -18,7 +18,7 @@ from ghx_bench.twin.git.repository import TreeChange
 from ghx_bench.twin.queries.lookup import user_by_id
 from ghx_bench.twin.queries.permissions import NEEDS_ADMIN, require
 from ghx_bench.twin.refusals import ForbiddenRefusal, NotImplementedRefusal
-from ghx_bench.twin.state.records import Membership, Pull, Repository, User
+from ghx_bench.twin.state.records import Issue, Membership, Repository, User
 from ghx_bench.twin.world import Act
 
 
@@ -70,11 +70,10 @@ def delete(act: Act, repository: Repository) -> None:
     require(act, current, "admin", even_archived=True)
     if act.viewer is not None and not act.viewer.has_scope("delete_repo"):
         raise ForbiddenRefusal(NEEDS_ADMIN, needed_scopes=("delete_repo",))
+    issues = [issue.id for issue in act.database.all(Issue, repository_id=current.id)]
     cascade.delete_all(act.database, cascade.under_repository(act.database, current))
-    for pull in act.database.all(Pull, head_repository_id=current.id):
-        act.database.update(pull, head_repository_id=None)
-    for child in act.database.all(Repository, parent_id=current.id):
-        act.database.update(child, parent_id=current.parent_id)
+    cascade.clear_links_to_issues(act.database, issues)
+    cascade.clear_links_to_repository(act.database, current)
     act.database.delete(current)
     # Takes the refs away and leaves the objects: forks find theirs in this repository's folder.
     act.world.storage.delete(current.id)

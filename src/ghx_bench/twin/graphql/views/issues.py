@@ -5,11 +5,12 @@ from typing import Any, ClassVar
 
 from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.context import Context
-from ghx_bench.twin.graphql.subjects import RefThing, Subissues
+from ghx_bench.twin.graphql.subjects import RefThing
 from ghx_bench.twin.graphql.timeline import Timeline, timeline
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
 from ghx_bench.twin.graphql.views.conversations import Conversation
 from ghx_bench.twin.queries import issue_relations, pulls
+from ghx_bench.twin.queries.issue_relations import DependenciesSummary, SubIssuesSummary
 from ghx_bench.twin.state.records import Issue, IssueType, LinkedBranch, Pull
 
 
@@ -75,7 +76,8 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
 
     def issue_dependencies_summary(self) -> "DependenciesSummaryView":
         """Return how many issues block it and are blocked by it."""
-        return DependenciesSummaryView(self.context, self.subject)
+        found = issue_relations.summarize_dependencies(self.context.world, self.context.viewer, self.subject)
+        return DependenciesSummaryView(self.context, found)
 
     def duplicate_of(self) -> Any:
         """Return the issue that it was closed as a duplicate of."""
@@ -91,11 +93,12 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
 
     def sub_issues_summary(self) -> "SubIssuesSummaryView":
         """Return how many of its parts are done."""
-        return SubIssuesSummaryView(self.context, Subissues(tuple(self.sub_issues())))
+        found = issue_relations.summarize_sub_issues(self.context.world, self.context.viewer, self.subject)
+        return SubIssuesSummaryView(self.context, found)
 
     def closed_by_pull_requests_references(self, include_closed_prs: bool | None = None) -> list[Pull]:
         """Return the pull requests that close it when they are merged."""
-        closing = pulls.closing_pulls(self.context.world, self.subject, self.context.viewer)
+        closing = pulls.closing_pulls(self.context.world, self.context.viewer, self.subject)
         return closing if include_closed_prs else [one for one in closing if not self._is_given_up(one)]
 
     def timeline_items(self, **chosen: Any) -> Timeline:
@@ -162,45 +165,17 @@ def order_types(found: list[IssueType], order_by: dict[str, str] | None) -> list
     )
 
 
-class DependenciesSummaryView(View[Issue]):
+class DependenciesSummaryView(View[DependenciesSummary]):
     """How many issues block one and are blocked by it: those still open, and in all."""
 
     typename: ClassVar[str] = "IssueDependenciesSummary"
+    sources: ClassVar = {"subject": DependenciesSummary}
     __slots__ = ()
 
-    def total_blocked_by(self) -> int:
-        """Return how many issues it waits for."""
-        return len(issue_relations.blocking_issues(self.context.world, self.subject))
 
-    def total_blocking(self) -> int:
-        """Return how many issues wait for it."""
-        return len(issue_relations.blocked_issues(self.context.world, self.subject))
-
-    def blocked_by(self) -> int:
-        """Return how many open issues it waits for."""
-        found = issue_relations.blocking_issues(self.context.world, self.subject)
-        return sum(one.state == "open" for one in found)
-
-    def blocking(self) -> int:
-        """Return how many open issues wait for it."""
-        found = issue_relations.blocked_issues(self.context.world, self.subject)
-        return sum(one.state == "open" for one in found)
-
-
-class SubIssuesSummaryView(View[Subissues]):
+class SubIssuesSummaryView(View[SubIssuesSummary]):
     """How many parts of an issue are done."""
 
     typename: ClassVar[str] = "SubIssuesSummary"
+    sources: ClassVar = {"subject": SubIssuesSummary}
     __slots__ = ()
-
-    def total(self) -> int:
-        """Return how many parts there are."""
-        return len(self.subject.issues)
-
-    def completed(self) -> int:
-        """Return how many are done."""
-        return sum(one.state == "closed" for one in self.subject.issues)
-
-    def percent_completed(self) -> int:
-        """Return how much is done."""
-        return 100 * self.completed() // self.total() if self.subject.issues else 0

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
 from ghx_bench.twin.queries import lookup, projects
+from ghx_bench.twin.queries.issue_relations import visible_issues
 from ghx_bench.twin.queries.references import closing_references, mentions
 from ghx_bench.twin.queries.reviews import submitted_reviews
 from ghx_bench.twin.queries.search.matching import contains_words, split_words
@@ -33,7 +34,7 @@ class Conversations:
     """The comments on all issues that a search looks at, and their projects, read at once when it asks for one's."""
 
     def __init__(self, world: World, repositories: Collection[int], viewer: Viewer | None = None) -> None:
-        self._world, self._repositories, self._viewer = world, tuple(repositories), viewer
+        self._world, self._repositories, self.viewer = world, tuple(repositories), viewer
 
     def comments(self, issue: Issue) -> list[Comment]:
         """Return the comments on an issue, oldest first."""
@@ -47,7 +48,7 @@ class Conversations:
     def _projects(self) -> dict[int, set[str]]:
         database, found = self._world.database, dict[int, set[str]]()
         for project in database.all(Project):
-            if projects.may(self._world, self._viewer, project, "reader"):
+            if projects.may(self._world, self.viewer, project, "reader"):
                 name = f"{projects.owner_of(self._world, project).login}/{project.number}".lower()
                 for item in database.all(ProjectItem, project_id=project.id):
                     found.setdefault(item.issue_id or 0, set()).add(name)
@@ -74,6 +75,10 @@ class Facts:
     def projects(self) -> set[str]:
         """The projects that it is on and the viewer may see, as `owner/number` in lower case."""
         return self.conversations.projects(self.issue)
+
+    def sees_any(self, issues: Iterable[Issue]) -> bool:
+        """Return whether the viewer may see one of the issues that this one is related to."""
+        return bool(visible_issues(self.world, self.conversations.viewer, issues))
 
     @cached_property
     def pull(self) -> Pull | None:

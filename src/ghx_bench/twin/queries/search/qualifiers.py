@@ -1,11 +1,11 @@
 """The qualifiers of an issue search, each as a predicate of an issue."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.checks import rollup
-from ghx_bench.twin.queries.issue_relations import blocked_issues, blocking_issues
+from ghx_bench.twin.queries.issue_relations import blocked_issues, blocking_issues, parent_of, sub_issues_of
 from ghx_bench.twin.queries.reviews import latest_opinions, review_decision
 from ghx_bench.twin.queries.search.facts import Conversations, Facts
 from ghx_bench.twin.queries.search.grammar import SCOPES, Qualifier, query_refusal
@@ -58,16 +58,16 @@ _STATES: dict[str, Predicate] = {
     "issue": lambda facts: not facts.issue.is_pull,
     "pr": lambda facts: facts.issue.is_pull,
     "pull-request": lambda facts: facts.issue.is_pull,
-    "blocked": lambda facts: any(one.state == "open" for one in blocking_issues(facts.world, facts.issue)),
-    "blocking": lambda facts: any(one.state == "open" for one in blocked_issues(facts.world, facts.issue)),
+    "blocked": lambda facts: facts.sees_any(_keep_open(blocking_issues(facts.world, facts.issue))),
+    "blocking": lambda facts: facts.sees_any(_keep_open(blocked_issues(facts.world, facts.issue))),
     "queued": lambda _: False,  # no world has a merge queue
 }
 _PRESENT: dict[str, Predicate] = {
     "label": lambda facts: bool(facts.labels),
     "milestone": lambda facts: facts.milestone is not None,
     "assignee": lambda facts: bool(facts.assignees),
-    "parent-issue": lambda facts: facts.issue.parent_id is not None,
-    "sub-issue": lambda facts: bool(facts.world.database.count(Issue, parent_id=facts.issue.id)),
+    "parent-issue": lambda facts: parent_of(facts.world, facts.conversations.viewer, facts.issue) is not None,
+    "sub-issue": lambda facts: facts.sees_any(sub_issues_of(facts.world, facts.issue)),
     "project": lambda facts: bool(facts.projects),
     "type": lambda facts: facts.issue.issue_type_id is not None,
 }
@@ -168,6 +168,10 @@ class Qualifiers:
         conversations = Conversations(self._world, repositories)
         facts = (Facts(self._world, pull, repositories[pull.repository_id], conversations) for pull in pulls)
         return {one for each in facts for one in each.closes}
+
+
+def _keep_open(issues: Iterable[Issue]) -> list[Issue]:
+    return [one for one in issues if one.state == "open"]
 
 
 def _normalize(value: str) -> str:

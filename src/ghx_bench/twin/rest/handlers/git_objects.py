@@ -6,6 +6,7 @@ import binascii
 from ghx_bench.twin.commands import objects, refs
 from ghx_bench.twin.commands.objects import NewEntry
 from ghx_bench.twin.git.errors import GitLookupError
+from ghx_bench.twin.queries.releases import is_only_asset
 from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.body import Body, read_signature
@@ -138,7 +139,7 @@ def get_blob(request: RestRequest) -> Reply:
     """Get a blob."""
     home, sha = from_path.repository_with_commits(request), request.text("file_sha").lower()
     content = request.world.git(home).blob(sha)
-    if content is None:
+    if content is None or is_only_asset(request.world, home, sha):
         raise NotFoundRefusal(f"Could not resolve to a blob with the sha of {sha}.")
     if "raw" in request.media:
         return Reply(content=content, media_type=RAW)

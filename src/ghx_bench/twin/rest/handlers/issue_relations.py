@@ -22,11 +22,10 @@ def list_sub_issues(request: RestRequest) -> Reply:
 
 def get_parent(request: RestRequest) -> Reply:
     """Get parent issue."""
-    parent = request.world.database.get(Issue, from_path.issue(request).parent_id)
-    found = visible_issues(request.world, request.viewer, [parent] if parent else [])
-    if not found:
+    found = queries.parent_of(request.world, request.viewer, from_path.issue(request))
+    if found is None:
         raise NotFoundRefusal("The issue has no parent.")
-    return json_reply(render.issue(request.view, found[0]))
+    return json_reply(render.issue(request.view, found))
 
 
 def add_sub_issue(request: RestRequest) -> Reply:

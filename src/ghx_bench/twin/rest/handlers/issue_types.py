@@ -4,6 +4,7 @@ from ghx_bench.twin.commands import issue_types
 from ghx_bench.twin.commands.kernel import UNSET
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.issue_types import issue_type_by_id, issue_types_of
+from ghx_bench.twin.queries.permissions import require_organization_admin
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.reply import Reply, json_reply, no_content
 from ghx_bench.twin.rest.handlers import from_path
@@ -15,7 +16,10 @@ from ghx_bench.twin.state.records import IssueType, Membership, User
 
 def list_issue_types(request: RestRequest) -> Reply:
     """List issue types for an organization."""
-    organization = _organization(request)
+    organization, viewer = lookup.organization(request.world, request.text("org")), request.viewer
+    member = request.world.database.one(Membership, organization_id=organization.id, user_id=viewer.id)
+    if member is None and not viewer.unrestricted:
+        raise NotFoundRefusal("The types of an organization are for its members to see.")
     found = request.world.database.all(IssueType, organization_id=organization.id)
     return list_reply(request, found, lambda one: render.issue_type(request.view, one))
 
@@ -28,7 +32,7 @@ def list_repository_issue_types(request: RestRequest) -> Reply:
 
 def create_issue_type(request: RestRequest) -> Reply:
     """Create issue type for an organization."""
-    organization, body = _organization(request, role="admin"), request.body()
+    organization, body = _organization_for_admin(request), request.body()
     body.require("name", "is_enabled")
     with request.acting() as act:
         made = issue_types.create(
@@ -66,15 +70,12 @@ def delete_issue_type(request: RestRequest) -> Reply:
     return no_content()
 
 
-def _organization(request: RestRequest, *, role: str | None = None) -> User:
-    """Return the organization; GitHub answers 404, not 403, to who is no member or has another role."""
+def _organization_for_admin(request: RestRequest) -> User:
     found = lookup.organization(request.world, request.text("org"))
-    member = request.world.database.one(Membership, organization_id=found.id, user_id=request.viewer.id)
-    if member is None or (role is not None and member.role != role):
-        raise NotFoundRefusal("The types of an organization are for its members to see, for its admins to change.")
+    require_organization_admin(request.world, request.viewer, found, hidden_from="members")
     return found
 
 
 def _issue_type(request: RestRequest) -> IssueType:
-    owner = _organization(request, role="admin")
+    owner = _organization_for_admin(request)
     return issue_type_by_id(request.world, owner.id, request.number("issue_type_id"))

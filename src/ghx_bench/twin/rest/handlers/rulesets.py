@@ -3,6 +3,7 @@
 from ghx_bench.twin.commands import rulesets
 from ghx_bench.twin.commands.rulesets import RulesetFields
 from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.permissions import require_organization_admin
 from ghx_bench.twin.queries.rulesets import rules_of, rulesets_of
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
@@ -11,7 +12,7 @@ from ghx_bench.twin.rest.handlers import from_path
 from ghx_bench.twin.rest.pagination import list_reply
 from ghx_bench.twin.rest.render import rulesets as render
 from ghx_bench.twin.rest.request import RestRequest
-from ghx_bench.twin.state.records import Membership, Repository, Ruleset, User
+from ghx_bench.twin.state.records import Repository, Ruleset, User
 
 
 def list_rulesets(request: RestRequest) -> Reply:
@@ -97,8 +98,7 @@ def _repository_ruleset(request: RestRequest, *, with_parents: bool) -> tuple[Re
 
 def _organization_for_owner(request: RestRequest) -> User:
     owner = lookup.organization(request.world, request.text("org"))
-    if not request.world.database.one(Membership, organization_id=owner.id, user_id=request.viewer.id, role="admin"):
-        raise NotFoundRefusal(f"Could not resolve to an Organization with the login of '{owner.login}'.")
+    require_organization_admin(request.world, request.viewer, owner, hidden_from="members")
     return owner
 
 

@@ -122,7 +122,10 @@ def _home(request: RestRequest, nouns: str) -> Home:
         owner = lookup.organization(request.world, request.text("org"))
         variables.require_owner(request.world, request.viewer, owner, nouns)
         return Home(owner)
-    repository = from_path.repository_for(request, "write", NEEDS_ADMIN)
+    app = request.viewer.app
+    # An installation holds a permission for them: it got here, and the roles know none that only reads.
+    is_for_app = app is not None and app.reaches(from_path.repository(request))
+    repository = from_path.repository_for(request, "read" if is_for_app else "write", NEEDS_ADMIN)
     if "environment_name" not in request.parameters:
         return Home(repository)
     return Home(repository, from_path.environment(request, repository))

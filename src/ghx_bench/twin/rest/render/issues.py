@@ -1,7 +1,8 @@
 """Issues and comments."""
 
-from collections.abc import Sequence
+from dataclasses import asdict
 
+from ghx_bench.twin.queries import issue_relations
 from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render import labels, reactions
 from ghx_bench.twin.rest.render.repositories import bare_repository
@@ -10,7 +11,6 @@ from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.state.records import (
     Assignee,
     Comment,
-    Dependency,
     Issue,
     IssueType,
     Label,
@@ -132,35 +132,13 @@ def _pull_marks(view: View, repository: Repository, issue: Issue, pull: Pull) ->
     }
 
 
-def _dependencies(view: View, issue: Issue) -> JsonObject:
-    """Return how many issues block this one and are blocked by it: those still open, and in all."""
-    before = [one.blocking_id for one in view.database.all(Dependency, issue_id=issue.id)]
-    behind = [one.issue_id for one in view.database.all(Dependency, blocking_id=issue.id)]
-    return {
-        "blocked_by": _still_open(view, before),
-        "total_blocked_by": len(before),
-        "blocking": _still_open(view, behind),
-        "total_blocking": len(behind),
-    }
-
-
-def _still_open(view: View, ids: Sequence[int]) -> int:
-    found = (view.database.get(Issue, id_) for id_ in ids)
-    return sum(one is not None and one.state == "open" for one in found)
-
-
 def _issue_marks(view: View, issue: Issue) -> JsonObject:
-    total = view.database.count(Issue, parent_id=issue.id)
-    done = view.database.count(Issue, parent_id=issue.id, state="closed")
+    about = (view.world, view.viewer, issue)
     body: JsonObject = {
-        "sub_issues_summary": {
-            "total": total,
-            "completed": done,
-            "percent_completed": done * 100 // total if total else 0,
-        },
-        "issue_dependencies_summary": _dependencies(view, issue),
+        "sub_issues_summary": asdict(issue_relations.summarize_sub_issues(*about)),
+        "issue_dependencies_summary": asdict(issue_relations.summarize_dependencies(*about)),
     }
-    if parent := view.database.get(Issue, issue.parent_id):
+    if parent := issue_relations.parent_of(*about):
         home = view.repository(parent.repository_id)
         body["parent_issue_url"] = view.api(home, f"/issues/{parent.number}")
     return body

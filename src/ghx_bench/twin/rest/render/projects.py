@@ -179,7 +179,7 @@ def _content(view: View, content: Content) -> JsonObject | None:
 
 def _value(view: View, item: ProjectItem, content: Content, field: ProjectField) -> Any:  # noqa: PLR0911 - of types
     """Return what an item holds in a field, in the shape that the type of the field has."""
-    value = value_in(view.world, item, content, field)
+    value = value_in(view.world, view.viewer, item, content, field)
     if value is None:
         return [] if field.data_type in _LISTS else None
     if isinstance(value, tuple):

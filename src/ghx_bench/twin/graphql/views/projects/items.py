@@ -15,6 +15,7 @@ from ghx_bench.twin.state.records import (
     Issue,
     Label,
     Project,
+    ProjectField,
     ProjectItem,
     ProjectItemValue,
     Pull,
@@ -41,13 +42,13 @@ class ProjectV2ItemView(RecordView[ProjectItem]):
     def field_value_by_name(self, name: str) -> Any:
         """Return what it holds in a field."""
         field = projects.field_named(self.context.database, self._project(), name)
-        found = item_values.value_in(self.context.world, self.subject, self._content(), field) if field else None
+        found = self._value_in(field, self._content()) if field else None
         return self.context.view_of(FieldValueOf(self.subject, field, found)) if field and found is not None else None
 
     def field_values(self, order_by: dict[str, str] | None = None) -> list[FieldValueOf]:
         """Return all that it holds."""
         fields, content = projects.fields_of(self.context.database, self._project()), self._content()
-        pairs = ((one, item_values.value_in(self.context.world, self.subject, content, one)) for one in fields)
+        pairs = ((one, self._value_in(one, content)) for one in fields)
         found = [FieldValueOf(self.subject, field, value) for field, value in pairs if value is not None]
         return found[::-1] if order_by and order_by["direction"] == "DESC" else found
 
@@ -74,6 +75,9 @@ class ProjectV2ItemView(RecordView[ProjectItem]):
 
     def _content(self) -> Issue | DraftIssue | None:
         return projects.content_of(self.context.world, self.context.viewer, self.subject)
+
+    def _value_in(self, field: ProjectField, content: item_values.Content) -> item_values.ItemValue | None:
+        return item_values.value_in(self.context.world, self.context.viewer, self.subject, content, field)
 
 
 class DraftIssueView(RecordView[DraftIssue]):
