@@ -14,6 +14,8 @@ if TYPE_CHECKING:  # loaded with the first workflow
 
 _LARGEST = 512 * 1024  # bytes; GitHub reads no larger workflow
 _MOST_JOBS = 256  # that GitHub makes of one matrix; here of a whole file
+_MOST_NODES = 10_000  # values of a file, those that aliases repeat counted each time
+_NODE_LENGTH = 50  # characters; a longer text counts as several values
 _EXPRESSION = re.compile(r"\$\{\{\s*(?P<name>[\w.-]+)\s*\}\}")
 
 
@@ -87,7 +89,16 @@ def read_workflow_file(git: GitRepository, sha: str, path: str) -> WorkflowFile 
 @lru_cache(maxsize=256)
 def parse_workflow_file(content: bytes) -> WorkflowFile:
     """Return what the file of a workflow says; raise `WorkflowFileError` where GitHub could not run it."""
-    document = _mapping(parse_yaml(content))
+    try:
+        return _interpret(parse_yaml(content))
+    except WorkflowFileError:
+        raise
+    except Exception as error:  # agents write the file, and a value that nothing can read must not end their push
+        raise WorkflowFileError(f"it cannot be read: {error}") from error
+
+
+def _interpret(read: Any) -> WorkflowFile:
+    document = _mapping(read)
     if document is None:
         raise WorkflowFileError("it is no mapping of keys to values")
     events = _events(document.get("on"))
@@ -116,7 +127,9 @@ def parse_yaml(content: bytes) -> Any:
 
     try:
         return yaml.load(content, Loader=_yaml_1_2_loader())  # noqa: S506 - a safe loader
-    except (ValueError, yaml.YAMLError, RecursionError) as error:
+    except WorkflowFileError:
+        raise
+    except Exception as error:  # odd tags and values end in errors of any kind, such as `!!int ""` in an IndexError
         raise WorkflowFileError(f"it is no YAML: {error}") from error
 
 
@@ -126,7 +139,29 @@ def _yaml_1_2_loader() -> "type[yaml.SafeLoader]":
     import yaml  # noqa: PLC0415 - as in `parse_yaml`
 
     class Loader(yaml.SafeLoader):
-        """Its own, so that the resolvers of PyYAML's stay as they are."""
+        """Its own, so that the resolvers of PyYAML's stay as they are, and values can be counted."""
+
+        def __init__(self, stream: bytes) -> None:
+            super().__init__(stream)
+            self._nodes = 0
+            self._sizes: dict[str, int] = {}  # of what has an anchor, once it is complete
+
+        def compose_node(self, parent: "yaml.Node | None", index: int) -> "yaml.Node | None":
+            """Compose a value; refuse the file once aliases repeat too much, which a few lines are enough for."""
+            event = cast("yaml.NodeEvent", self.peek_event())  # pyright: ignore[reportUnknownMemberType] - untyped
+            anchor, before = event.anchor, self._nodes
+            if isinstance(event, yaml.AliasEvent):
+                if anchor in self.anchors and anchor not in self._sizes:
+                    raise WorkflowFileError(f"*{anchor} is inside what it stands for")
+                self._nodes += self._sizes.get(anchor, 0)
+            else:
+                self._nodes += 1 + (len(event.value) // _NODE_LENGTH if isinstance(event, yaml.ScalarEvent) else 0)
+            if self._nodes > _MOST_NODES:
+                raise WorkflowFileError(f"it has more than {_MOST_NODES} values")
+            node = super().compose_node(parent, index)
+            if anchor is not None and not isinstance(event, yaml.AliasEvent):
+                self._sizes[anchor] = self._nodes - before
+            return node
 
     boolean = "tag:yaml.org,2002:bool"
     Loader.yaml_implicit_resolvers = {
@@ -240,19 +275,19 @@ def _combinations(matrix: dict[str, Any] | None) -> list[dict[str, Any]]:
 
 def _condition(said: Any) -> str:
     """Return the condition of an `if`; the empty text where there is none."""
-    if said is None:
-        return ""
-    text = _shown(said).strip()
+    text = (_text(said) or "").strip()
     return text[3:-2].strip() if text.startswith("${{") and text.endswith("}}") else text
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, dict | list):
+        return "Object" if isinstance(value, dict) else "Array"  # as GitHub's expressions show them
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return text.encode("utf-8", "replace").decode()  # YAML can spell halves of surrogate pairs, which nothing stores
 
 
 def _text(value: Any) -> str | None:
-    return None if value is None or isinstance(value, dict | list) else _shown(value)
+    return _shown(value) if isinstance(value, str | int | float) else None
 
 
 def _texts(value: Any) -> tuple[str, ...]:
