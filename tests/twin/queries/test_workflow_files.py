@@ -126,6 +126,13 @@ def test_a_huge_matrix_makes_as_many_jobs_as_github_allows() -> None:
     assert len(names_of(f"{{strategy: {{matrix: {{{axes}}}}}}}")) == 256
 
 
+def test_a_matrix_multiplies_steps_only_so_far() -> None:
+    matrix = f"strategy: {{matrix: {{x: {list(range(256))}}}}}"
+    assert len(names_of(f"{{{matrix}, steps: [{'{run: a}, ' * 39}]}}")) == 256
+    with pytest.raises(WorkflowFileError, match="more than 10000 steps"):
+        names_of(f"{{{matrix}, steps: [{'{run: a}, ' * 40}]}}")
+
+
 def test_jobs_have_the_names_of_their_checks() -> None:
     assert names_of("{}") == ["a"]
     assert names_of("{name: Build it}") == ["Build it"]

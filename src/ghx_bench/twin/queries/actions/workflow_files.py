@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # loaded with the first workflow
 
 _LARGEST = 512 * 1024  # bytes; GitHub reads no larger workflow
 _MOST_JOBS = 256  # that GitHub makes of one matrix; here of a whole file
+_MOST_STEPS = 10_000  # of all jobs of a file: each is a record, and a matrix multiplies them
 _MOST_NODES = 10_000  # values of a file, those that aliases repeat counted each time
 _NODE_LENGTH = 50  # characters; a longer text counts as several values
 _EXPRESSION = re.compile(r"\$\{\{\s*(?P<name>[\w.-]+)\s*\}\}")
@@ -108,6 +109,8 @@ def _interpret(read: Any) -> WorkflowFile:
     if not jobs:
         raise WorkflowFileError("Required property is missing: jobs")
     found = tuple(islice((job for key, each in jobs.items() for job in _jobs(key, _mapping(each) or {})), _MOST_JOBS))
+    if sum(len(job.steps) for job in found) > _MOST_STEPS:
+        raise WorkflowFileError(f"its jobs have more than {_MOST_STEPS} steps")
     _check_needs(found)
     dispatch = _mapping(events.get("workflow_dispatch")) or {}
     return WorkflowFile(
