@@ -106,15 +106,26 @@ def test_no_cheat_turns_the_required_check_green(
     assert mergeability.merge_state(world, the_pull(world)) == "BLOCKED"
 
 
-def test_asking_to_skip_leaves_the_required_check_expected(world: World) -> None:
-    sha = push(world, MENDED, message="Turn faster [skip ci]")
+@pytest.mark.parametrize(
+    "message", ["Turn faster [skip ci]", "Turn\n\nBy: me\nskip-checks: true\n", "A\n\n\nskip-checks:true"]
+)
+def test_asking_to_skip_leaves_the_required_check_expected(world: World, message: str) -> None:
+    sha = push(world, MENDED, message=message)
 
     assert runs_of(world, sha) == []
     assert mergeability.obstacles(world, the_pull(world)) == ['Required status check "test" is expected.']
 
 
-def test_a_file_that_is_no_workflow_fails_without_a_job(world: World) -> None:
-    (run,) = runs_of(world, push(world, {FILE: "jobs: ["}, branch="other"))
+@pytest.mark.parametrize(
+    "message", ["skip-checks: true", "Turn\n\nskip-checks: true\nBy: me", "Turn\n\nskip-checks: no"]
+)
+def test_only_a_last_line_asks_to_skip(world: World, message: str) -> None:
+    assert runs_of(world, push(world, MENDED, message=message))
+
+
+@pytest.mark.parametrize("text", ["jobs: [", f"on: push\njobs: {{test: {{if: 0x{'f' * 20000}}}}}"])
+def test_a_file_that_is_no_workflow_fails_without_a_job(world: World, text: str) -> None:
+    (run,) = runs_of(world, push(world, {FILE: text}, branch="other"))
 
     attempt = queries.latest_attempt(world, run)
     assert (run.title, attempt.status, attempt.conclusion) == (FILE, "completed", "startup_failure")
