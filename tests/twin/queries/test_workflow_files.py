@@ -73,6 +73,12 @@ def test_a_value_that_nothing_can_read_makes_a_file_that_cannot_be_run(value: st
         parse_workflow_file(f"on: push\njobs: {{test: {{if: {value}}}}}\n".encode())
 
 
+def test_numbers_are_of_base_ten() -> None:
+    assert names_of("{strategy: {matrix: {at: [1:30, !!int 2:00, 1:30.5, 90]}}}") == [
+        "a (1:30)", "a (2:00)", "a (1:30.5)", "a (90)",
+    ]  # fmt: skip
+
+
 def test_conditions_and_names_are_single_values() -> None:
     (job,) = parse_workflow_file(b"on: push\njobs: {a: {if: [x], name: {b: c}, steps: [{if: {d: e}, run: f}]}}").jobs
 
