@@ -39,8 +39,11 @@ from ghx_bench.profiler.runner.instruments import Instruments
 from ghx_bench.profiler.runner.iteration import Task, measure
 from ghx_bench.profiler.score import CheckpointDetail, Score
 from ghx_bench.profiler.testing import sample_cell
+from ghx_bench.twin.commands import workflows
+from ghx_bench.twin.commands.actions import progress, starting
 from ghx_bench.twin.faults import Fault
-from ghx_bench.twin.state.records import RECORDS
+from ghx_bench.twin.queries.actions.workflow_files import JobDefinition
+from ghx_bench.twin.state.records import RECORDS, CheckRun, Repository
 
 pytestmark = pytest.mark.anyio
 
@@ -80,6 +83,23 @@ async def test_a_checkpoint_passes_once_the_agent_has_done_what_it_asks(lifecycl
     assert after.success
     assert by_id(after)["labelled"].expected == 'labels contains item "bug"'
     assert by_id(after)["labelled"].actual["labels"] == ["bench-fixture", "bug"]  # type: ignore[index, call-overload]
+
+
+async def test_runs_have_ended_before_anything_is_asked(lifecycle: TwinLifecycle) -> None:
+    async with staged(lifecycle, scenario(IS_OPEN)) as stage:
+        world = handles_of(stage).world
+        assert world is not None
+        with world.acting(None) as act:
+            home = world.database.all(Repository)[0]
+            workflow = workflows.create_or_update(act, home, name="CI")
+            workflow = act.database.update(workflow, script={"jobs": {}})
+            sha = world.git(home).ref(f"refs/heads/{home.default_branch}") or ""
+            run = starting.insert_run(act, workflow, sha=sha, event="push", title="Push")
+            starting.queue_jobs(act, run, starting.insert_attempt(act, run), [JobDefinition(key="a", name="a")])
+        assert progress.is_pending(world)
+        await scored(stage)
+
+        assert [job.conclusion for job in world.database.all(CheckRun, name="a")] == ["success"]
 
 
 async def test_what_is_not_there_is_a_failed_checkpoint_that_says_so(lifecycle: TwinLifecycle) -> None:

@@ -114,6 +114,7 @@ class Ground:
             bindings=bound.values,
             world=world,
             seeded=self.world,
+            finish_runs=lambda: self.server.finish_runs(world),
         )
         facts = {"repo": self.manifest.repo, "bindings": dict(bound.values)}
         return Stage(scenario=bound.scenario, facts=facts, handles=handles)

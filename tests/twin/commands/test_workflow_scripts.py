@@ -1,6 +1,8 @@
 """Runs by script: which events start them, what the commit's files decide, and how they go on with the clock."""
 
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from scripted_world import SEED, WORKFLOW, conclusions, push, runs_of, scripted_world, widgets
@@ -11,6 +13,7 @@ from ghx_bench.twin.commands.actions import progress
 from ghx_bench.twin.difference import diff
 from ghx_bench.twin.queries import checks, lookup, mergeability
 from ghx_bench.twin.queries import workflow_runs as queries
+from ghx_bench.twin.queries.actions import job_plans
 from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.state.records import Annotation, CheckRun, Pull, Step, Workflow
 from ghx_bench.twin.viewer import Viewer
@@ -164,15 +167,26 @@ def test_a_new_job_succeeds_beside_those_of_the_script(world: World) -> None:
     assert conclusions(world, push(world, {FILE: more})) == {**RED, "docs": "success"}
 
 
-def test_asking_to_skip_leaves_the_required_check_expected(world: World) -> None:
-    sha = push(world, MENDED, message="Turn faster [skip ci]")
+@pytest.mark.parametrize(
+    "message", ["Turn faster [skip ci]", "Turn\n\nBy: me\nskip-checks: true\n", "A\n\n\nskip-checks:true"]
+)
+def test_asking_to_skip_leaves_the_required_check_expected(world: World, message: str) -> None:
+    sha = push(world, MENDED, message=message)
 
     assert runs_of(world, sha) == []
     assert mergeability.obstacles(world, the_pull(world)) == ['Required status check "test" is expected.']
 
 
-def test_a_file_that_is_no_workflow_fails_without_a_job(world: World) -> None:
-    (run,) = runs_of(world, push(world, {FILE: "jobs: ["}, branch="other"))
+@pytest.mark.parametrize(
+    "message", ["skip-checks: true", "Turn\n\nskip-checks: true\nBy: me", "Turn\n\nskip-checks: no"]
+)
+def test_only_a_last_line_asks_to_skip(world: World, message: str) -> None:
+    assert runs_of(world, push(world, MENDED, message=message))
+
+
+@pytest.mark.parametrize("text", ["jobs: [", f"on: push\njobs: {{test: {{if: 0x{'f' * 20000}}}}}"])
+def test_a_file_that_is_no_workflow_fails_without_a_job(world: World, text: str) -> None:
+    (run,) = runs_of(world, push(world, {FILE: text}, branch="other"))
 
     attempt = queries.latest_attempt(world, run)
     assert (run.title, attempt.status, attempt.conclusion) == (FILE, "completed", "startup_failure")
@@ -267,6 +281,34 @@ def test_a_ticking_clock_goes_on_for_a_client_that_waits(world: World) -> None:
 
     assert not progress.is_pending(world)
     assert {one[2] for one in states(world, sha)} == {"success"}
+
+
+def test_many_jobs_are_played_with_one_reading_and_one_plan_each(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = Counter[str]()
+
+    def count(name: str) -> None:
+        original = getattr(job_plans, name)
+
+        def counted(*given: Any, **named: Any) -> Any:
+            counts[name] += 1
+            return original(*given, **named)
+
+        monkeypatch.setattr(job_plans, name, counted)
+
+    count("read_workflow_file")
+    count("plan_job")
+    many, few = list(range(16)), list(range(15))
+    jobs = (
+        f"a: {{strategy: {{matrix: {{x: {many}, y: {few}}}}}, steps: [{{run: x}}]}}",
+        f"b: {{needs: a, strategy: {{matrix: {{x: {few}}}}}}}",
+        "test: {needs: [a, b]}",
+    )
+    sha = push(world, {**MENDED, FILE: f"on: pull_request\njobs: {{{', '.join(jobs)}}}"})
+    ended = conclusions(world, sha)
+
+    assert len(ended) == 256
+    assert set(ended.values()) == {"success"}
+    assert counts == {"read_workflow_file": 1, "plan_job": len(ended)}
 
 
 def test_auto_merge_waits_for_the_run_and_notices_its_end(world: World) -> None:

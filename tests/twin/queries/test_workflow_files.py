@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any, get_type_hints
 
 import pytest
@@ -42,6 +43,67 @@ def test_what_github_cannot_run_is_told(text: str) -> None:
         parse_workflow_file(text.encode("latin-1"))
 
 
+def bomb(line: str, use: str) -> str:
+    """Return a workflow whose aliases stand for nine others each, ten times over."""
+    names = "abcdefghij"
+    lines = (line.format(here=here, there=",".join([f"*{there}"] * 9)) for there, here in pairwise(names))
+    return "\n".join(["x: &a {a: z}", *lines, f"on: push\njobs: {{test: {use}}}\n"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        bomb("x-{here}: &{here} [{there}]", "{if: *j}"),
+        bomb("x-{here}: &{here} [{there}]", "{name: *j, strategy: {matrix: {os: [*j]}}}"),
+        bomb("x-{here}: &{here} {{<<: [{there}]}}", "{<<: *j}"),
+        f"x: &a {'y' * 99999}\non: push\njobs: {{test: {{steps: [{'{run: *a}, ' * 99}]}}}}\n",
+        "on: push\njobs: {test: {if: &a [*a]}}\n",
+    ],
+)
+def test_aliases_that_repeat_too_much_make_a_file_that_cannot_be_run(text: str) -> None:
+    with pytest.raises(WorkflowFileError, match=r"more than 10000 values|inside what it stands for"):
+        parse_workflow_file(text.encode())
+
+
+@pytest.mark.parametrize(
+    "value", ["0x" + "f" * 20000, "9" * 5000, '!!int ""', "!!bool x", "!!timestamp x", "!!python/name:os.x y", "*none"]
+)
+def test_a_value_that_nothing_can_read_makes_a_file_that_cannot_be_run(value: str) -> None:
+    with pytest.raises(WorkflowFileError):
+        parse_workflow_file(f"on: push\njobs: {{test: {{if: {value}}}}}\n".encode())
+
+
+def test_numbers_are_of_base_ten() -> None:
+    assert names_of("{strategy: {matrix: {at: [1:30, !!int 2:00, 1:30.5, 90]}}}") == [
+        "a (1:30)", "a (2:00)", "a (1:30.5)", "a (90)",
+    ]  # fmt: skip
+
+
+def test_conditions_and_names_are_single_values() -> None:
+    (job,) = parse_workflow_file(b"on: push\njobs: {a: {if: [x], name: {b: c}, steps: [{if: {d: e}, run: f}]}}").jobs
+
+    assert (job.name, job.condition, job.steps[0].condition) == ("a", "", "")
+    assert names_of("{strategy: {matrix: {os: [{a: b}, [c]]}}}") == ["a (Object)", "a (Array)"]
+
+
+ODD_VALUES = st.sampled_from(
+    ["&a x", "*a", "&b [*a, *a]", "*b", "{<<: *b}", "0x" + "f" * 9999, "1e999", "-.inf", "1:2:3", "0o9", "~", "''"]
+) | st.builds(
+    "{} {}".format,
+    st.sampled_from(
+        ["!!int", "!!float", "!!bool", "!!binary", "!!timestamp", "!!set", "!!omap", "!!pairs", "!!x", "!"]
+    ),
+    st.sampled_from(["''", "x", "1", "{a: b}", "[a, {b: c}]", "2001-01-01"]),
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(KEYS), ODD_VALUES), max_size=6), ODD_VALUES)
+def test_odd_tags_numbers_and_aliases_are_read_or_told(job: list[tuple[str, str]], event: str) -> None:
+    said = "".join(f"    {key}: {value}\n" for key, value in job)
+    with suppress(WorkflowFileError):
+        parse_workflow_file(f"x: &a {{c: d}}\ny: &b [*a]\non: {event}\njobs:\n  a:\n{said or '    {}'}".encode())
+
+
 @given(
     st.binary(max_size=200)
     | st.recursive(
@@ -68,6 +130,13 @@ def test_jobs_need_others_that_can_end(needs: str) -> None:
 def test_a_huge_matrix_makes_as_many_jobs_as_github_allows() -> None:
     axes = ", ".join(f"x{axis}: {list(range(40))}" for axis in range(12))
     assert len(names_of(f"{{strategy: {{matrix: {{{axes}}}}}}}")) == 256
+
+
+def test_a_matrix_multiplies_steps_only_so_far() -> None:
+    matrix = f"strategy: {{matrix: {{x: {list(range(256))}}}}}"
+    assert len(names_of(f"{{{matrix}, steps: [{'{run: a}, ' * 39}]}}")) == 256
+    with pytest.raises(WorkflowFileError, match="more than 10000 steps"):
+        names_of(f"{{{matrix}, steps: [{'{run: a}, ' * 40}]}}")
 
 
 def test_jobs_have_the_names_of_their_checks() -> None:

@@ -4,11 +4,15 @@ import json
 from collections.abc import Generator
 from contextlib import contextmanager
 
+import anyio
 import pytest
 from asgi_client import AsgiClient
 from scripted_world import push, runs_of, scripted_world
 
+from ghx_bench.twin.commands.actions import progress
 from ghx_bench.twin.server.hosting import Hosting
+from ghx_bench.twin.server.loopback import Server
+from ghx_bench.twin.server.run_progress import finish_runs
 from ghx_bench.twin.state.clock import parse_time
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.world import World
@@ -70,15 +74,90 @@ def test_a_query_of_the_rollup_waits_as_well(client: AsgiClient, world: World) -
     assert [commit["statusCheckRollup"]["state"] for commit in commits] == ["PENDING"] * 5 + ["SUCCESS"]
 
 
-def test_other_requests_leave_the_clock_alone(client: AsgiClient, world: World) -> None:
+REFS = b"/octocat/widgets.git/info/refs"
+STATE = '{repository(owner: "octocat", name: "widgets") {pullRequest(number: 1) {mergeStateStatus}}}'
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "rest"),
+    [
+        ("GET", b"/repos/octocat/widgets/pulls/1", {}),
+        ("GET", REFS, {"query": b"service=git-upload-pack"}),
+        ("POST", b"/graphql", {"body": json.dumps({"query": STATE}).encode()}),
+        ("POST", b"/graphql", {"body": json.dumps({"query": STATE, "variables": {"mutation": "\u2192"}}).encode()}),
+    ],
+    ids=["REST", "git", "GraphQL", "GraphQL with an escape"],
+)
+def test_whatever_is_read_again_and_again_waits(
+    client: AsgiClient, world: World, method: str, path: bytes, rest: dict[str, bytes]
+) -> None:
+    push(world, MENDED)
+
+    for _ in range(6):  # two patient ones, then two jobs begin and end
+        assert progress.is_pending(world)
+        assert client.ask(method, path, token="secret", **rest).status == 200
+
+    assert not progress.is_pending(world)
+
+
+def test_different_reads_and_writes_leave_the_clock_alone(client: AsgiClient, world: World) -> None:
     (run,) = runs_of(world, push(world, MENDED))
     before = world.database.now()
+    mutation = b'{"query": "mutation { closeIssue(input: {issueId: 1}) { clientMutationId } }"}'
 
-    for _ in range(5):
-        assert client.ask("GET", b"/repos/octocat/widgets/pulls/1", token="secret").status == 200
+    for number in range(5):
+        replies = (
+            client.ask("GET", b"/repos/octocat/widgets/pulls", query=b"page=%d" % number, token="secret"),
+            client.ask("GET", REFS, query=b"service=git-receive-pack", token="secret"),
+            client.ask("POST", b"/graphql", token="secret", body=mutation),
+        )
+        assert [reply.status for reply in replies] == [200, 200, 200]
 
     assert world.database.now() == before
     assert status(client, run.id) == "queued"
+
+
+def test_looks_at_a_run_that_does_not_end_are_forgotten(world: World) -> None:
+    push(world, MENDED)
+    hosting = Hosting()
+    hosting.add(world)
+    made = AsgiClient(hosting)
+    for number in range(1100):
+        made.ask("GET", b"/users/octocat", query=b"n=%d" % number, token="secret")
+    made.close()
+    hosted = hosting.find(world)
+
+    assert hosted is not None
+    assert len(hosted.looks) == 1000
+
+
+@pytest.mark.anyio
+async def test_runs_are_played_to_their_end_once_nothing_else_writes(world: World) -> None:
+    push(world, MENDED)
+    hosting = Hosting()
+    hosting.add(world)
+    hosted = hosting.find(world)
+    assert hosted is not None
+
+    async with anyio.create_task_group() as tasks, hosted.write_lock:
+        tasks.start_soon(finish_runs, hosted)
+        await anyio.wait_all_tasks_blocked()
+        assert progress.is_pending(world)
+
+    assert not progress.is_pending(world)
+
+
+def test_a_server_plays_runs_to_their_end(world: World) -> None:
+    push(world, MENDED)
+    with Server() as server:
+        server.add(world)
+        server.finish_runs(world)
+        assert not progress.is_pending(world)
+
+        push(world, {"turn.py": "RPM = 34\n"})
+        server.remove(world)
+        server.finish_runs(world)
+        assert not progress.is_pending(world)
 
 
 def test_with_the_real_time_a_run_takes_as_long_as_its_script_says(base: World) -> None:

@@ -21,7 +21,6 @@ from ghx_bench.eval.stages.observation import changed_part, is_incidental
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.score import CheckpointDetail, PartialScoreError, Score
-from ghx_bench.twin.commands.actions import progress
 from ghx_bench.twin.difference import Difference
 
 CHECKPOINT_ID = "no-collateral-damage"
@@ -94,9 +93,9 @@ class CheckpointScorer:
         _refuse_changes(evidence.scenario)
         outputs: dict[str, JsonValue] = {}
         details: list[CheckpointDetail] = []
-        if handles.world is not None:
+        if handles.finish_runs is not None:
             # An agent may end with its push: how the run of that commit goes is known, and no time is left to wait.
-            await anyio.to_thread.run_sync(progress.finish, handles.world)
+            await anyio.to_thread.run_sync(handles.finish_runs)
         async with handles.observer() as client:
             for checkpoint in evidence.scenario.assertions.checkpoints:
                 try:

@@ -32,6 +32,8 @@ class StageHandles:
     world: World | None = None
     seeded: World | None = None
     """The world before the agent touched it; both are None on github.com."""
+    finish_runs: Callable[[], None] | None = None
+    """Plays the world's workflow runs to their end; None on github.com."""
     _found: dict[int, tuple[Difference, ...]] = field(default_factory=dict[int, tuple[Difference, ...]])
     """What was different, by the number of the world's last change."""
 

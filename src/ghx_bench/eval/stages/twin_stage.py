@@ -108,6 +108,7 @@ class TwinLifecycle:
                     bindings=bound.values,
                     world=world,
                     seeded=seeded.world,
+                    finish_runs=lambda: running.server.finish_runs(world),
                 )
                 yield Stage(
                     scenario=bound.scenario,

@@ -191,7 +191,7 @@ async def _answer_always(exchange: Exchange, access: Access, body: bytes, answer
     """Return the answer to a request; an error of our own is a 500, and serving goes on."""
     try:
         if access is exchange.access:  # and not what was there some time ago, of which nothing goes on
-            await play_runs(exchange.request, access.hosted, body)
+            await play_runs(exchange.request, access.hosted, body, lambda: _is_look(exchange, body))
         return await answer(access)
     except (ClientDisconnect, UnacceptableError):
         raise
@@ -201,6 +201,19 @@ async def _answer_always(exchange: Exchange, access: Access, body: bytes, answer
             return error_reply(503, "This world was closed meanwhile")
         log.exception("%s %s failed", exchange.request.method, exchange.request.path)
         return error_reply(500, "Server Error")
+
+
+async def _is_look(exchange: Exchange, body: bytes) -> bool:
+    """Return whether a request only reads, of which one that is repeated may wait for something."""
+    request = exchange.request
+    match exchange.surface:
+        case "graphql":
+            operation = await graphql.operation_of(body) if _MAY_MUTATE.search(body) else ""
+            return is_reading("graphql", request.method, operation)
+        case "git":  # of the two requests of a fetch the first
+            return request.method in _READING and is_reading("git", request.method, git.operation_of(request))
+        case "rest":
+            return request.method in _READING
 
 
 async def _operation_of(exchange: Exchange, access: Access, body: bytes) -> str:

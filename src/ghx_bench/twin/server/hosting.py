@@ -5,7 +5,6 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -60,8 +59,8 @@ class Hosted:
     write_lock: anyio.Lock = field(default_factory=anyio.Lock)
     rates: Rates = field(default_factory=Rates)
     open_requests: OpenRequests = field(default_factory=OpenRequests)
-    looks: Counter[tuple[str, str, bytes]] = field(default_factory=Counter[tuple[str, str, bytes]])
-    """How often clients asked the same about runs that have not ended: path, query and body."""
+    looks: dict[bytes, int] = field(default_factory=dict[bytes, int])
+    """How often clients read the same while a run has not ended, by a hash of the request."""
     _is_in_thread: bool = False
 
     async def run_in_thread(self, work: Callable[[], T]) -> T:
@@ -153,6 +152,11 @@ class Hosting:
         with self._lock:
             if held is not None and id(world) in self._hosted:
                 self._grants[token] = {id(world): _grant_of(world, held)}
+
+    def find(self, world: World) -> Hosted | None:
+        """Return a world as it is served here."""
+        with self._lock:
+            return self._hosted.get(id(world))
 
     def remove_token(self, token: str) -> None:
         """Serve nothing to a token any more, which was revoked."""

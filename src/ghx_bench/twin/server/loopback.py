@@ -24,6 +24,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ghx_bench._base.errors import OperationError
 from ghx_bench._base.scratch import SHORT_PLACE, ScratchFolder
+from ghx_bench.twin.commands.actions import progress
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.app import WORLD_OF_CONNECTION, TwinApp
 from ghx_bench.twin.server.clients.environment import ClientEnvironment, Doors, Identity, client_environment
@@ -31,6 +32,7 @@ from ghx_bench.twin.server.clients.proxy import Proxy
 from ghx_bench.twin.server.exchange import RESET_OF_CONNECTION
 from ghx_bench.twin.server.hosting import Hosting
 from ghx_bench.twin.server.request import MOST_HEADER_BYTES
+from ghx_bench.twin.server.run_progress import finish_runs
 from ghx_bench.twin.state.records import User
 from ghx_bench.twin.urls import GITHUB_HOSTS
 from ghx_bench.twin.viewer import EVERY_SCOPE
@@ -224,6 +226,14 @@ class Server:
         hosted = self.hosting.remove(world)
         if hosted is not None:
             hosted.open_requests.wait_for_none(_LONGEST_WAIT_S)
+
+    def finish_runs(self, world: World) -> None:
+        """Play all runs of a world to their end, while none of its requests writes."""
+        hosted = self.hosting.find(world)
+        if hosted is None or self._running is None:
+            progress.finish(world)
+        else:
+            asyncio.run_coroutine_threadsafe(finish_runs(hosted), self._running.loop).result()
 
     def client_environment(
         self,

@@ -46,10 +46,10 @@ def review(act: Act, run: WorkflowRun, environment_ids: Sequence[int], *, state:
     return made
 
 
-def report_job(act: Act, job: CheckRun) -> None:
+def report_job(act: Act, job: CheckRun, environment: str | None) -> None:
     """Say how the deployment of a job goes, where its workflow file names an environment."""
-    origin = workflow_runs.origin(act.world, job)
-    gate = gate_of(act.world, origin.run, origin.attempt, job) if origin else None
+    origin = workflow_runs.origin(act.world, job) if environment else None
+    gate = gate_of(act.world, origin.run, origin.attempt, environment) if origin else None
     if origin is None or gate is None:
         return
     current = act.database.get(CheckRun, job.id) or job

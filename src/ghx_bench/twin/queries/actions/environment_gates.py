@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from ghx_bench.twin.queries import lookup, workflow_runs
-from ghx_bench.twin.queries.actions.job_plans import definition_of
+from ghx_bench.twin.queries.actions.job_plans import definitions
 from ghx_bench.twin.queries.protections import protection_of
 from ghx_bench.twin.queries.rulesets import rules_of
 from ghx_bench.twin.state.clock import parse_time
@@ -41,9 +41,8 @@ class Gate:
         return parse_time(job.started_at) + waited if self.is_approved else None
 
 
-def gate_of(world: World, run: WorkflowRun, attempt: RunAttempt, job: CheckRun) -> Gate | None:
-    """Return the gate in front of a job; None where it names no environment that the repository has."""
-    name = definition_of(world, run, job).environment
+def gate_of(world: World, run: WorkflowRun, attempt: RunAttempt, name: str | None) -> Gate | None:
+    """Return the gate in front of a job by the name of its environment; None where the repository has none such."""
     place = world.database.one(Environment, repository_id=run.repository_id, name=name) if name else None
     if place is None:
         return None
@@ -63,7 +62,8 @@ def waiting_jobs(world: World, run: WorkflowRun) -> list[tuple[CheckRun, Environ
     """Return the jobs of a run that wait for an environment, each with it."""
     attempt = workflow_runs.latest_attempt(world, run)
     waiting = [job for job in workflow_runs.jobs(world, attempt) if job.status == "waiting"]
-    gates = [(job, gate_of(world, run, attempt, job)) for job in waiting]
+    names = {said.name: said.environment for said in reversed(definitions(world, run) if waiting else ())}
+    gates = [(job, gate_of(world, run, attempt, names.get(job.name))) for job in waiting]
     return [(job, gate.environment) for job, gate in gates if gate is not None]
 
 

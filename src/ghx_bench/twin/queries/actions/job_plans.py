@@ -30,12 +30,6 @@ def definitions(world: World, run: WorkflowRun) -> tuple[JobDefinition, ...]:
     return file.jobs if file else ()
 
 
-def definition_of(world: World, run: WorkflowRun, job: CheckRun) -> JobDefinition:
-    """Return what the workflow file says of a job; a seed's job that is in no file has just its name."""
-    found = next((each for each in definitions(world, run) if each.name == job.name), None)
-    return found or JobDefinition(key=job.name, name=job.name)
-
-
 def with_dependents(world: World, run: WorkflowRun, names: set[str]) -> set[str]:
     """Return the names of jobs, and of all that need them."""
     said, found = definitions(world, run), set(names)
@@ -48,20 +42,46 @@ def with_dependents(world: World, run: WorkflowRun, names: set[str]) -> set[str]
     return found
 
 
-def plan(world: World, workflow: Workflow, run: WorkflowRun, job: CheckRun, jobs: Sequence[CheckRun]) -> Planned | None:
-    """Return how a job goes among the jobs of its attempt; None while it waits for others or without a script."""
-    said, jobs_of_file = definition_of(world, run, job), definitions(world, run)
-    names = {each.name for each in jobs_of_file if each.key in said.needs}
-    needed = [each for each in jobs if each.name in names]
-    if workflow.script is None or any(each.status != "completed" for each in needed):
-        return None
-    ended = [each.completed_at or each.started_at for each in needed]
-    ready_at = max(map(parse_time, (job.started_at, *ended)))
-    is_skipped = not runs_after_failure(said.condition) and any(
-        each.conclusion in FAILED or each.conclusion == "skipped" for each in needed
-    )
-    workflows = world.database.all(Workflow, repository_id=run.repository_id)
-    others = [each.script for each in workflows if each.script is not None and each.id != workflow.id]
-    scripts = find_script_jobs(workflow.script, others, job.name, jobs_of_file)
-    git = world.git(lookup.repository_by_id(world, None, run.repository_id))
-    return Planned(plan_job(scripts, said, git, run.head_sha, is_skipped=is_skipped), ready_at)
+class RunPlans:
+    """How the jobs of a run go; its workflow file is read once, and each job planned once."""
+
+    def __init__(self, world: World, workflow: Workflow, run: WorkflowRun) -> None:
+        self._script, self._sha = workflow.script, run.head_sha
+        workflows = world.database.all(Workflow, repository_id=run.repository_id)
+        self._other_scripts = [one.script for one in workflows if one.script is not None and one.id != workflow.id]
+        self._git = world.git(lookup.repository_by_id(world, None, run.repository_id))
+        self._said: dict[str, JobDefinition] = {}
+        self._plans: dict[tuple[str, bool], JobPlan] = {}
+        names: dict[str, set[str]] = {}  # of the jobs that a key stands for
+        self._jobs_of_file = definitions(world, run)
+        for each in self._jobs_of_file:
+            self._said.setdefault(each.name, each)
+            names.setdefault(each.key, set()).add(each.name)
+        self._needed = {
+            each.name: {name for key in each.needs for name in names.get(key, ())} for each in self._said.values()
+        }
+
+    def definition_of(self, job: CheckRun) -> JobDefinition:
+        """Return what the workflow file says of a job; a seed's job that is in no file has just its name."""
+        return self._said.get(job.name) or JobDefinition(key=job.name, name=job.name)
+
+    def needs(self, job: CheckRun, other: CheckRun) -> bool:
+        """Return whether a job waits for another one."""
+        return other.name in self._needed.get(job.name, ())
+
+    def plan(self, job: CheckRun, jobs: Sequence[CheckRun]) -> Planned | None:
+        """Return how a job goes among the jobs of its attempt; None while it waits for others or without a script."""
+        said = self.definition_of(job)
+        needed = [each for each in jobs if self.needs(job, each)] if said.needs else []
+        if self._script is None or any(each.status != "completed" for each in needed):
+            return None
+        ended = [each.completed_at or each.started_at for each in needed]
+        ready_at = max(map(parse_time, (job.started_at, *ended)))
+        is_skipped = not runs_after_failure(said.condition) and any(
+            each.conclusion in FAILED or each.conclusion == "skipped" for each in needed
+        )
+        known = (said.name, is_skipped)
+        if known not in self._plans:
+            scripts = find_script_jobs(self._script, self._other_scripts, job.name, self._jobs_of_file)
+            self._plans[known] = plan_job(scripts, said, self._git, self._sha, is_skipped=is_skipped)
+        return Planned(self._plans[known], ready_at)

@@ -10,7 +10,7 @@ from ghx_bench.twin.queries.actions.workflow_files import Trigger
 _DEFAULT_TYPES = ("opened", "synchronize", "reopened")  # of pull_request, where the file names none
 _BRANCHES, _TAGS = "refs/heads/", "refs/tags/"
 # Of a commit's message: GitHub then starts nothing for a push or a pull request.
-SKIPPED = re.compile(r"\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]")
+SKIPPED = re.compile(r"\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]|\nskip-checks: ?true\s*\Z")
 
 Paths = Callable[[], Sequence[str]]
 

@@ -1,7 +1,7 @@
 """What the file of a workflow says: which events set it off, what a dispatch may give, its jobs and their steps."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -15,6 +15,9 @@ if TYPE_CHECKING:  # loaded with the first workflow
 
 _LARGEST = 512 * 1024  # bytes; GitHub reads no larger workflow
 _MOST_JOBS = 256  # that GitHub makes of one matrix; here of a whole file
+_MOST_STEPS = 10_000  # of all jobs of a file: each is a record, and a matrix multiplies them
+_MOST_NODES = 10_000  # values of a file, those that aliases repeat counted each time
+_NODE_LENGTH = 50  # characters; a longer text counts as several values
 _EXPRESSION = re.compile(r"\$\{\{\s*(?P<name>[\w.-]+)\s*\}\}")
 
 
@@ -98,7 +101,16 @@ def files_on_branches(git: GitRepository, path: str) -> list[WorkflowFile]:
 @lru_cache(maxsize=256)
 def parse_workflow_file(content: bytes) -> WorkflowFile:
     """Return what the file of a workflow says; raise `WorkflowFileError` where GitHub could not run it."""
-    document = _mapping(parse_yaml(content))
+    try:
+        return _interpret(parse_yaml(content))
+    except WorkflowFileError:
+        raise
+    except Exception as error:  # agents write the file, and a value that nothing can read must not end their push
+        raise WorkflowFileError(f"it cannot be read: {error}") from error
+
+
+def _interpret(read: Any) -> WorkflowFile:
+    document = _mapping(read)
     if document is None:
         raise WorkflowFileError("it is no mapping of keys to values")
     events = _events(document.get("on"))
@@ -108,6 +120,8 @@ def parse_workflow_file(content: bytes) -> WorkflowFile:
     if not jobs:
         raise WorkflowFileError("Required property is missing: jobs")
     found = tuple(islice((job for key, each in jobs.items() for job in _jobs(key, _mapping(each) or {})), _MOST_JOBS))
+    if sum(len(job.steps) for job in found) > _MOST_STEPS:
+        raise WorkflowFileError(f"its jobs have more than {_MOST_STEPS} steps")
     _check_needs(found)
     dispatch = _mapping(events.get("workflow_dispatch")) or {}
     return WorkflowFile(
@@ -127,26 +141,64 @@ def parse_yaml(content: bytes) -> Any:
 
     try:
         return yaml.load(content, Loader=_yaml_1_2_loader())  # noqa: S506 - a safe loader
-    except (ValueError, yaml.YAMLError, RecursionError) as error:
+    except WorkflowFileError:
+        raise
+    except Exception as error:  # odd tags and values end in errors of any kind, such as `!!int ""` in an IndexError
         raise WorkflowFileError(f"it is no YAML: {error}") from error
 
 
 @cache
 def _yaml_1_2_loader() -> "type[yaml.SafeLoader]":
     """Return a loader for YAML 1.2, as GitHub's: PyYAML's own reads `on` and `yes` as booleans, and days as dates."""
-    import yaml  # noqa: PLC0415 - as in `parse_yaml`
-
-    class Loader(yaml.SafeLoader):
-        """Its own, so that the resolvers of PyYAML's stay as they are."""
-
+    loader = _counting_loader()
     boolean = "tag:yaml.org,2002:bool"
-    Loader.yaml_implicit_resolvers = {
+    loader.yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag not in {boolean, "tag:yaml.org,2002:timestamp"}]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        for first, resolvers in loader.yaml_implicit_resolvers.items()
     }
     pattern = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
     for first in "tTfF":
-        Loader.yaml_implicit_resolvers.setdefault(first, []).append((boolean, pattern))
+        loader.yaml_implicit_resolvers.setdefault(first, []).append((boolean, pattern))
+    for kind in ("int", "float"):
+        tag = f"tag:yaml.org,2002:{kind}"
+        loader.add_constructor(tag, _without_base_60(loader.yaml_constructors[tag]))
+    return loader
+
+
+def _without_base_60(construct: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    # `1:30` is a text in YAML 1.2. PyYAML multiplies it out: two seconds for 200 kB, four times that for twice as much.
+    return lambda loader, node: loader.construct_scalar(node) if ":" in node.value else construct(loader, node)
+
+
+def _counting_loader() -> "type[yaml.SafeLoader]":
+    """Return a loader of its own, which refuses a file with too many values."""
+    import yaml  # noqa: PLC0415 - as in `parse_yaml`
+
+    class Loader(yaml.SafeLoader):
+        """Counts values while it reads them."""
+
+        def __init__(self, stream: bytes) -> None:
+            super().__init__(stream)
+            self._nodes = 0
+            self._sizes: dict[str, int] = {}  # of what has an anchor, once it is complete
+
+        def compose_node(self, parent: "yaml.Node | None", index: int) -> "yaml.Node | None":
+            """Compose a value; refuse the file once aliases repeat too much, which a few lines are enough for."""
+            event = cast("yaml.NodeEvent", self.peek_event())  # pyright: ignore[reportUnknownMemberType] - untyped
+            anchor, before = event.anchor, self._nodes
+            if isinstance(event, yaml.AliasEvent):
+                if anchor in self.anchors and anchor not in self._sizes:
+                    raise WorkflowFileError(f"*{anchor} is inside what it stands for")
+                self._nodes += self._sizes.get(anchor, 0)
+            else:
+                self._nodes += 1 + (len(event.value) // _NODE_LENGTH if isinstance(event, yaml.ScalarEvent) else 0)
+            if self._nodes > _MOST_NODES:
+                raise WorkflowFileError(f"it has more than {_MOST_NODES} values")
+            node = super().compose_node(parent, index)
+            if anchor is not None and not isinstance(event, yaml.AliasEvent):
+                self._sizes[anchor] = self._nodes - before
+            return node
+
     return Loader
 
 
@@ -251,19 +303,19 @@ def _combinations(matrix: dict[str, Any] | None) -> list[dict[str, Any]]:
 
 def _condition(said: Any) -> str:
     """Return the condition of an `if`; the empty text where there is none."""
-    if said is None:
-        return ""
-    text = _shown(said).strip()
+    text = (_text(said) or "").strip()
     return text[3:-2].strip() if text.startswith("${{") and text.endswith("}}") else text
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, dict | list):
+        return "Object" if isinstance(value, dict) else "Array"  # as GitHub's expressions show them
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return text.encode("utf-8", "replace").decode()  # YAML can spell halves of surrogate pairs, which nothing stores
 
 
 def _text(value: Any) -> str | None:
-    return None if value is None or isinstance(value, dict | list) else _shown(value)
+    return _shown(value) if isinstance(value, str | int | float) else None
 
 
 def _texts(value: Any) -> tuple[str, ...]:
