@@ -50,6 +50,10 @@ SHA = "a" * 40
         ),
         ("    issues: [{title: Title, comments: [{author: nobody, body: a}]}]", "'Title': comment 1: .*'nobody'"),
         ("    issues: [{title: Title, reactions: {heart: [nobody]}}]", "'Title': reaction heart of nobody: "),
+        (
+            "    rulesets: [{name: r, conditions: {ref_name: {include: ['refs/heads/[z-a]']}}}]",
+            r"rulesets: 'r': Invalid target patterns: 'refs/heads/\[z-a\]'",
+        ),
         ("    issues: [{title: ' '}]", "' ': title is missing"),
         ("    issues: [{number: 1, title: One}, {number: 1, title: Two}]", "number 1 is given twice"),
         ("    issues: [{number: 4, title: One}]\n    pulls: [{number: 4, title: Two, head: feature}]", "number 4 is "),
