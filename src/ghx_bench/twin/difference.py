@@ -12,7 +12,7 @@ from ghx_bench.twin.nodes import repository_id
 from ghx_bench.twin.state.columns import row_to_record
 from ghx_bench.twin.state.database import Change, Database
 from ghx_bench.twin.state.names import display_value, object_name
-from ghx_bench.twin.state.records import RECORDS, Issue, Pull, Record, Repository, User
+from ghx_bench.twin.state.records import RECORDS, Issue, Pull, Record, Release, Repository, User
 from ghx_bench.twin.world import Snapshot, World
 
 BOOKKEEPING = frozenset({"updated_at", "pushed_at", "next_number", "next_milestone_number", "next_project_number"})
@@ -40,6 +40,7 @@ class Difference:
     after: object = None
     by: str | None = None  # login; None where the world's maker did it, or where it was so before the two parted
     at: str | None = None
+    is_release_replaced: bool = False  # as the latest one, by another release of its repository
 
     @property
     def is_bookkeeping(self) -> bool:
@@ -47,7 +48,9 @@ class Difference:
         if self.kind == "refs" and self.field is not None:
             return self.field == _HEAD or self.field.startswith("refs/pull/")
         if self.kind == "releases" and self.field == "is_latest":
-            return self.after is False  # another release has become the latest
+            return self.is_release_replaced
+        if self.kind == "secrets":
+            return False  # of a new value, the time is all that can be seen
         return self.field in BOOKKEEPING
 
 
@@ -107,6 +110,9 @@ def _diff_record(compared: _Comparison, old: Record | None, new: Record | None) 
             values: dict[str, object] = {}
             if name not in _SECRET:
                 values = {"before": display_value(first, old, name), "after": display_value(second, new, name)}
+            if isinstance(new, Release) and name == "is_latest" and not new.is_latest:
+                latest = second.one(Release, repository_id=new.repository_id, is_latest=True)
+                values["is_release_replaced"] = latest is not None
             yield _describe("changed", second, new, field=name.removesuffix("_id"), by=by, at=at, **values)
 
 
