@@ -40,15 +40,12 @@ class Difference:
     after: object = None
     by: str | None = None  # login; None where the world's maker did it, or where it was so before the two parted
     at: str | None = None
-    is_release_replaced: bool = False  # as the latest one, by another release of its repository
 
     @property
     def is_bookkeeping(self) -> bool:
         """Return whether this merely follows from another difference."""
         if self.kind == "refs" and self.field is not None:
             return self.field == _HEAD or self.field.startswith("refs/pull/")
-        if self.kind == "releases" and self.field == "is_latest":
-            return self.is_release_replaced
         if self.kind == "secrets":
             return False  # of a new value, the time is all that can be seen
         return self.field in BOOKKEEPING
@@ -105,14 +102,14 @@ def _diff_record(compared: _Comparison, old: Record | None, new: Record | None) 
         changed = [field.name for field in fields(old) if getattr(old, field.name) != getattr(new, field.name)]
         if "parent_id" in changed and "sub_issue_position" in changed:
             changed.remove("sub_issue_position")  # another parent gives another place
+        if isinstance(new, Release) and "is_latest" in changed and not new.is_latest:
+            others = second.all(Release, repository_id=new.repository_id, is_latest=True)
+            changed = [name for name in changed if name != "is_latest" or not others]  # one of them has replaced it
         for name in changed:
             by, at = compared.authors.of(new.table, new.id, name)
             values: dict[str, object] = {}
             if name not in _SECRET:
                 values = {"before": display_value(first, old, name), "after": display_value(second, new, name)}
-            if isinstance(new, Release) and name == "is_latest" and not new.is_latest:
-                latest = second.one(Release, repository_id=new.repository_id, is_latest=True)
-                values["is_release_replaced"] = latest is not None
             yield _describe("changed", second, new, field=name.removesuffix("_id"), by=by, at=at, **values)
 
 
