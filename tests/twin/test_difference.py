@@ -8,7 +8,18 @@ from hypothesis import given, settings
 from random_commands import Step, base_world, perform, steps
 from seeds import rich_world
 
-from ghx_bench.twin.commands import comments, issues, labels, merges, pulls, refs, repositories, reviews, users
+from ghx_bench.twin.commands import (
+    comments,
+    issues,
+    labels,
+    merges,
+    pulls,
+    refs,
+    repositories,
+    reviews,
+    users,
+    variables,
+)
 from ghx_bench.twin.commands.contents import put
 from ghx_bench.twin.difference import Difference, diff
 from ghx_bench.twin.queries import lookup
@@ -117,6 +128,16 @@ def test_a_deleted_object_is_told_with_what_it_was(base: World, world: World) ->
     assert isinstance(gone.before, dict)
     assert (gone.change, gone.name, gone.by, gone.after) == ("deleted", "acme/widgets label bug", "ann", None)
     assert gone.before["color"] == "d73a4a"
+
+
+def test_a_new_value_of_a_secret_is_told_even_within_a_second(world: World) -> None:
+    with world.acting(None) as act:
+        variables.put_secret(act, variables.Home(widgets(world)), name="KEY", encrypted_value=None)
+    with world.fork() as before, world.acting(None, at=before.database.now()) as act:
+        variables.put_secret(act, variables.Home(widgets(world)), name="KEY", encrypted_value=None)
+        earlier = before.snapshot()
+    (changed,) = telling(diff(earlier, world))
+    assert (changed.kind, changed.field, changed.name) == ("secrets", "updated_at", "acme/widgets secret KEY")
 
 
 def test_moved_refs_are_told_with_who_moved_them(base: World, world: World) -> None:

@@ -104,6 +104,8 @@ def missing_key(tokens: Tokens, key: str, schema: Schema) -> Complaint:
     purpose, example = cast("str", schema.get("description", "")), _example_of(schema)
     told = [purpose[:1].lower() + purpose[1:].rstrip(".")] if purpose else []
     told += [f"for example {example}"] if example else []
+    if not told and "enum" in schema:
+        told = [f"one of {listed([str(each) for each in schema['enum']])}"]
     suggestion = f"add it: {', '.join(told)}" if told else None
     return Complaint(tokens=tokens, reason=f"missing key {shortened(key)}", suggestion=suggestion, missing=key)
 

@@ -12,7 +12,7 @@ from ghx_bench.twin.nodes import repository_id
 from ghx_bench.twin.state.columns import row_to_record
 from ghx_bench.twin.state.database import Change, Database
 from ghx_bench.twin.state.names import display_value, object_name
-from ghx_bench.twin.state.records import RECORDS, Issue, Pull, Record, Repository, User
+from ghx_bench.twin.state.records import RECORDS, Issue, Pull, Record, Release, Repository, User
 from ghx_bench.twin.world import Snapshot, World
 
 BOOKKEEPING = frozenset({"updated_at", "pushed_at", "next_number", "next_milestone_number", "next_project_number"})
@@ -46,8 +46,8 @@ class Difference:
         """Return whether this merely follows from another difference."""
         if self.kind == "refs" and self.field is not None:
             return self.field == _HEAD or self.field.startswith("refs/pull/")
-        if self.kind == "releases" and self.field == "is_latest":
-            return self.after is False  # another release has become the latest
+        if self.kind == "secrets":
+            return False  # of a new value, the time is all that can be seen
         return self.field in BOOKKEEPING
 
 
@@ -102,6 +102,9 @@ def _diff_record(compared: _Comparison, old: Record | None, new: Record | None) 
         changed = [field.name for field in fields(old) if getattr(old, field.name) != getattr(new, field.name)]
         if "parent_id" in changed and "sub_issue_position" in changed:
             changed.remove("sub_issue_position")  # another parent gives another place
+        if isinstance(new, Release) and "is_latest" in changed and not new.is_latest:
+            others = second.all(Release, repository_id=new.repository_id, is_latest=True)
+            changed = [name for name in changed if name != "is_latest" or not others]  # one of them has replaced it
         for name in changed:
             by, at = compared.authors.of(new.table, new.id, name)
             values: dict[str, object] = {}

@@ -164,6 +164,13 @@ def test_messages_addresses_and_names_follow_patterns(shop: Shop) -> None:
     push(shop, "feature/1", {"a": "a"}, "feat: it")
 
 
+def test_no_pattern_can_be_made_to_hang(shop: Shop) -> None:
+    rule(shop, pattern("commit_message_pattern", "regex", "(a+)+$"), include="~ALL")
+
+    with pytest.raises(InvalidRefusal, match="must match a given regex"):
+        push(shop, "slow", {"b.txt": "b"}, "a" * 60 + "!")
+
+
 def test_commits_that_a_branch_has_already_are_not_looked_at_again(shop: Shop) -> None:
     shop.write("old", {"a": "a"}, "no prefix")
     rule(shop, pattern("commit_message_pattern", "contains", "fix"), include="~ALL")
@@ -335,9 +342,19 @@ def test_rules_of_an_organization_hold_in_the_repositories_it_names(shop: Shop) 
 def test_what_cannot_be_enforced_is_not_stored(shop: Shop) -> None:
     with pytest.raises(NotImplementedRefusal, match="merge_queue"):
         rule(shop, "merge_queue")
-    for wrong in ({"type": "none"}, pull_rule(required_approving_review_count="1"), pattern("x", "regex", "(")):
+    for wrong in (
+        {"type": "none"},
+        {"type": []},
+        pull_rule(required_approving_review_count="1"),
+        pattern("commit_message_pattern", "regex", "("),
+        pattern("commit_message_pattern", "regex", r"(a)\1"),
+        pattern("commit_message_pattern", "regex", "a" * 1001),
+    ):
         with pytest.raises(InvalidRefusal, match="data matches no possible input"):
             rule(shop, wrong)
+    paths = {"type": "file_path_restriction", "parameters": {"restricted_file_paths": ["[z-a]"]}}
+    with pytest.raises(InvalidRefusal, match="data matches no possible input"):
+        rule(shop, paths, target="push")
     with pytest.raises(InvalidRefusal):
         rule(shop, {"type": "max_file_size", "parameters": {"max_file_size": 1}})
     rule(shop, "update")

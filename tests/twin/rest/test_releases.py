@@ -10,6 +10,7 @@ from ghx_bench.twin.commands import repositories
 from ghx_bench.twin.difference import diff
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.state.records import Release, ReleaseAsset
+from ghx_bench.twin.world import World
 
 R = "/repos/acme/widgets"
 NOT_VALID = {"resource": "Release", "code": "custom", "field": "tag_name", "message": "tag_name is not a valid tag"}
@@ -175,6 +176,19 @@ def test_what_happens_to_releases_is_in_the_difference(ann: Client, world: Seede
     name = "acme/widgets release v1"
     assert ("created", "release_assets", f"{name} asset b.bin", None, "ann") in seen
     assert ("changed", "releases", name, "body", "ann") in seen
+
+
+def test_no_longer_being_the_latest_counts_unless_another_release_is(ann: Client, world: Seeded) -> None:
+    def told(before: World) -> list[tuple[str, bool]]:
+        found = diff(before, world.world)
+        return [(each.name.rpartition(" ")[2], each.is_bookkeeping) for each in found if each.field == "is_latest"]
+
+    with world.world.fork() as before:
+        second = make(ann, "v2")
+        assert told(before) == []
+    with world.world.fork() as before:
+        change(ann, second, make_latest="false")
+        assert told(before) == [("v2", False)]
 
 
 def test_files_belong_to_a_world_and_go_with_their_release(ann: Client, world: Seeded) -> None:

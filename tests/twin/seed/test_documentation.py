@@ -21,6 +21,7 @@ from ghx_bench.twin.state.records import (
     LinkedBranch,
     ProjectItem,
     ProjectItemValue,
+    Ruleset,
     Step,
     Thread,
     Token,
@@ -131,6 +132,14 @@ def test_the_project_that_is_shown_fits_the_example(example: str) -> None:
         draft, issue = sorted(world.database.all(ProjectItem, project_id=board.id), key=lambda one: one.issue_id or 0)
         assert (issue.position < draft.position, draft.issue_id) == (True, None)
         assert world.database.count(ProjectItemValue, item_id=issue.id) == 4
+
+
+def test_the_actors_that_are_shown_bypass_the_ruleset(example: str) -> None:
+    with world_of(with_section(example, "Rulesets, environments, variables and caches")) as world:
+        (shown,) = world.database.all(Ruleset)
+        assert [actor["actor_type"] for actor in shown.bypass_actors] == [
+            "RepositoryRole", "Team", "User", "OrganizationAdmin",
+        ]  # fmt: skip
 
 
 def test_the_same_example_makes_the_same_world(example: str) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from random_commands import Step, base_world, perform, steps
 from seeds import rich_world, world_of
 
-from ghx_bench.twin.commands import issues, refs, repositories
+from ghx_bench.twin.commands import deployments, issues, refs, repositories
 from ghx_bench.twin.git.repository import RefUpdate
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import GoneRefusal
@@ -23,7 +23,7 @@ from ghx_bench.twin.seed.document import SeedRepository, SeedUser, WorldSeed
 from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.loading import load_seed, seed_text
 from ghx_bench.twin.seed.planting import SeedError, plant
-from ghx_bench.twin.state.records import Pull, RunAttempt, Thread, WorkflowRun
+from ghx_bench.twin.state.records import Deployment, Environment, Pull, RunAttempt, Thread, WorkflowRun
 from ghx_bench.twin.world import World
 
 pytestmark = pytest.mark.slow
@@ -52,6 +52,16 @@ def test_any_world_that_commands_can_make_is_the_same_after_an_export(base: Worl
 
 def test_a_world_with_everything_in_it_is_the_same_after_an_export() -> None:
     with rich_world() as world:
+        assert_fixpoint(world)
+
+
+def test_deployments_stay_without_their_environment() -> None:
+    with rich_world() as world:
+        home = lookup.repository(world, None, "acme", "widgets")
+        with world.acting(None) as act:
+            for environment in act.database.all(Environment, repository_id=home.id):
+                deployments.delete_environment(act, environment)
+        assert world.database.all(Deployment, repository_id=home.id)
         assert_fixpoint(world)
 
 

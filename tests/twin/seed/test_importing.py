@@ -5,7 +5,9 @@ import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -139,7 +141,8 @@ def test_a_world_with_everything_in_it_is_imported_as_it_is() -> None:
         expected = what_an_import_covers(source.world)
 
     assert differences(expected, imported.seed) == []
-    assert imported.left_out == ()
+    not_read = ("rulesets", "environments", "deployments", "variables", "secrets", "projects")
+    assert imported.left_out == tuple(f"{each} (an import does not read them)" for each in not_read)
     assert (imported.emails_replaced, imported.mentions_defused, imported.commits_renamed) == (0, 0, 0)
 
 
@@ -341,6 +344,9 @@ def test_a_rate_limit_is_waited_for_and_a_server_error_tried_again() -> None:
 
     assert slept == [91.0, 1.0, 2.0]
     assert "rate limit reached: waiting 91 s" in said
+    retries = [line for line in said if "trying again" in line]
+    assert [line.rpartition(";")[2] for line in retries] == [" trying again in 1 s", " trying again in 2 s"]
+    assert retries[0].startswith("GET /repos/octo/x/labels: 502 ")
     assert len(imported.seed.repositories[0].issues) == 1
 
 
@@ -412,6 +418,9 @@ def test_the_command_writes_a_seed_and_tells_what_is_in_it(
         assert summary["file"] == str(tmp_path / "octo-x.yaml")
         seed = load_seed(summary["file"])
 
+        assert command(capsys, *options, "--output", f"{tmp_path}/new/folder/")[0] == 0
+        assert load_seed(tmp_path / "new" / "folder" / "octo-x.yaml") == seed
+
         code, out, err = command(capsys, *options)
         assert (code, "fetching" in err) == (0, True)
         (tmp_path / "printed.yaml").write_text(out, encoding="utf-8")
@@ -452,6 +461,51 @@ def test_what_a_server_refuses_is_said_in_one_line(
     assert unknown[0] == 2
     assert unknown[2].startswith("error: GET /repos/octo/x: 401 Bad credentials; the token is not valid for 127.0.0.1")
     assert list(tmp_path.iterdir()) == []
+
+
+class WebPage(BaseHTTPRequestHandler):
+    """A server that answers everything with status 200 and one text, as a login page or another API does."""
+
+    content = b""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.content)))
+        self.end_headers()
+        self.wfile.write(self.content)
+
+    do_POST = do_GET
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the base class
+        pass
+
+
+@contextmanager
+def page(content: bytes) -> Generator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), type("Page", (WebPage,), {"content": content})) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("content", [b"<html>login</html>", b"[]", b"{}", b"null", b'{"owner": 1, "full_name": "a/b"}'])
+def test_a_server_that_is_no_github_is_said_in_one_line(content: bytes) -> None:
+    with page(content) as url, GitHubReader(url) as github:
+        with pytest.raises(ImportFailedError, match=rf"^{url} is no GitHub API; check --api$"):
+            import_repository(github, "octo/x", ImportLimits())
+        with pytest.raises(ImportFailedError, match="is no GitHub API"):
+            list(github.pages("/things", within=None if content != b"[]" else "things"))
+
+
+def test_a_rate_limit_of_graphql_that_stays_ends_the_import() -> None:
+    slept: list[float] = []
+    with (
+        page(b'{"errors": [{"type": "RATE_LIMITED"}]}') as url,
+        GitHubReader(url, "t", sleep=slept.append) as github,
+        pytest.raises(ImportFailedError, match="still over the rate limit after 4 attempts; try later"),
+    ):
+        github.graphql("{viewer{login}}", {})
+    assert slept == [60.0] * 4
 
 
 def test_a_server_that_is_not_there_is_said_in_one_line() -> None:

@@ -54,6 +54,10 @@ SHA = "a" * 40
         ),
         ("    issues: [{title: Title, comments: [{author: nobody, body: a}]}]", "'Title': comment 1: .*'nobody'"),
         ("    issues: [{title: Title, reactions: {heart: [nobody]}}]", "'Title': reaction heart of nobody: "),
+        (
+            "    rulesets: [{name: r, conditions: {ref_name: {include: ['refs/heads/[z-a]']}}}]",
+            r"rulesets: 'r': Invalid target patterns: 'refs/heads/\[z-a\]'",
+        ),
         ("    issues: [{title: ' '}]", "' ': title is missing"),
         ("    issues: [{number: 1, title: One}, {number: 1, title: Two}]", "number 1 is given twice"),
         ("    issues: [{number: 4, title: One}]\n    pulls: [{number: 4, title: Two, head: feature}]", "number 4 is "),
@@ -164,6 +168,19 @@ def test_the_other_parts_are_told_with_their_place_too(text: str, complaint: str
         ("users: [{login: octo, at: 2026-13-01T00:00:00Z}]", r"^seed.yaml:1:\d+: /users/0/at: .*no such day or time"),
         ("users: [{login: octo, at: 0001-01-01T00:00:00Z}]", r"^seed.yaml:1:\d+: /users/0/at: .*between 1970 and 2999"),
         ("users: [{login: octo, at: yesterday}]", r"^seed.yaml:1:\d+: /users/0/at: "),
+        (
+            ONE % "rulesets: [{name: r, rules: [{type: deletion}, {type: merge_queue}]}]",
+            r"/rules/1/type: the rule 'merge_queue' of GitHub's is not in the twin; leave it out",
+        ),
+        (
+            ONE % "rulesets: [{name: r, bypass_actors: [{actor: o}]}]",
+            r"missing key 'actor_type'; add it: one of 'Integration', 'OrganizationAdmin', .*'User'$",
+        ),
+        (
+            ONE % "rulesets: [{name: r, rules: [{type: file_path_restriction, parameters: "
+            "{restricted_file_paths: ['[z-a]']}}]}]",
+            r"/restricted_file_paths: '\[z-a\]' is no pattern of paths: ",
+        ),
         ("version: 2", r"^seed.yaml:1:\d+: /version: "),
         ("repositories: [{name: widgets}]", r"^seed.yaml:1:\d+: /repositories/0/name: "),
         (ONE % "issues: [{title: T, number: 0}]", r"/issues/0/number: "),

@@ -77,7 +77,7 @@ from ghx_bench.twin.state.records import (
     Token,
     User,
 )
-from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer
 from ghx_bench.twin.world import World
 
 WRITTEN_BY_PEOPLE = (
@@ -145,7 +145,7 @@ def test_people_have_their_profiles_and_tokens(world: World) -> None:
     assert lookup.user(world, "ci-runner").type == "Bot"
     scopes = {token.token: token.scopes for token in world.database.all(Token, user_id=octo.id)}
     assert scopes["t-weak"] == ("public_repo",)
-    assert "repo" in scopes["t-octo"]
+    assert set(scopes["t-octo"]) == EVERY_SCOPE
 
 
 def test_releases_have_tags_files_and_times(world: World) -> None:

@@ -108,7 +108,7 @@ KINDS: Mapping[str, Kind] = {
     "review_requests": _kind("review_requests"),
     "reviews": _kind("reviews", "body commit_sha state submitted_at"),
     "rulesets": _kind("rulesets", "bypass_actors conditions enforcement name rules target"),
-    "secrets": _kind("secrets", "name selected_repository_ids visibility"),
+    "secrets": _kind("secrets", "name selected_repository_ids updated_at visibility"),
     "team_members": _kind("team_members"),
     "team_repositories": _kind("team_repositories", "role"),
     "teams": _kind("teams", "description name privacy slug"),

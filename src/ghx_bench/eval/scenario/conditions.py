@@ -4,13 +4,12 @@ A kind of condition is one class here, and one line in `CheckpointCondition`.
 """
 
 import json
-from functools import lru_cache
 from typing import Annotated, ClassVar, Literal, Self, cast, final
 
 from pydantic import Field, JsonValue, field_validator, model_validator
-from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 from ghx_bench._base.errors import InputError
+from ghx_bench._base.patterns import PatternError, compile_pattern, is_found
 from ghx_bench._base.templates import MISSING, Found, as_text, fill_text, follow, steps_of
 from ghx_bench._base.wire import OMITTABLE, JsonObject
 from ghx_bench.documents import RefusedError
@@ -35,20 +34,6 @@ class BadConditionError(InputError):
     """A condition cannot be evaluated: a variable was never bound, or a custom scorer misbehaves."""
 
     code: ClassVar[str] = "BAD_CONDITION"
-
-
-class PatternError(ValueError):
-    """A pattern is no regular expression that can be used; the message says why."""
-
-
-@lru_cache(maxsize=256)
-def _compile(pattern: str) -> SchemaValidator:
-    """Compile a pattern, or raise `PatternError`."""
-    try:
-        # Rust's engine, since Python's can be hung for good by a pattern, or by what an agent writes.
-        return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex", strict=True))
-    except SchemaError as error:
-        raise PatternError(str(error).rpartition("rror: ")[2].rstrip(".")) from None
 
 
 @final
@@ -222,14 +207,14 @@ class Matches(Condition):
     @classmethod
     def _can_be_compile(cls, pattern: str) -> str:
         try:
-            _compile(fill_text(pattern, lambda _: "x"))
+            compile_pattern(fill_text(pattern, lambda _: "x"))
         except PatternError as error:
             raise RefusedError(f"this is no regular expression that can be used: {error}") from None
         return pattern
 
     def holds(self, data: JsonValue, scorers: Scorers) -> bool:
         field = look_up(data, self.path)
-        return isinstance(field, str) and _compile(self.pattern).isinstance_python(field)
+        return isinstance(field, str) and is_found(self.pattern, field)
 
     def describe(self) -> str:
         return f"{self.path} matches /{self.pattern}/"

@@ -36,7 +36,9 @@ def import_(
     forks: Annotated[bool, Parameter(help="Whether to add the forks that open pull requests come from.")] = True,
     anonymize: Annotated[bool, Parameter(help="Give everyone but the owner and bots another name.")] = False,
     keep_emails: Annotated[bool, Parameter(help="Leave e-mail addresses, so that commits keep their shas.")] = False,
-    output: Annotated[Path | None, Parameter(help="The file or folder to write; else standard output.")] = None,
+    output: Annotated[
+        str | None, Parameter(help="The file to write, or a folder, with a slash if it is new; else standard output.")
+    ] = None,
     json_: Annotated[bool, Parameter(name="--json", help="Print what was imported as JSON; needs --output.")] = False,
 ) -> int:
     """Read a repository with its conversations from a GitHub API and write it as a seed."""
@@ -143,9 +145,10 @@ def _moment(day: str | None) -> str | None:
         raise FlagError("--since", f"{day} is no day; write it as 2026-01-31") from None
 
 
-def _file(output: Path, repository: str) -> Path:
+def _file(output: str, repository: str) -> Path:
     """Return the file to write: the one that is named, or one in the folder that is named."""
-    return output / f"{repository.replace('/', '-')}.yaml" if output.is_dir() else output
+    is_folder = output.endswith(("/", os.sep)) or Path(output).is_dir()
+    return Path(output) / f"{repository.replace('/', '-')}.yaml" if is_folder else Path(output)
 
 
 def _say(line: str) -> None:

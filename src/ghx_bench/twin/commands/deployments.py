@@ -80,6 +80,7 @@ def create(
     sha: str | None = None,
     required_contexts: Sequence[str] | None = None,
     auto_merge: bool = True,
+    makes_environment: bool = True,
     **fields: Unpack[DeploymentFields],
 ) -> Deployment:
     """Ask for a deployment of a ref, or of the commit it named then; its environment is made where it is not there."""
@@ -94,7 +95,7 @@ def create(
     _check_contexts(act, repository, ref, sha, required_contexts)
     name = fields.get("environment", "production")
     _check_name(name)
-    if act.database.one(Environment, repository_id=repository.id, name=name) is None:
+    if makes_environment and act.database.one(Environment, repository_id=repository.id, name=name) is None:
         _insert_environment(act, repository, name, {})
     return act.database.insert(
         Deployment,

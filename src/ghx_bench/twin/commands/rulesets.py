@@ -5,10 +5,12 @@ from typing import Any, TypedDict, Unpack, cast
 
 from pydantic import ValidationError
 
+from ghx_bench._base.patterns import PatternError
 from ghx_bench.twin.commands import kernel
 from ghx_bench.twin.commands.texts import check_length, check_unicode, invalid, missing
+from ghx_bench.twin.queries.globs import check_glob
 from ghx_bench.twin.queries.permissions import may, require
-from ghx_bench.twin.queries.rulesets.rule_types import NOT_ENFORCED, PUSH_RULES, RULE
+from ghx_bench.twin.queries.rulesets.rule_types import LONGEST_PATTERN, NOT_ENFORCED, PUSH_RULES, RULE
 from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal, NotImplementedRefusal
 from ghx_bench.twin.state.records import Repository, Ruleset, Team, User
 from ghx_bench.twin.world import Act
@@ -115,6 +117,11 @@ def _check_conditions(conditions: Conditions) -> dict[str, dict[str, list[str]]]
             check_unicode(pattern, resource="RepositoryRuleset", field="conditions")
             if name == "ref_name" and not pattern.startswith(("refs/", "~")):
                 raise InvalidRefusal(errors=(f"Invalid target patterns: '{pattern}'",))
+            check_length(pattern, LONGEST_PATTERN, resource="RepositoryRuleset", field="conditions")
+            try:
+                check_glob(pattern)
+            except PatternError:
+                raise InvalidRefusal(errors=(f"Invalid target patterns: '{pattern}'",)) from None
         checked[name] = patterns
     return checked
 
@@ -123,7 +130,7 @@ def _check_rules(rules: Sequence[Mapping[str, object]], target: str) -> tuple[di
     checked: list[dict[str, object]] = []
     for place, rule in enumerate(rules):
         kind = rule.get("type")
-        if kind in NOT_ENFORCED:
+        if isinstance(kind, str) and kind in NOT_ENFORCED:
             raise NotImplementedRefusal(f"The twin's rulesets have no rule {kind}.")
         try:
             found = RULE.validate_python(rule)

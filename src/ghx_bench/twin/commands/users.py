@@ -1,6 +1,7 @@
 """Accounts: people, bots, organisations with their members and teams, and tokens."""
 
 import re
+from collections.abc import Iterable
 from typing import TypedDict, Unpack
 
 from ghx_bench.twin.commands import issue_types, kernel
@@ -8,10 +9,10 @@ from ghx_bench.twin.commands.texts import already_exists, check_unicode_all, inv
 from ghx_bench.twin.queries.permissions import ROLES, Role, require_organization_admin
 from ghx_bench.twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import Membership, Repository, Team, TeamMember, TeamRepository, Token, User
+from ghx_bench.twin.viewer import EVERY_SCOPE
 from ghx_bench.twin.world import Act
 
 _LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9]|[-_](?=[A-Za-z0-9])){0,38}(?:\[bot\])?")
-_DEFAULT_SCOPES = ("repo", "read:org", "workflow", "gist", "delete_repo")
 _NOT_A_SLUG = re.compile(r"[^a-z0-9]+")
 
 
@@ -128,14 +129,14 @@ def add_team_repository(act: Act, team: Team, repository: Repository, role: Role
     return act.database.insert(TeamRepository, team_id=team.id, repository_id=repository.id, role=role)
 
 
-def create_token(act: Act, user: User, *, token: str, scopes: tuple[str, ...] = _DEFAULT_SCOPES) -> Token:
+def create_token(act: Act, user: User, *, token: str, scopes: Iterable[str] = EVERY_SCOPE) -> Token:
     """Give a user a token; only the world's maker can."""
     _require_maker(act)
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise invalid("Token", "token", message="a token is printable ASCII without blanks")
     if act.database.one(Token, token=token):
         raise already_exists("Token", "token")
-    return act.database.insert(Token, token=token, user_id=user.id, scopes=tuple(scopes))
+    return act.database.insert(Token, token=token, user_id=user.id, scopes=tuple(sorted(scopes)))
 
 
 def _organization_of(act: Act, team: Team) -> User:

@@ -10,6 +10,7 @@ from ghx_bench.twin.commands import kernel
 from ghx_bench.twin.commands.texts import check_unicode, invalid
 from ghx_bench.twin.queries.permissions import require, require_organization_admin
 from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal
+from ghx_bench.twin.state.clock import format_time, parse_time
 from ghx_bench.twin.state.records import Environment, Repository, Secret, User, Variable
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import Act, World
@@ -98,7 +99,9 @@ def put_secret(
     reach = _check_reach(act, home, visibility, selected)
     known = act.database.one(Secret, **home.columns, name=wanted)
     if known:
-        return act.database.update(known, **reach, updated_at=max(act.now, known.updated_at)), False
+        # Later in any case: of a new value, the time is all that can be seen.
+        later = format_time(parse_time(known.updated_at) + 1)
+        return act.database.update(known, **reach, updated_at=max(act.now, later)), False
     made = act.database.insert(Secret, **home.columns, name=wanted, **reach, created_at=act.now, updated_at=act.now)
     return made, True
 

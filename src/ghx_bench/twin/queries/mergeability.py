@@ -1,14 +1,13 @@
 """Whether a pull request can be merged, and what its base branch still requires."""
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from functools import cache
 from typing import Literal
 
 from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.queries import checks, lookup
 from ghx_bench.twin.queries.comparison import base_tip, files, git_of
+from ghx_bench.twin.queries.globs import owns_path
 from ghx_bench.twin.queries.protections import protection_of
 from ghx_bench.twin.queries.reviews import latest_opinions, unresolved_threads
 from ghx_bench.twin.queries.rulesets import ActiveRule, rules_of
@@ -219,7 +218,7 @@ def _read_code_owners(git: GitRepository, commit: str) -> list[tuple[str, tuple[
 
 def _owners_of(path: str, lines: list[tuple[str, tuple[str, ...]]]) -> tuple[str, ...]:
     """Return the owners of a path: the last line that matches counts, also one that names nobody."""
-    return next((owners for pattern, owners in reversed(lines) if _compile_owned(pattern).fullmatch(path)), ())
+    return next((owners for pattern, owners in reversed(lines) if owns_path(pattern, path)), ())
 
 
 def _owner_ids(world: World, owner: str) -> set[int]:
@@ -232,18 +231,3 @@ def _owner_ids(world: World, owner: str) -> set[int]:
     except NotFoundRefusal:
         return set()
     return {member.user_id for member in world.database.all(TeamMember, team_id=found.id)}
-
-
-@cache
-def _compile_owned(pattern: str) -> re.Pattern[str]:
-    """Return a pattern of a CODEOWNERS file, which are those of .gitignore, as one of paths."""
-    anchored = "/" in pattern.rstrip("/")
-    body = "".join(_translate(pattern.strip("/")))
-    # What matches a folder matches everything in it, save for `docs/*`, which GitHub takes for one level only.
-    rest = "/.*" if pattern.endswith("/") else "" if pattern.endswith("/*") else "(?:/.*)?"
-    return re.compile(("" if anchored else "(?:.*/)?") + body + rest)
-
-
-def _translate(pattern: str) -> Iterator[str]:
-    for piece in re.findall(r"\*\*/|/\*\*|\*\*|\*|\?|.", pattern):
-        yield {"**/": "(?:.*/)?", "/**": "/.*", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(piece) or re.escape(piece)

@@ -30,6 +30,7 @@ from ghx_bench.twin.seed.format import (
 from ghx_bench.twin.seed.projects import SeedProject
 from ghx_bench.twin.seed.releases import SeedRelease
 from ghx_bench.twin.seed.rulesets import SeedRuleset
+from ghx_bench.twin.viewer import EVERY_SCOPE
 
 
 class SeedToken(SeedModel):
@@ -37,7 +38,7 @@ class SeedToken(SeedModel):
 
     token: str = Field(min_length=1, description="What clients send.")
     scopes: tuple[str, ...] = Field(
-        default=("repo", "read:org", "workflow", "gist", "delete_repo"), description="What it may do."
+        default=tuple(sorted(EVERY_SCOPE)), description="What it may do; everything if left out."
     )
 
 

@@ -1,10 +1,11 @@
 """The records of a seed for rulesets."""
 
-from typing import Literal
+from typing import Literal, cast
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from ghx_bench.twin.queries.rulesets.rule_types import Rule
+from ghx_bench.documents import RefusedError
+from ghx_bench.twin.queries.rulesets.rule_types import NOT_ENFORCED, Rule
 from ghx_bench.twin.seed.format import Moment, SeedModel
 
 
@@ -49,3 +50,16 @@ class SeedRuleset(SeedModel):
     bypass_actors: tuple[SeedBypassActor, ...] = ()
     at: Moment | None = Field(default=None, description="When it was made.")
     updated_at: Moment | None = None
+
+    @field_validator("rules", mode="before")
+    @classmethod
+    def _has_what_the_twin_enforces(cls, rules: object) -> object:
+        given = cast("list[object]", rules) if isinstance(rules, list) else []
+        for place, rule in enumerate(given):
+            match rule:
+                case {"type": str(kind)} if kind in NOT_ENFORCED:
+                    reason = f"the rule {kind!r} of GitHub's is not in the twin"
+                    raise RefusedError(reason, at=(place, "type"), suggestion="leave it out")
+                case _:
+                    pass
+        return cast("object", rules)

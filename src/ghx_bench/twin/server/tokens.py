@@ -25,7 +25,7 @@ def kept_token(world: World, user: User, fixed: str | None = None) -> str:
     # Random unless asked for: whoever can guess it can act in the world, from a web page too.
     token = fixed or f"ghp_{secrets.token_hex(18)}"
     with world.acting(None) as act:
-        return users.create_token(act, user, token=token, scopes=tuple(sorted(EVERY_SCOPE))).token
+        return users.create_token(act, user, token=token).token
 
 
 def own_token(hosting: Hosting, world: World, user: User) -> str:

@@ -1,12 +1,12 @@
 """Which rules hold for a ref, and for whom."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Literal, cast
 
 from ghx_bench.twin.queries import permissions
+from ghx_bench.twin.queries.globs import matches_path
 from ghx_bench.twin.queries.permissions import Role
 from ghx_bench.twin.queries.rulesets.rule_types import RULE, Rule
 from ghx_bench.twin.state.columns import canonical_json
@@ -78,7 +78,7 @@ def _active_rules(world: World, repository: Repository, ref: str) -> Iterator[Ac
                 yield ActiveRule(ruleset, _parse_rule(canonical_json(rule)))
 
 
-@cache
+@lru_cache(maxsize=512)
 def _parse_rule(text: str) -> Rule:
     """Return a rule as its model; rules were checked when they were stored."""
     return RULE.validate_json(text)
@@ -104,30 +104,6 @@ def _matches_ref(pattern: str, ref: str, default: str) -> bool:
         case _:
             # Patterns are of full names; people also write them without the prefix.
             return matches_path(pattern, ref) or matches_path(pattern, ref.split("/", 2)[2])
-
-
-def matches_path(pattern: str, path: str) -> bool:
-    """Return whether a path matches a pattern of Ruby's fnmatch: only `**` reaches over slashes."""
-    return _compile_pattern(pattern).fullmatch(path) is not None
-
-
-@cache
-def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    parts: list[str] = []
-    for piece in re.findall(r"\*\*/|\*\*|\*|\?|\[[^\]]+\]|.", pattern, re.DOTALL):
-        match piece:
-            case "**/":
-                parts.append("(?:.*/)?")
-            case "**":
-                parts.append(".*")
-            case "*":
-                parts.append("[^/]*")
-            case "?":
-                parts.append("[^/]")
-            case _:
-                is_class = len(piece) > 1
-                parts.append(piece.replace("[!", "[^", 1).replace("\\", "\\\\") if is_class else re.escape(piece))
-    return re.compile("".join(parts), re.DOTALL)
 
 
 def _covers(ruleset: Ruleset, repository: Repository) -> bool:

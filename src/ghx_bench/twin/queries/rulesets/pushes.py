@@ -5,7 +5,8 @@ from typing import assert_never
 
 from ghx_bench.twin.git.repository import Commit, GitRepository, RefUpdate
 from ghx_bench.twin.queries import checks
-from ghx_bench.twin.queries.rulesets.applying import ActiveRule, matches_path, rules_that_bind
+from ghx_bench.twin.queries.globs import matches_path
+from ghx_bench.twin.queries.rulesets.applying import ActiveRule, rules_that_bind
 from ghx_bench.twin.queries.rulesets.rule_types import (
     PUSH_RULES,
     FileExtensionRule,

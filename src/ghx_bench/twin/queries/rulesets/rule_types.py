@@ -1,9 +1,13 @@
 """The rules that a ruleset can have, with their parameters, in GitHub's words."""
 
-import re
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, TypeAdapter, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, TypeAdapter, field_validator, model_validator
+
+from ghx_bench._base.patterns import PatternError, compile_pattern, is_found
+from ghx_bench.twin.queries.globs import check_glob
+
+LONGEST_PATTERN = 1000
 
 
 class _Model(BaseModel):
@@ -77,14 +81,14 @@ class PatternParameters(_Model):
     name: str | None = None
     negate: StrictBool = False
     operator: Literal["starts_with", "ends_with", "contains", "regex"]
-    pattern: str = Field(min_length=1)
+    pattern: str = Field(min_length=1, max_length=LONGEST_PATTERN)
 
     @model_validator(mode="after")
     def _check_pattern(self) -> Self:
         if self.operator == "regex":
             try:
-                re.compile(self.pattern)
-            except re.error as error:
+                compile_pattern(self.pattern)
+            except PatternError as error:
                 raise ValueError(f"the pattern is no regular expression: {error}") from None
         return self
 
@@ -98,7 +102,7 @@ class PatternParameters(_Model):
             case "contains":
                 found = self.pattern in text
             case "regex":
-                found = re.search(self.pattern, text) is not None
+                found = is_found(self.pattern, text)
         return found != self.negate
 
     def describe(self, subject: str) -> str:
@@ -133,7 +137,17 @@ class PatternRule(_Model):
 class FilePathParameters(_Model):
     """Paths that no push may change."""
 
-    restricted_file_paths: tuple[str, ...]
+    restricted_file_paths: tuple[Annotated[str, Field(max_length=LONGEST_PATTERN)], ...]
+
+    @field_validator("restricted_file_paths")
+    @classmethod
+    def _check_paths(cls, paths: tuple[str, ...]) -> tuple[str, ...]:
+        for path in paths:
+            try:
+                check_glob(path)
+            except PatternError as error:
+                raise ValueError(f"{path!r} is no pattern of paths: {error}") from None
+        return paths
 
 
 class FilePathRule(_Model):

@@ -150,7 +150,8 @@ def _secret(request: RestRequest) -> tuple[Home, Secret]:
 def _selected(body: Body) -> list[int] | None:
     """Return the repositories that may use it; gh sends their ids as numbers, GitHub's own clients also as text."""
     given = body.items("selected_repository_ids")
-    return None if given is None else [int(one) if str(one).isdigit() else -1 for one in given]
+    name = "selected_repository_ids/items"
+    return None if given is None else [Body({name: one}).integer_or_digits(name) or 0 for one in given]
 
 
 def _key_id(home: Home) -> str:

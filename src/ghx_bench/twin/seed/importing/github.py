@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from urllib.parse import urlsplit
 
 import httpx2
@@ -79,9 +79,10 @@ class GitHubReader:
         """Return the address of GraphQL, which on GitHub Enterprise Server is beside the API, not below it."""
         return f"{self.api.removesuffix('/v3')}/graphql"
 
-    def get(self, path: str, **query: object) -> Any:
-        """Return what a path answers; raise `RefusedError` where it is not shown."""
-        return self._ask("GET", f"{self.api}{path}", params={name: str(value) for name, value in query.items()}).json()
+    def get(self, path: str, **query: object) -> Json:
+        """Return the object that a path answers; raise `RefusedError` where it is not shown."""
+        reply = self._ask("GET", f"{self.api}{path}", params={name: str(value) for name, value in query.items()})
+        return self._read_object(reply)
 
     def pages(self, path: str, *, within: str | None = None, **query: object) -> Iterator[Json]:
         """Yield the items of a list, page by page; `within` is the key of the list, where that is in an object."""
@@ -89,8 +90,7 @@ class GitHubReader:
         parameters: dict[str, str] | None = {"per_page": str(_PAGE), **{k: str(v) for k, v in query.items()}}
         while url is not None:
             reply = self._ask("GET", url, params=parameters)
-            content = reply.json()
-            yield from content[within] if within else content
+            yield from self._read_list(reply, within)
             url, parameters = reply.links.get("next", {}).get("url"), None
 
     def pages_if_shown(self, what: str, path: str, *, within: str | None = None, **query: object) -> list[Json]:
@@ -103,6 +103,15 @@ class GitHubReader:
             self.skip(f"{what} ({error})")
             return []
 
+    def has_any(self, path: str, *, within: str | None = None) -> bool:
+        """Return whether a list has an item; not where the token may not see it."""
+        try:
+            return bool(self._read_list(self._ask("GET", f"{self.api}{path}", params={"per_page": "1"}), within))
+        except RefusedError as error:
+            if error.is_fault:
+                raise
+            return False
+
     def download(self, path: str, *, accept: str = "application/vnd.github+json") -> bytes:
         """Return the bytes of a file; some paths give it only where that is what is accepted."""
         return self._ask("GET", f"{self.api}{path}", headers={"Accept": accept}).content
@@ -111,17 +120,18 @@ class GitHubReader:
         """Return the data of a query; None where this API or token does not answer it."""
         if self.token is None:
             return None
-        try:
-            reply = self._ask("POST", self.graphql_url, json={"query": query, "variables": dict(variables)})
-        except RefusedError as error:
-            if error.is_fault:
-                raise
-            return None
-        content: Json = reply.json()
-        if any(each.get("type") == "RATE_LIMITED" for each in content.get("errors", ())):
+        for _ in range(_TRIES):
+            try:
+                reply = self._ask("POST", self.graphql_url, json={"query": query, "variables": dict(variables)})
+            except RefusedError as error:
+                if error.is_fault:
+                    raise
+                return None
+            content = self._read_object(reply)
+            if not any(each.get("type") == "RATE_LIMITED" for each in content.get("errors", ())):
+                return content.get("data") or None
             self._wait(self._until_reset(reply))  # GraphQL says so with status 200
-            return self.graphql(query, variables)
-        return content.get("data") or None
+        raise ImportFailedError(f"GraphQL: still over the rate limit after {plural(_TRIES, 'attempt')}; try later")
 
     def nodes(self, what: str, identities: Sequence[str], selection: str, *, at_once: int = 50) -> dict[str, Json]:
         """Return by global id what GraphQL alone tells of some objects."""
@@ -141,6 +151,28 @@ class GitHubReader:
             self.skipped.append(what)
             self.say(f"left out: {what}")
 
+    def no_github(self) -> ImportFailedError:
+        """Return the error for an answer that GitHub never gives."""
+        return ImportFailedError(f"{self.api} is no GitHub API; check --api")
+
+    def _read_object(self, reply: httpx2.Response) -> Json:
+        content = self._read_json(reply)
+        if not isinstance(content, dict):
+            raise self.no_github()
+        return cast("Json", content)
+
+    def _read_list(self, reply: httpx2.Response, within: str | None) -> list[Json]:
+        content = self._read_json(reply) if within is None else self._read_object(reply).get(within)
+        if not isinstance(content, list):
+            raise self.no_github()
+        return cast("list[Json]", content)
+
+    def _read_json(self, reply: httpx2.Response) -> object:
+        try:
+            return reply.json()
+        except ValueError:
+            raise self.no_github() from None
+
     def _ask(self, method: str, url: str, **rest: Any) -> httpx2.Response:
         assert self._client is not None  # noqa: S101 - it is used inside its block
         host = urlsplit(self.api).netloc
@@ -154,7 +186,7 @@ class GitHubReader:
                 if attempt == _TRIES:
                     problem = f"{host} cannot be reached: {error or type(error).__name__}; check --api and the network"
                     raise ImportFailedError(one_line(problem)) from error
-                self.sleep(2.0 ** (attempt - 1))
+                self._try_again(one_line(f"{host} cannot be reached: {error or type(error).__name__}"), attempt)
                 continue
             if reply.is_success:
                 return reply
@@ -169,7 +201,12 @@ class GitHubReader:
         refusal = self._refusal(reply)
         if not refusal.is_fault or attempt == _TRIES:
             raise refusal
-        self.sleep(2.0 ** (attempt - 1))
+        self._try_again(str(refusal), attempt)
+
+    def _try_again(self, problem: str, attempt: int) -> None:
+        seconds = 2.0 ** (attempt - 1)
+        self.say(f"{problem}; trying again in {seconds:.0f} s")
+        self.sleep(seconds)
 
     def _wait(self, seconds: float) -> None:
         if seconds > _LONGEST_WAIT_S:

@@ -94,11 +94,14 @@ def import_repository(
         if not is_absent(error):
             raise
         raise ImportFailedError(f"{github.api} has no repository {name}, or the token may not see it") from error
+    if not isinstance(shown.get("owner"), dict) or "full_name" not in shown:
+        raise github.no_github()
     people = People(organization=shown["owner"]["login"] if shown["owner"]["type"] == "Organization" else None)
     work = _Import(github, people, Redactor(keeps_emails=keep_emails), limits)
     owner = people.login(shown["owner"])
     types = None if people.organization is None else import_issue_types(github, people, owner)
     records = _read_records(work, shown)
+    _name_what_is_not_read(github, shown)
     forks = _read_forks(work, records) if limits.with_forks else {}
     organizations = () if people.organization is None else (import_organization(github, people, owner, types),)
     if anonymize:
@@ -116,6 +119,23 @@ def import_repository(
         commits_renamed=changed,
         left_out=tuple(github.skipped),
     )
+
+
+def _name_what_is_not_read(github: GitHubReader, shown: Json) -> None:
+    """Say which objects that no import reads the source has, as far as the token may see them."""
+    home, owner = f"/repos/{shown['full_name']}", shown["owner"]
+    kind = "orgs" if owner["type"] == "Organization" else "users"
+    places = {
+        "rulesets": (f"{home}/rulesets", None),
+        "environments": (f"{home}/environments", "environments"),
+        "deployments": (f"{home}/deployments", None),
+        "variables": (f"{home}/actions/variables", "variables"),
+        "secrets": (f"{home}/actions/secrets", "secrets"),
+        "projects": (f"/{kind}/{owner['login']}/projectsV2", None),
+    }
+    for what, (path, within) in places.items():
+        if github.has_any(path, within=within):
+            github.skip(f"{what} (an import does not read them)")
 
 
 def _read_records(work: _Import, shown: Json) -> SeedRepository:

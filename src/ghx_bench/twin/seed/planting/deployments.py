@@ -105,6 +105,7 @@ def _plant_deployment(repo: PlantedRepository, seed: SeedDeployment) -> None:
             sha=seed.sha,
             required_contexts=(),
             auto_merge=False,
+            makes_environment=not repo.seed.exported,  # it may have been deleted since
             task=seed.task,
             environment=seed.environment,
             description=seed.description,

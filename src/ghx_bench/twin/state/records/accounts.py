@@ -38,7 +38,7 @@ class Token(Record):
 
     token: str
     user_id: int
-    scopes: tuple[str, ...] = ("repo", "read:org", "workflow", "gist", "delete_repo")
+    scopes: tuple[str, ...]
     installation_id: int | None = None  # of the app's installation that it acts for; then `user_id` is the app's bot
     permissions: Mapping[str, str] | None = None  # fewer than the installation's, where it was made so
     repository_ids: tuple[int, ...] | None = None  # fewer than the installation's, where it was made so
