@@ -20,7 +20,8 @@ RateLimitKind = Literal["primary", "secondary"]
 MOST_STALE_WRITES = 50
 """How far back stale reads reach: a copy of the world is kept for each write."""
 
-_STATUSES = range(100, 600)
+_ERRORS = range(400, 600)
+_GRAPHQL_PATHS = ("/graphql", "/api/graphql")
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _CHANGING_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 # Files hold faults as well. Pydantic reads plain dataclasses, so that a world without a seed starts without loading it.
@@ -90,8 +91,8 @@ class Fault:
     """The connection is reset: `unanswered`, or `halfway` through the answer, when the request was carried out."""
     rate_limit: RateLimitKind | None = None
     """A 403 as GitHub sends it: `primary` (a used-up budget) or `secondary` (asked too fast)."""
-    wait_s: int = 60
-    """After how many seconds the rate limit says that it ends."""
+    wait_s: int | None = None
+    """After how many seconds the rate limit says that it ends; 60 if left out."""
     stale_writes: int | None = None
     """A read is answered as of so many writes ago."""
     stale_s: int | None = None
@@ -150,13 +151,32 @@ def _find_misfit(fault: Fault) -> str | None:
         return f"path is a pattern that begins with / or *, not {fault.path!r}"
     if fault.is_for_reads and fault.surface == "git":
         return f"surface is rest or graphql where it is {fault.kind}, not git"
-    return None
+    may_be_graphql = fault.surface in {None, "graphql"} and any(
+        fnmatch.fnmatchcase(path, fault.path) for path in _GRAPHQL_PATHS
+    )
+    if fault.surface == "graphql" and not may_be_graphql:
+        return f"path is {_GRAPHQL_PATHS[0]} in GraphQL, which {fault.path!r} does not fit"
+    if fault.is_for_reads and (fault.method or "").upper() in _CHANGING_METHODS and not may_be_graphql:
+        return f"method is one that reads where it is {fault.kind}, not {fault.method!r}"
+    return _find_unknown_route(fault.operation)
+
+
+def _find_unknown_route(operation: str) -> str | None:
+    """Return that a pattern is for a route, and that there is none which it fits."""
+    method, _, template = operation.partition(" ")
+    if method not in _METHODS or not template.startswith("/"):
+        return None
+    from ghx_bench.twin.rest.catalogue import known_operations  # noqa: PLC0415 - reads a file, for few rules
+
+    if any(fnmatch.fnmatchcase(known, operation) for known in known_operations()):
+        return None
+    return f"operation is a route of GitHub, such as 'GET /repos/{{owner}}/{{repo}}', which {operation!r} does not fit"
 
 
 def _find_bad_count(fault: Fault) -> str | None:
     """Return why a fault would never have its turn."""
     if fault.times is not None and fault.times < 1:
-        return f"times is at least 1, or None for good, not {fault.times}"
+        return f"times is at least 1, or left out for good, not {fault.times}"
     if fault.skip < 0:
         return f"skip is at least 0, not {fault.skip}"
     if not 0 < fault.probability <= 1:
@@ -173,8 +193,8 @@ def _find_bad_effect(fault: Fault) -> str | None:
         return f"latency_ms is at least 0, not {fault.latency_ms}"
     if not effects and not fault.latency_ms:
         return "status or latency_ms must be given, or another effect, else it does nothing"
-    if fault.status is not None and fault.status not in _STATUSES:
-        return f"status is from 100 to 599, not {fault.status}"
+    if fault.status is not None and fault.status not in _ERRORS:
+        return f"status is that of an error, from 400 to 599, not {fault.status}"
     if fault.after and (fault.kind not in {"status", "reset"} or fault.reset == "halfway"):
         return "after is for status, and for reset: unanswered"
     return _find_bad_amount(fault)
@@ -184,7 +204,9 @@ def _find_bad_amount(fault: Fault) -> str | None:
     for key, value, allowed in (("reset", fault.reset, Reset), ("rate_limit", fault.rate_limit, RateLimitKind)):
         if value is not None and value not in get_args(allowed):
             return f"{key} is {' or '.join(get_args(allowed))}, not {value!r}"
-    if fault.wait_s < 0:
+    if fault.wait_s is not None and fault.rate_limit is None:
+        return "wait_s is for rate_limit"
+    if fault.wait_s is not None and fault.wait_s < 0:
         return f"wait_s is at least 0, not {fault.wait_s}"
     if fault.stale_writes is not None and not 1 <= fault.stale_writes <= MOST_STALE_WRITES:
         return f"stale_writes is from 1 to {MOST_STALE_WRITES}, not {fault.stale_writes}"
