@@ -140,7 +140,7 @@ def test_the_doctor_says_what_is_missing_and_what_to_do(
 
 
 def test_the_doctor_sees_a_token_that_is_refused(ghx: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_TOKEN", "ghp_wrong0123456789")
+    monkeypatch.setenv("GH_TOKEN", "ghp_wrong0123456789")
 
     done = ghx("doctor")
 

@@ -91,6 +91,7 @@ def test_a_fault_that_cannot_happen_is_refused(given: dict[str, Any], complaint:
         {"surface": "graphql", "path": "*graphql"},
         {"status": None, "stale_writes": 1, "method": "POST"},  # GraphQL reads by POST
         {"operation": "GET /repos/{owner}/*"},
+        {"operation": "GET /repos/{owner}/{repo}/git/refs"},  # not in GitHub's description, and served
         {"operation": "git-*"},
         {"status": None, "rate_limit": "primary"},
     ],
