@@ -119,7 +119,7 @@ def test_the_doctor_says_who_asks_whom(ghx: Callable, github_twin: GitHubTwin) -
     assert done.code == 0
     assert "https://api.github.com" in done.out
     assert "as octo" in done.out
-    assert "GITHUB_TOKEN" in done.out
+    assert "GH_TOKEN" in done.out
     assert all(finding["ok"] for finding in ghx("doctor", "--json").json)
 
 
