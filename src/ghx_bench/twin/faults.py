@@ -240,6 +240,10 @@ class Injected:
     rule: str
     """The name of the rule, or its number from 1 on."""
 
+    def __str__(self) -> str:
+        """Return it as people read it."""
+        return f"{self.kind} ({self.rule})"
+
 
 @dataclass(slots=True, eq=False)
 class _Rule:
@@ -270,6 +274,7 @@ class Faults:
         self._rules: list[_Rule] = []
         self._scripted: list[Fault] = []
         self._spared: frozenset[str] = frozenset()
+        self._met: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -290,12 +295,18 @@ class Faults:
             stale = [each.fault for each in self._rules if each.fault.kind == "stale"]
             return max((each.stale_writes or MOST_STALE_WRITES for each in stale), default=0)
 
+    def count_met(self) -> dict[str, int]:
+        """Return how many requests met each rule, in the order of the rules: `{"status (1)": 2, "stale (2)": 0}`."""
+        with self._lock:
+            return dict(self._met)
+
     def add(self, *faults: Fault) -> None:
         """Add faults after those that are there."""
         with self._lock:
             for fault in faults:
                 self._scripted.append(fault)
                 name = fault.name or str(len(self._scripted))
+                self._met.setdefault(str(Injected(fault.kind, name)), 0)
                 # As a text: Python seeds alike for a number and its negative.
                 draws = random.Random(str(fault.seed))  # noqa: S311 - must be predictable
                 self._rules.append(_Rule(fault, name, draws, fault.skip, fault.times))
@@ -305,6 +316,7 @@ class Faults:
         with self._lock:
             self._rules.clear()
             self._scripted.clear()
+            self._met.clear()
 
     def spare(self, *logins: str) -> None:
         """Let requests of these users meet no fault, nor be counted: those of somebody who looks on."""
@@ -330,5 +342,7 @@ class Faults:
                 if fault.fits(surface, method, path, operation=operation, reads=reads) and rule.meets():
                     if rule.times == 0:
                         self._rules.remove(rule)
-                    return fault, Injected(fault.kind, rule.name)
+                    injected = Injected(fault.kind, rule.name)
+                    self._met[str(injected)] += 1
+                    return fault, injected
             return None
