@@ -160,3 +160,5 @@ def test_a_cell_is_shown_with_the_faults_that_were_met_and_those_that_were_not(t
     shown = fork_ghx_bench(tmp_path, "show", str(run_in(tmp_path)), f"baseline/{task.id}/0").stdout
     assert "fault status (down): met by 2 requests\n" in shown
     assert "fault status (2): scripted, and met by no request\n" in shown
+    [page] = run_in(tmp_path).glob("report/sessions/**/0.html")
+    assert "Scripted faults that no request met: status (2)." in page.read_text()
