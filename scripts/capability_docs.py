@@ -103,7 +103,7 @@ thinks. The session ends with the client: when it closes its end, calls that go 
 | `GITHUB_API_URL` | where the REST API is |
 | `GITHUB_GRAPHQL_URL` | where GraphQL is, if not beside it |
 | `GH_HOST` | the host of an enterprise server |
-| `GITHUB_TOKEN`, `GH_TOKEN` | the token |
+| `GH_TOKEN`, `GITHUB_TOKEN` | the token; the first of the two that is set, as for `gh` |
 | `GHX_APP_ID`, `GHX_APP_PRIVATE_KEY_FILE`, `GHX_APP_INSTALLATION_ID` | an installation of a GitHub App, see below |
 
 Without them, the settings of `gh` are used: `http_unix_socket` and the token of `hosts.yml`; and then github.com.

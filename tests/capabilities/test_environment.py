@@ -69,7 +69,7 @@ def test_tokens_are_found_in_order(tmp_path: Path) -> None:
         "github.com:\n  oauth_token: from-file\nghe.example.com:\n  oauth_token: other\n"
     )
 
-    assert connect(tmp_path, GITHUB_TOKEN="a", GH_TOKEN="b").token == "a"
+    assert connect(tmp_path, GITHUB_TOKEN="a", GH_TOKEN="b").token == "b"
     assert connect(tmp_path, GH_TOKEN=" b\n").token == "b"
     assert connect(tmp_path, GITHUB_TOKEN="", GH_TOKEN=" ").token == "from-file"
     assert connect(tmp_path, GH_HOST="ghe.example.com").token == "other"

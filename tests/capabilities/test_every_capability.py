@@ -41,6 +41,7 @@ MORE = {
     "workflow.dispatch": {"runId", "url"},
     "workflow.job.logs.view": {"failedSteps", "excerpt"},
     "release.view": {"isLatest", "notes"},
+    "workflow.run.view": {"failedSteps"},
 }
 """What capabilities of the catalogue give beyond it."""
 MORE_INPUTS = {"workflow.job.logs.view": {"failedSteps", "lastLines", "search", "context"}}

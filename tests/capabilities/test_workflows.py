@@ -37,6 +37,23 @@ def test_a_run_is_read_with_its_jobs(ghx: Ghx) -> None:
 
     assert (run["workflowName"], run["conclusion"], run["event"], run["attempt"]) == ("Tests", "failure", "push", 1)
     assert [(job["name"], job["conclusion"]) for job in run["jobs"]] == [("lint", "success"), ("test", "failure")]
+    assert run["failedSteps"] == [{"jobId": run["jobs"][1]["id"], "name": "Run pytest"}]
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "place"),
+    [
+        ("workflow.run.view", {"runId": 5}, "/actions/runs/5"),
+        ("workflow.view", {"workflowId": "none.yml"}, "/actions/workflows/none.yml"),
+        ("workflow.job.logs.view", {"jobId": 5}, "/actions/jobs/5"),
+        ("release.update", {"releaseId": 5, "title": "Five"}, "/releases/5"),
+    ],
+)
+def test_what_is_not_found_is_named(ghx: Ghx, task: str, given: dict[str, object], place: str) -> None:
+    error = ghx.run(task, **PIPELINES, **given).error
+
+    assert error is not None
+    assert error.message == f"Not Found: there is no /repos/acme/pipelines{place}, or not for this user"
 
 
 def test_a_run_that_goes_on_is_cancelled_once_and_not_run_again(ghx: Ghx) -> None:
@@ -70,7 +87,7 @@ def test_a_log_is_summed_up_without_its_lines(ghx: Ghx) -> None:
     view = ghx.data("workflow.job.logs.view", **PIPELINES, jobId=job_id(ghx))
 
     assert "excerpt" not in view
-    assert view["failedSteps"] == ["pytest"]
+    assert view["failedSteps"] == ["Run pytest"]
     assert view["summary"] == {
         "errorCount": 4,
         "warningCount": 1,

@@ -119,7 +119,7 @@ def test_the_doctor_says_who_asks_whom(ghx: Callable, github_twin: GitHubTwin) -
     assert done.code == 0
     assert "https://api.github.com" in done.out
     assert "as octo" in done.out
-    assert "GITHUB_TOKEN" in done.out
+    assert "GH_TOKEN" in done.out
     assert all(finding["ok"] for finding in ghx("doctor", "--json").json)
 
 
@@ -140,7 +140,7 @@ def test_the_doctor_says_what_is_missing_and_what_to_do(
 
 
 def test_the_doctor_sees_a_token_that_is_refused(ghx: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_TOKEN", "ghp_wrong0123456789")
+    monkeypatch.setenv("GH_TOKEN", "ghp_wrong0123456789")
 
     done = ghx("doctor")
 

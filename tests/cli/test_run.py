@@ -65,6 +65,17 @@ def test_lists_are_separated_by_commas_repeated_or_json(ghx: Callable) -> None:
     assert ghx("run", "issue.labels.set", *ISSUE, "--labels", "").json["data"]["labels"] == []
 
 
+def test_an_object_is_given_as_json(ghx: Callable, github_twin: GitHubTwin) -> None:
+    words = ("-R", "acme/pipelines", "--workflowId", "tests.yml", "--ref", "main")
+
+    ghx("run", "workflow.dispatch", *words, "--inputs", '{"level": "debug"}')
+
+    assert "POST /repos/{owner}/{repo}/actions/workflows/{workflow_id}/dispatches" in [
+        entry.operation for entry in github_twin.world.journal
+    ]
+    assert "--inputs is not JSON" in ghx("run", "workflow.dispatch", *words, "--inputs", "debug").refusal
+
+
 def test_a_value_may_look_like_a_flag(ghx: Callable) -> None:
     assert ghx("run", "issue.comments.create", *ISSUE, "--body", "--- a/x").json["data"]["body"] == "--- a/x"
     assert ghx("run", "issue.comments.create", *ISSUE, "--body=--verbose").json["data"]["body"] == "--verbose"
@@ -270,7 +281,7 @@ def test_a_server_that_is_not_there_is_a_failed_task(installed_ghx: Callable, no
 
 
 def test_a_token_that_is_refused_is_not_shown(installed_ghx: Callable) -> None:
-    done = installed_ghx("run", "issue.view", *ISSUE, "--verbose", GITHUB_TOKEN="ghp_wrong0123456789")
+    done = installed_ghx("run", "issue.view", *ISSUE, "--verbose", GH_TOKEN="ghp_wrong0123456789")
 
     assert (done.code, done.json["error"]["code"]) == (1, "AUTH")
     assert "ghp_wrong" not in done.out + done.err

@@ -156,7 +156,7 @@ async def test_a_reference_to_a_checkpoint_that_found_nothing_has_failed_too(lif
 
 async def test_a_refused_token_says_nothing_about_the_agent(lifecycle: TwinLifecycle) -> None:
     async with staged(lifecycle, scenario(IS_OPEN)) as stage:
-        nobody = {**stage.environment, "GITHUB_TOKEN": "ghp_nobody"}
+        nobody = {**stage.environment, "GH_TOKEN": "ghp_nobody"}
         blind = with_observer(stage, lambda: client_from_environment(nobody))
         with pytest.raises(UnreadableStateError, match=r"checkpoint open: issue\.view: AUTH: "):
             await scored(blind)

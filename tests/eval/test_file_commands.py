@@ -338,6 +338,15 @@ def test_what_is_probably_not_meant_is_a_warning(case: str, shell: Shell) -> Non
     assert len(json.loads(shell.out)["warnings"]) == 1
 
 
+@pytest.mark.parametrize("step", ["{shell: 'gh pr view {{n}}'}", "{for_each: n, as: each, do: [{shell: 'true'}]}"])
+def test_what_a_solution_uses_is_used(step: str, shell: Shell) -> None:
+    fixture = {"repo": "o/r", "requires": ["pr_with_changes"], "bindings": {"n": "pr_with_changes.number"}}
+    shell.write("pr-a-001.json", scenario(fixture=fixture))
+    shell.write("pr-a-001.solution.yaml", f"version: 1\nmodes:\n  ghx:\n    - {step}\n")
+
+    assert shell("check", "--strict") == 0, shell.out
+
+
 def test_repo_is_used_through_its_halves(shell: Shell) -> None:
     fixture = {"repo": "o/r", "requires": ["pr_with_changes"], "bindings": {"repo": "pr_with_changes.repo"}}
     shell.write("pr-a-001.json", scenario(prompt="{{owner}}", fixture=fixture))

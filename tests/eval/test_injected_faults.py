@@ -1,5 +1,6 @@
 """A scenario asks for faults: its agent meets them in each attempt, the bench does not, and rows tell them apart."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ def faulty(*faults: Any, allowed: Sequence[str] | None = None) -> EvalScenario:
 
 
 async def test_the_agent_meets_the_faults_of_its_scenario_and_the_bench_does_not() -> None:
-    task = faulty({"status": 404, "path": PATH, "name": "hidden"})
+    task = faulty({"status": 404, "path": PATH, "name": "hidden"}, {"status": 502, "method": "DELETE"})
     lifecycle = lifecycle_for(task)
     async with lifecycle.run(Path("run")), staged(lifecycle, task) as stage:
         number = handles_of(stage).bindings["issue_number"]
@@ -43,6 +44,7 @@ async def test_the_agent_meets_the_faults_of_its_scenario_and_the_bench_does_not
     assert [numbers[each] for each in ("api_calls", "api_faults", "api_rest_faults", "api_git_faults")] == [2, 1, 1, 0]
     assert activity is not None
     assert [each.fault for each in activity.requests] == ["status (hidden)", None]
+    assert activity.faults_not_met == ("status (2)",)
 
 
 async def test_every_attempt_begins_with_all_faults() -> None:
@@ -146,3 +148,17 @@ def test_what_a_session_asked_for_and_is_not_there_is_on_its_row_and_wherever_th
     [page] = directory.glob("report/sessions/**/0.html")
     assert "GET /gists (2)" in page.read_text()
     assert "<td>User.sponsorsActivities</td>" in (directory / "report" / "index.html").read_text()
+
+
+def test_a_cell_is_shown_with_the_faults_that_were_met_and_those_that_were_not(tmp_path: Path) -> None:
+    task = faulty({"status": 502, "path": "/gists", "name": "down"}, {"status": 502, "path": "/user"})
+    write_files(tmp_path, {"lacking.py": LACKING, f"scenarios/{task.id}.json": json.dumps(task.to_wire())})
+    words = ("--mode", "baseline", "--scenario", task.id, "--repetitions", "1", "--skip-warmup")
+
+    fork_ghx_bench(tmp_path, "run", "--agent", "lacking.py", *words)
+
+    shown = fork_ghx_bench(tmp_path, "show", str(run_in(tmp_path)), f"baseline/{task.id}/0").stdout
+    assert "fault status (down): met by 2 requests\n" in shown
+    assert "fault status (2): scripted, and met by no request\n" in shown
+    [page] = run_in(tmp_path).glob("report/sessions/**/0.html")
+    assert "Scripted faults that no request met: status (2)." in page.read_text()

@@ -28,7 +28,8 @@ def run(github_twin: GitHubTwin, *flags: str) -> subprocess.CompletedProcess[str
     [
         (("--toolsets", "isue"), "'issue'"),
         (("--http", "here"), "--http"),
-        (("--http", "70000"), "70000"),
+        (("--toolsets", "action"), "'actions'"),
+        (("--http", "70000"), "70000 is no port; name one from 0 to 65535"),
         (("--htpp", "1"), "--help"),
     ],
 )

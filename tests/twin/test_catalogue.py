@@ -14,7 +14,7 @@ from rest_world import Client, seeded
 
 from ghx_bench.twin.graphql.documents import Rejected, prepare, published_names
 from ghx_bench.twin.graphql.schema import schema
-from ghx_bench.twin.rest.catalogue import documentation_url, known_operations
+from ghx_bench.twin.rest.catalogue import UNDESCRIBED, documentation_url, known_operations
 from ghx_bench.twin.rest.operations import OPERATIONS
 
 LACKED = sorted(set(known_operations()) - {operation.name for operation in OPERATIONS})
@@ -42,6 +42,10 @@ def test_every_operation_that_github_has_and_the_twin_lacks_is_named(admin: Clie
 
     assert len(LACKED) > 500
     assert wrong == []
+
+
+def test_the_twin_serves_what_github_describes_and_a_little_more() -> None:
+    assert {operation.name for operation in OPERATIONS} - set(known_operations()) == set(UNDESCRIBED)
 
 
 def test_an_operation_that_github_lacks_is_not_found(admin: Client) -> None:

@@ -46,12 +46,14 @@ def test_a_fault_lets_the_first_requests_pass() -> None:
         ({"method": "FETCH"}, "method is one of .*, not 'FETCH'"),
         ({"path": "repos/*"}, "path is a pattern that begins with / or [*], not 'repos/[*]'"),
         ({"path": ""}, "path is a pattern that begins"),
-        ({"times": 0}, "times is at least 1, or None for good, not 0"),
+        ({"times": 0}, "times is at least 1, or left out for good, not 0"),
         ({"skip": -1}, "skip is at least 0, not -1"),
         ({"latency_ms": -1}, "latency_ms is at least 0, not -1"),
         ({"latency_ms": float("nan")}, "latency_ms is at least 0, not nan"),
-        ({"status": 99}, "status is from 100 to 599, not 99"),
-        ({"status": 600}, "status is from 100 to 599, not 600"),
+        *(
+            ({"status": status}, f"status is that of an error, from 400 to 599, not {status}")
+            for status in (99, 100, 101, 200, 204, 304, 600)
+        ),
         ({"status": None}, "status or latency_ms must be given, or another effect, else it does nothing"),
         ({"probability": 0}, "probability is above 0 and at most 1, not 0"),
         ({"probability": 1.5}, "probability is above 0 and at most 1, not 1.5"),
@@ -65,11 +67,37 @@ def test_a_fault_lets_the_first_requests_pass() -> None:
         ({"status": None, "stale_s": 0}, "stale_s is at least 1, not 0"),
         ({"status": None, "stale_s": 1, "stale_writes": 1}, "stale_writes or stale_s is given, not both"),
         ({"status": None, "stale_s": 1, "surface": "git"}, "surface is rest or graphql where it is stale, not git"),
+        ({"surface": "graphql", "path": "/repos/*"}, "path is /graphql in GraphQL, which '/repos/[*]' does not fit"),
+        (
+            {"status": None, "stale_writes": 1, "surface": "rest", "method": "POST"},
+            "method is one that reads where it is stale, not 'POST'",
+        ),
+        (
+            {"status": None, "stale_s": 1, "path": "/repos/*", "method": "patch"},
+            "method is one that reads where it is stale, not 'patch'",
+        ),
+        ({"operation": "GET /repo/{owner}"}, "operation is a route of GitHub, .* which 'GET /repo/{owner}' does not"),
+        ({"wait_s": 1}, "wait_s is for rate_limit"),
     ],
 )
 def test_a_fault_that_cannot_happen_is_refused(given: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=f"^a fault's {complaint}"):
         Fault(**{"status": 500, **given})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"surface": "graphql", "path": "*graphql"},
+        {"status": None, "stale_writes": 1, "method": "POST"},  # GraphQL reads by POST
+        {"operation": "GET /repos/{owner}/*"},
+        {"operation": "GET /repos/{owner}/{repo}/git/refs"},  # not in GitHub's description, and served
+        {"operation": "git-*"},
+        {"status": None, "rate_limit": "primary"},
+    ],
+)
+def test_a_fault_that_some_request_could_meet_is_taken(given: dict[str, Any]) -> None:
+    assert Fault(**{"status": 500, **given})
 
 
 def test_requests_side_by_side_use_a_fault_up_exactly() -> None:

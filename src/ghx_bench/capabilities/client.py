@@ -236,7 +236,8 @@ class GitHubClient:
         content = b"" if body is None else json.dumps(body).encode()
         await self._renew_token()
         request = self._request(method, url, content=content, accept=accept)
-        return await self._send_until_done(request, read_rest, mutates=method not in _READING)
+        read = partial(read_rest, path=path.partition("?")[0])
+        return await self._send_until_done(request, read, mutates=method not in _READING)
 
     async def _renew_token(self) -> None:
         """Get a token for the app's installation, where there is none that lasts."""

@@ -13,7 +13,7 @@ from ghx_bench.capabilities.client import GitHubClient, graphql_url_beside, need
 
 GITHUB = "github.com"
 _INSTEAD = "leave it out, the token goes into GITHUB_TOKEN"
-_TOKEN_VARIABLES = ("GITHUB_TOKEN", "GH_TOKEN")
+_TOKEN_VARIABLES = ("GH_TOKEN", "GITHUB_TOKEN")  # in the order of `gh`
 _APP_VARIABLES = ("GHX_APP_ID", "GHX_APP_PRIVATE_KEY_FILE", "GHX_APP_INSTALLATION_ID")
 
 
@@ -137,7 +137,10 @@ def _app(environ: Mapping[str, str]) -> AppInstallation | None:
     if len(missing) == len(given):
         return None
     if missing:
-        raise InputError(f"a GitHub App needs {', '.join(_APP_VARIABLES)}; {', '.join(missing)} is not set")
+        raise InputError(
+            f"a GitHub App needs {', '.join(_APP_VARIABLES)}; "
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set"
+        )
     app_id, key, installation = given.values()
     if not installation.isascii() or not installation.isdigit():
         raise InputError(f"{_APP_VARIABLES[2]} is {shortened(installation)}, which is no number")

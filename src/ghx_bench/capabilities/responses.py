@@ -21,6 +21,7 @@ _FIRST_REDIRECT = 300
 _FIRST_FAILURE = 400
 _FIRST_SERVER_FAILURE = 500
 _MOST_DIGITS = 12
+_NOT_FOUND = "Not Found"
 _TRANSIENT = frozenset({ErrorCode.RATE_LIMIT, ErrorCode.SERVER})
 
 _CODE_BY_STATUS = MappingProxyType(
@@ -79,15 +80,17 @@ class GraphQLResponse:
         return bool(self.errors) and not has_value and not any(error.get("path") for error in self.errors)
 
 
-def read_rest(response: Response) -> Response:
-    """Return a response of the REST API, or raise the `GitHubError` that it is."""
+def read_rest(response: Response, *, path: str | None = None) -> Response:
+    """Return a response of the REST API, or raise the `GitHubError` that it is; `path` is what was asked for."""
     if _FIRST_SUCCESS <= response.status < _FIRST_REDIRECT:
         return response
     try:
         body = response.data
     except UnexpectedResponseError:
         body = None  # a proxy's page of HTML, say: the status alone names the error
-    raise rest_error(response.status, response.headers, body) or redirect_error(response.status, response.headers)
+    raise rest_error(response.status, response.headers, body, path=path) or redirect_error(
+        response.status, response.headers
+    )
 
 
 def read_graphql(response: Response, *, redact: Callable[[bytes], bytes], mutates: bool) -> GraphQLResponse:
@@ -120,13 +123,16 @@ def _dump_objects(errors: Sequence[object]) -> bytes:
         raise UnexpectedResponseError("GitHub answered with errors that are nested too deeply") from None
 
 
-def rest_error(status: int, headers: Mapping[str, str], body: object) -> GitHubError | None:
+def rest_error(status: int, headers: Mapping[str, str], body: object, *, path: str | None = None) -> GitHubError | None:
     """Return the error that a REST response is; `None` if it is none. `body` is its JSON, if it has one."""
     if status < _FIRST_FAILURE:
         return None
     fields = cast("Mapping[str, object]", body if isinstance(body, dict) else {})
+    message = _message(status, fields)
+    if message == _NOT_FOUND and path is not None:  # GitHub does not say what
+        message = f"{message}: there is no {path}, or not for this user"
     return GitHubError(
-        _message(status, fields),
+        message,
         error_code=_error_code(status, headers, fields),
         status=status,
         details=_waiting_time(headers),

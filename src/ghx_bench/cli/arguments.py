@@ -180,11 +180,12 @@ def _flag_kind(model: type[InputModel], name: str) -> FlagKind:
     # Read from the field: the JSON Schema of the model takes long to make.
     annotation = next((field.annotation for field in model.model_fields.values() if field.alias == name), None)
     for choice in _choices(annotation):
-        if (get_origin(choice) or choice) in {tuple, list}:
+        kind = get_origin(choice) or choice  # `dict[str, str]` is no class, its origin is
+        if kind in {tuple, list}:
             return "array"
-        if choice is bool:
+        if kind is bool:
             return "boolean"
-        if isinstance(choice, type) and issubclass(choice, (BaseModel, dict)):
+        if isinstance(kind, type) and issubclass(kind, (BaseModel, dict)):
             return "object"
     return "text"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 
 from ghx_bench._base.commandline import FAILED
+from ghx_bench._base.problems import plural
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.environment import Connection, client_from_environment, connection_from_environment
 from ghx_bench.capabilities.errors import CapabilityError
@@ -73,7 +74,7 @@ async def _check_account(client: GitHubClient, connection: Connection) -> Doctor
         remedy = "check the token" if error.error_code == "AUTH" else "check the address and the network"
         return DoctorLine(what="answer", ok=False, found=f"{error.error_code}: {error}", remedy=remedy)
     if connection.app:
-        found = f"for an installation with {response.data['total_count']} repositories"
+        found = f"for an installation with {plural(response.data['total_count'], 'repository')}"
         return DoctorLine(what="answer", ok=True, found=found)
     if not connection.token:
         return DoctorLine(what="answer", ok=True, found="reached, as nobody")

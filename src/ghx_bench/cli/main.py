@@ -87,7 +87,7 @@ Commands:
 
 `ghx COMMAND --help` tells more, `ghx --version` the version. Exit codes: 0 done, 1 the task failed, 2 bad usage.
 GitHub is where GITHUB_API_URL or GH_HOST say, github.com otherwise.
-The token is GITHUB_TOKEN, GH_TOKEN or that of `gh`."""
+The token is GH_TOKEN, GITHUB_TOKEN or that of `gh`."""
 
 
 if __name__ == "__main__":

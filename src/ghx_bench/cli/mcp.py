@@ -14,6 +14,8 @@ pr.threads.list is the tool pr_threads_list; `chain` calls several in one go.
 
 Toolsets: {", ".join(TOOLSETS)}."""
 
+_PORTS = 65536
+
 
 def main(arguments: Sequence[str]) -> int:
     """Serve until the client goes, or until interrupted."""
@@ -25,6 +27,8 @@ def main(arguments: Sequence[str]) -> int:
     names = [name.strip() for name in (options.toolsets or "").split(",") if name.strip()]
     if options.toolsets is not None and not names:
         parser.error(f"--toolsets: name some of {', '.join(TOOLSETS)}, or leave it out to offer all")
+    if options.http is not None and options.http not in range(_PORTS):
+        parser.error(f"--http: {options.http} is no port; name one from 0 to {_PORTS - 1}, 0 for any free one")
     selection = select(names, read_only=options.read_only)
     if options.http is None:
         from ghx_bench.mcp.stdio_server import serve_stdio

@@ -63,6 +63,8 @@ def _tab(_: int, at: int, __: str) -> Flaw:
 
 
 def _unexpected(_: int, at: int, text: str) -> Flaw:
+    if not text[at:].strip() and (begun := _last_open_bracket(text)) is not None:
+        return _unclosed(begun, at, text)
     return Flaw(offset=at, reason=f"unexpected {text[at : at + 1]!r}", suggestion=_QUOTE_IT)
 
 
@@ -121,6 +123,23 @@ def _last_quoted_text(at: int, text: str) -> tuple[int, int] | None:
     finally:
         loader.dispose()
     return last
+
+
+def _last_open_bracket(text: str) -> int | None:
+    """Return where the bracket is that was opened last and never closed."""
+    loader = LOADER(text)
+    opened: list[int] = []
+    try:
+        for token in iter(loader.get_token, None):
+            if isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken):
+                opened.append(token.start_mark.index)
+            elif isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken) and opened:
+                opened.pop()
+    except yaml.YAMLError:
+        pass  # the error that is being explained
+    finally:
+        loader.dispose()
+    return opened[-1] if opened else None
 
 
 def _line_until(at: int, text: str) -> str:

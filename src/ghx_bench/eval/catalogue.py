@@ -111,7 +111,9 @@ class Catalogue:
         found: list[Problem] = []
         for each in self._loaded.values():
             if not each.path.is_relative_to(BUILT_IN_SCENARIOS):
-                found += problems_of(read_document(each.path), scenario_warnings(each.scenario, self._known))
+                solution = self.solution_path(each.scenario.id)
+                warnings = scenario_warnings(each.scenario, self._known, solution=solution)
+                found += problems_of(read_document(each.path), warnings)
         return found
 
     def narrowed(self, *, category: Sequence[str], difficulty: Sequence[str]) -> "Catalogue":

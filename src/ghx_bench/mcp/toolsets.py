@@ -26,7 +26,7 @@ class UnknownToolsetError(InputError):
     code = "UNKNOWN_TOOLSET"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"no toolset {shortened(name)}; {did_you_mean(name, TOOLSETS)}")
+        super().__init__(f"no toolset {shortened(name)}; {did_you_mean(name, [*TOOLSETS, *_GITHUB_NAMES])}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

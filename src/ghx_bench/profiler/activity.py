@@ -55,10 +55,17 @@ class SessionActivity(ForeignModel):
     changes_left_out: Count = 0
     requests: tuple[ObservedRequest, ...] = ()
     requests_left_out: Count = 0
+    faults_not_met: tuple[str, ...] = ()
+    """The scripted faults that no request met: the session was easier than its scenario wants it."""
 
     @classmethod
     def bounded(
-        cls, changes: Sequence[ObservedChange], requests: Sequence[ObservedRequest], *, requests_dropped: int = 0
+        cls,
+        changes: Sequence[ObservedChange],
+        requests: Sequence[ObservedRequest],
+        *,
+        requests_dropped: int = 0,
+        faults_not_met: tuple[str, ...] = (),
     ) -> Self:
         """Return the first changes and requests, with long texts shortened."""
         kept = [
@@ -70,6 +77,7 @@ class SessionActivity(ForeignModel):
             changes_left_out=len(changes) - len(kept),
             requests=tuple(requests[:MOST_REQUESTS]),
             requests_left_out=max(0, len(requests) - MOST_REQUESTS) + requests_dropped,
+            faults_not_met=faults_not_met,
         ).with_all_keys()
 
 

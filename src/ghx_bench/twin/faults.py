@@ -20,7 +20,8 @@ RateLimitKind = Literal["primary", "secondary"]
 MOST_STALE_WRITES = 50
 """How far back stale reads reach: a copy of the world is kept for each write."""
 
-_STATUSES = range(100, 600)
+_ERRORS = range(400, 600)
+_GRAPHQL_PATHS = ("/graphql", "/api/graphql")
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _CHANGING_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 # Files hold faults as well. Pydantic reads plain dataclasses, so that a world without a seed starts without loading it.
@@ -90,8 +91,8 @@ class Fault:
     """The connection is reset: `unanswered`, or `halfway` through the answer, when the request was carried out."""
     rate_limit: RateLimitKind | None = None
     """A 403 as GitHub sends it: `primary` (a used-up budget) or `secondary` (asked too fast)."""
-    wait_s: int = 60
-    """After how many seconds the rate limit says that it ends."""
+    wait_s: int | None = None
+    """After how many seconds the rate limit says that it ends; 60 if left out."""
     stale_writes: int | None = None
     """A read is answered as of so many writes ago."""
     stale_s: int | None = None
@@ -148,15 +149,40 @@ def _find_misfit(fault: Fault) -> str | None:
         return f"method is one of {', '.join(sorted(_METHODS))}, not {fault.method!r}"
     if not fault.path.startswith(("/", "*")):
         return f"path is a pattern that begins with / or *, not {fault.path!r}"
+    return _find_unmet_surface(fault) or _find_unknown_route(fault.operation)
+
+
+def _find_unmet_surface(fault: Fault) -> str | None:
+    """Return why no surface has a request that a fault is for."""
     if fault.is_for_reads and fault.surface == "git":
         return f"surface is rest or graphql where it is {fault.kind}, not git"
+    may_be_graphql = fault.surface in {None, "graphql"} and any(
+        fnmatch.fnmatchcase(path, fault.path) for path in _GRAPHQL_PATHS
+    )
+    if fault.surface == "graphql" and not may_be_graphql:
+        return f"path is {_GRAPHQL_PATHS[0]} in GraphQL, which {fault.path!r} does not fit"
+    if fault.is_for_reads and (fault.method or "").upper() in _CHANGING_METHODS and not may_be_graphql:
+        return f"method is one that reads where it is {fault.kind}, not {fault.method!r}"
     return None
+
+
+def _find_unknown_route(operation: str) -> str | None:
+    """Return that a pattern is for a route, and that there is none which it fits."""
+    method, _, template = operation.partition(" ")
+    if method not in _METHODS or not template.startswith("/"):
+        return None
+    # Here: few rules name a route, and the names of all of them are in a file.
+    from ghx_bench.twin.rest.catalogue import is_operation  # noqa: PLC0415
+
+    if is_operation(operation):
+        return None
+    return f"operation is a route of GitHub, such as 'GET /repos/{{owner}}/{{repo}}', which {operation!r} does not fit"
 
 
 def _find_bad_count(fault: Fault) -> str | None:
     """Return why a fault would never have its turn."""
     if fault.times is not None and fault.times < 1:
-        return f"times is at least 1, or None for good, not {fault.times}"
+        return f"times is at least 1, or left out for good, not {fault.times}"
     if fault.skip < 0:
         return f"skip is at least 0, not {fault.skip}"
     if not 0 < fault.probability <= 1:
@@ -173,8 +199,8 @@ def _find_bad_effect(fault: Fault) -> str | None:
         return f"latency_ms is at least 0, not {fault.latency_ms}"
     if not effects and not fault.latency_ms:
         return "status or latency_ms must be given, or another effect, else it does nothing"
-    if fault.status is not None and fault.status not in _STATUSES:
-        return f"status is from 100 to 599, not {fault.status}"
+    if fault.status is not None and fault.status not in _ERRORS:
+        return f"status is that of an error, from 400 to 599, not {fault.status}"
     if fault.after and (fault.kind not in {"status", "reset"} or fault.reset == "halfway"):
         return "after is for status, and for reset: unanswered"
     return _find_bad_amount(fault)
@@ -184,7 +210,9 @@ def _find_bad_amount(fault: Fault) -> str | None:
     for key, value, allowed in (("reset", fault.reset, Reset), ("rate_limit", fault.rate_limit, RateLimitKind)):
         if value is not None and value not in get_args(allowed):
             return f"{key} is {' or '.join(get_args(allowed))}, not {value!r}"
-    if fault.wait_s < 0:
+    if fault.wait_s is not None and fault.rate_limit is None:
+        return "wait_s is for rate_limit"
+    if fault.wait_s is not None and fault.wait_s < 0:
         return f"wait_s is at least 0, not {fault.wait_s}"
     if fault.stale_writes is not None and not 1 <= fault.stale_writes <= MOST_STALE_WRITES:
         return f"stale_writes is from 1 to {MOST_STALE_WRITES}, not {fault.stale_writes}"
@@ -211,6 +239,10 @@ class Injected:
     kind: FaultKind
     rule: str
     """The name of the rule, or its number from 1 on."""
+
+    def __str__(self) -> str:
+        """Return it as people read it."""
+        return f"{self.kind} ({self.rule})"
 
 
 @dataclass(slots=True, eq=False)
@@ -242,6 +274,7 @@ class Faults:
         self._rules: list[_Rule] = []
         self._scripted: list[Fault] = []
         self._spared: frozenset[str] = frozenset()
+        self._met: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -262,12 +295,18 @@ class Faults:
             stale = [each.fault for each in self._rules if each.fault.kind == "stale"]
             return max((each.stale_writes or MOST_STALE_WRITES for each in stale), default=0)
 
+    def count_met(self) -> dict[str, int]:
+        """Return how many requests met each rule, in the order of the rules: `{"status (1)": 2, "stale (2)": 0}`."""
+        with self._lock:
+            return dict(self._met)
+
     def add(self, *faults: Fault) -> None:
         """Add faults after those that are there."""
         with self._lock:
             for fault in faults:
                 self._scripted.append(fault)
                 name = fault.name or str(len(self._scripted))
+                self._met.setdefault(str(Injected(fault.kind, name)), 0)
                 # As a text: Python seeds alike for a number and its negative.
                 draws = random.Random(str(fault.seed))  # noqa: S311 - must be predictable
                 self._rules.append(_Rule(fault, name, draws, fault.skip, fault.times))
@@ -277,6 +316,7 @@ class Faults:
         with self._lock:
             self._rules.clear()
             self._scripted.clear()
+            self._met.clear()
 
     def spare(self, *logins: str) -> None:
         """Let requests of these users meet no fault, nor be counted: those of somebody who looks on."""
@@ -302,5 +342,7 @@ class Faults:
                 if fault.fits(surface, method, path, operation=operation, reads=reads) and rule.meets():
                     if rule.times == 0:
                         self._rules.remove(rule)
-                    return fault, Injected(fault.kind, rule.name)
+                    injected = Injected(fault.kind, rule.name)
+                    self._met[str(injected)] += 1
+                    return fault, injected
             return None

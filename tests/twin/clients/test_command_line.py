@@ -10,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import urllib.error
 import urllib.request
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -139,6 +140,7 @@ def test_exec_scripts_the_faults_of_a_file(environment: dict[str, str], tmp_path
 
     assert (done.returncode, done.stdout.endswith("octocat\n")) == (0, True)
     assert "Short and stout" in done.stderr
+    assert done.stderr.endswith("ghx-twin: faults, and how many requests met them:\n  status (1): 1\n")
     assert (wrong.returncode, len(wrong.stderr.splitlines())) == (2, 1)
 
 
@@ -307,6 +309,28 @@ def test_serve_says_when_it_is_ready_and_stops_when_told(environment: dict[str, 
         process.terminate()
         assert process.wait(timeout=300) == 0
     assert list(temporary.iterdir()) == []
+
+
+def test_serve_ends_with_what_is_not_there_and_the_faults_that_were_met(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    faults = tmp_path / "faults.yaml"
+    faults.write_text("faults: [{path: /user, status: 502}, {path: /gists, stale_s: 1, skip: 9}]", encoding="utf-8")
+    with started(environment, "serve", "--faults", str(faults)) as process:
+        ready = ready_line(process)
+        for path in ("/user", "/gists"):
+            with pytest.raises(urllib.error.HTTPError):
+                asked(ready, path)
+        process.terminate()
+        _, said = process.communicate(timeout=300)
+
+    assert said.splitlines() == [
+        "ghx-twin: asked for and not implemented:",
+        "  GET /gists",
+        "ghx-twin: faults, and how many requests met them:",
+        "  status (1): 1",
+        "  stale (2): none",
+    ]
 
 
 def test_serve_has_a_token_of_its_own_at_each_start_unless_one_is_asked_for(

@@ -434,6 +434,7 @@ def test_the_command_writes_a_seed_and_tells_what_is_in_it(
         (("nothing",), "nothing is no repository; name it as OWNER/REPO"),
         (("octo/x", "--json"), "--json: the seed goes to standard output"),
         (("octo/x", "--depth", "0"), "--depth: 0 is too few"),
+        (("octo/x", "--issues", "many"), "--issues: many is no number of things; name 0 or more, or all"),
         (("octo/x", "--issues", "-1"), "--issues: -1 is no number of things"),
         (("octo/x", "--since", "soon"), "--since: soon is no day; write it as 2026-01-31"),
         (("octo/x", "--api", "localhost"), "--api: localhost is no address"),

@@ -198,6 +198,8 @@ def test_an_app_in_the_environment_is_named_whole_and_its_key_is_one(tmp_path: P
     for missing in ("GHX_APP_ID", "GHX_APP_PRIVATE_KEY_FILE", "GHX_APP_INSTALLATION_ID"):
         with pytest.raises(InputError, match=f"{missing} is not set"):
             connection_from_environment({name: value for name, value in named.items() if name != missing})
+    with pytest.raises(InputError, match="GHX_APP_PRIVATE_KEY_FILE and GHX_APP_INSTALLATION_ID are not set"):
+        connection_from_environment({"GHX_APP_ID": "77", "HOME": "/"})
     with pytest.raises(InputError, match="no number"):
         connection_from_environment({**named, "GHX_APP_INSTALLATION_ID": "x"})
     for content in (None, "no key"):

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import Tokens, did_you_mean, pointer_of, shortened
+from ghx_bench.agents.controls.solution import SUFFIX
 from ghx_bench.agents.drivers.recipe import Recipe
 from ghx_bench.documents import (
     Document,
@@ -240,7 +241,8 @@ class _Checker:
             mistakes = [*fixture_errors(scenario, known.fixtures), *workspace_mistakes(scenario, known.fixtures)]
             found = problems_of(document, mistakes)
             (self._result.errors if known.fixtures.is_certain else self._result.warnings).extend(found)
-        self._result.warnings += problems_of(document, scenario_warnings(scenario, known))
+        solution = document.path.with_name(f"{scenario.id}{SUFFIX}")
+        self._result.warnings += problems_of(document, scenario_warnings(scenario, known, solution=solution))
         if document.path.stem != scenario.id:
             reason = f"the file is called {document.path.name!r} and the scenario {scenario.id!r}"
             remedy = "call both the same to find one by the other"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -61,6 +62,7 @@ from ghx_bench.eval.scenario.placeholders import (
 )
 
 _BEGINS = "{{"
+_FOR_EACH = re.compile(r"""\bfor_each["']?\s*:\s*["']?([\w.]+)""")  # which a solution names without braces
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
 _FIELD = 2  # steps of a path to a field of a fixture
 _SAMPLES: Mapping[str, JsonValue] = {"number": 7, "type": "text", "repo": "text", "branch": "text"}
@@ -172,13 +174,13 @@ def scenario_errors(scenario: EvalScenario, known: Known) -> Iterator[Complaint]
     yield from _check_extensions(scenario, known)
 
 
-def scenario_warnings(scenario: EvalScenario, known: Known) -> Iterator[Complaint]:
-    """Yield what is allowed, and probably not meant."""
+def scenario_warnings(scenario: EvalScenario, known: Known, *, solution: Path) -> Iterator[Complaint]:
+    """Yield what is allowed, and probably not meant; `solution` is where its solution is, if it has one."""
     if not scenario.assertions.checkpoints:
         yield Complaint(
             tokens=CHECKPOINT_LIST, reason="there are no checkpoints", suggestion="nothing is verified without one"
         )
-    yield from _binding_warnings(scenario, known)
+    yield from _binding_warnings(scenario, known, solution)
     yield from _check_spellings(scenario, [(PROMPT, scenario.prompt)], known)
     for index, checkpoint in enumerate(scenario.assertions.checkpoints):
         yield from _input_warnings(checkpoint, (*CHECKPOINT_LIST, index), known)
@@ -335,10 +337,10 @@ def _check_spellings(scenario: EvalScenario, texts: Iterable[PlacedText], known:
             yield misspelt(written, name, tokens, there)
 
 
-def _binding_warnings(scenario: EvalScenario, known: Known) -> Iterator[Complaint]:
+def _binding_warnings(scenario: EvalScenario, known: Known, solution: Path) -> Iterator[Complaint]:
     if scenario.fixture is None:
         return
-    used = _find_used_variables(scenario, scenario.fixture)
+    used = _find_used_variables(scenario, scenario.fixture, solution)
     for name, path in scenario.fixture.bindings.items():
         fixture = steps_of(path)[0]
         tokens = ("fixture", "bindings", name)
@@ -352,13 +354,16 @@ def _binding_warnings(scenario: EvalScenario, known: Known) -> Iterator[Complain
             yield Complaint(tokens=tokens, reason=f"{{{{{name}}}}} is bound and never used", at_key=True)
 
 
-def _find_used_variables(scenario: EvalScenario, fixture: FixtureRequirements) -> set[str]:
-    """Return the variables that a scenario uses, among them all of its bindings that are of use."""
+def _find_used_variables(scenario: EvalScenario, fixture: FixtureRequirements, solution: Path) -> set[str]:
+    """Return the variables that a scenario and its solution use, among them all of its bindings that are of use."""
     used = {*names_in(scenario.prompt), *names_in(fixture.repo)}
     if fixture.bindings.keys() <= used:
         return used  # as in most scenarios; the rest need not be looked through
     used.update(use.name for use in uses_in(texts_of(scenario)))
     used.update(name for _, pattern in _patterns(scenario) for name in names_in(pattern))
+    with suppress(OSError, UnicodeDecodeError):  # there is none, or it is checked on its own
+        text = solution.read_text(encoding="utf-8")
+        used.update(path.partition(".")[0] for path in (*names_in(text), *_FOR_EACH.findall(text)))
     return used | {REPO} if used & {OWNER, REPO_NAME} else used
 
 

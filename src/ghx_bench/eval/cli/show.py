@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -183,6 +184,9 @@ def _changes_of(directory: RunDirectory, row: ProfileRow) -> Iterator[str]:
     failed = sum(each.failed for each in activity.requests)
     asked = len(activity.requests) + activity.requests_left_out
     yield f"{plural(asked, 'request')}, {failed} failed"
+    for fault, count in Counter(each.fault for each in activity.requests if each.fault).items():
+        yield f"fault {fault}: met by {plural(count, 'request')}"
+    yield from (f"fault {each}: scripted, and met by no request" for each in activity.faults_not_met)
 
 
 def _files_of(directory: RunDirectory) -> SideFiles:

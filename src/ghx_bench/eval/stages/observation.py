@@ -18,7 +18,10 @@ def observe(world: World, differences: tuple[Difference, ...], *, agent: str) ->
     own = [each for each in differences if each.by == agent and not is_incidental(each)]
     journal = world.journal
     asked = [_request(entry) for entry in journal if entry.actor in (agent, None)]
-    return SessionActivity.bounded(list(map(_change, own)), asked, requests_dropped=journal.dropped)
+    unmet = tuple(rule for rule, count in world.faults.count_met().items() if not count)
+    return SessionActivity.bounded(
+        list(map(_change, own)), asked, requests_dropped=journal.dropped, faults_not_met=unmet
+    )
 
 
 def changed_part(difference: Difference) -> str:
@@ -74,5 +77,5 @@ def _request(entry: Entry) -> ObservedRequest:
         request_bytes=entry.request_bytes,
         response_bytes=entry.response_bytes,
         **({} if entry.user_agent is None else {"user_agent": entry.user_agent}),
-        **({} if entry.fault is None else {"fault": f"{entry.fault.kind} ({entry.fault.rule})"}),
+        **({} if entry.fault is None else {"fault": str(entry.fault)}),
     )

@@ -17,6 +17,7 @@ from cyclopts import Parameter
 
 from ghx_bench._base.commandline import complain
 from ghx_bench._base.errors import FlagError, InputError
+from ghx_bench.twin.cli.notes import print_notes
 from ghx_bench.twin.state.clock import ClockPolicy
 
 if TYPE_CHECKING:  # loads git and the database, which the command does when it runs
@@ -66,7 +67,7 @@ def execute(
         environment = given.over(os.environ)
         code = _run(command, environment)
         _write_findings(world, before, journal=journal, diff=diff)
-        _list_not_implemented(world)
+        print_notes(world)
         return code
 
 
@@ -125,13 +126,6 @@ def _write_findings(world: "World", before: "Snapshot", *, journal: Path | None,
         found = [asdict(difference) for difference in find_differences(before, world)]
         with _naming_flag("--diff", diff):
             diff.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _list_not_implemented(world: "World") -> None:
-    """Say what the command asked for and the twin lacks: a client that repeats on any 5xx has hidden the sentence."""
-    if counts := world.journal.count_not_implemented():
-        lines = [f"  {what}{f' ({count} times)' if count > 1 else ''}" for what, count in counts.items()]
-        print("ghx-twin: asked for and not implemented:", *lines, sep="\n", file=sys.stderr)  # noqa: T201 - the command's own
 
 
 @contextmanager

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 from cyclopts import Parameter
@@ -17,8 +17,8 @@ if TYPE_CHECKING:  # loads the seeds, which the command does when it runs
     from ghx_bench.twin.seed.importing import ImportedRepository
 
 _GITHUB_COM = "https://api.github.com"
-_FEW = 100
-_FEW_RUNS = 20  # each takes four requests or more
+_FEW = "100"
+_FEW_RUNS = "20"  # each takes four requests or more
 
 
 def import_(
@@ -28,10 +28,10 @@ def import_(
     api: Annotated[str, Parameter(help="The API to read: https://HOST/api/v3, or the URL of a twin.")] = _GITHUB_COM,
     token_env: Annotated[str | None, Parameter(help="The variable that holds the token.")] = None,
     depth: Annotated[int | None, Parameter(help="How many commits of a branch to keep; all if left out.")] = None,
-    issues: Annotated[int | Literal["all"], Parameter(help="How many of the newest issues.")] = _FEW,
-    pulls: Annotated[int | Literal["all"], Parameter(help="How many of the newest pull requests.")] = _FEW,
-    releases: Annotated[int | Literal["all"], Parameter(help="How many of the newest releases.")] = _FEW,
-    runs: Annotated[int | Literal["all"], Parameter(help="How many of the newest workflow runs.")] = _FEW_RUNS,
+    issues: Annotated[str, Parameter(help="How many of the newest issues.")] = _FEW,
+    pulls: Annotated[str, Parameter(help="How many of the newest pull requests.")] = _FEW,
+    releases: Annotated[str, Parameter(help="How many of the newest releases.")] = _FEW,
+    runs: Annotated[str, Parameter(help="How many of the newest workflow runs.")] = _FEW_RUNS,
     since: Annotated[str | None, Parameter(help="Only what changed since this day, as 2026-01-31.")] = None,
     forks: Annotated[bool, Parameter(help="Whether to add the forks that open pull requests come from.")] = True,
     anonymize: Annotated[bool, Parameter(help="Give everyone but the owner and bots another name.")] = False,
@@ -126,12 +126,12 @@ def _require_positive(flag: str, number: int | None) -> int | None:
     return number
 
 
-def _limit(flag: str, number: int | Literal["all"]) -> int | None:
-    if number == "all":
+def _limit(flag: str, given: str) -> int | None:
+    if given == "all":
         return None
-    if number < 0:
-        raise FlagError(flag, f"{number} is no number of things; name 0 or more, or all")
-    return number
+    if not re.fullmatch(r"[0-9]{1,9}", given):
+        raise FlagError(flag, f"{given} is no number of things; name 0 or more, or all")
+    return int(given)
 
 
 def _moment(day: str | None) -> str | None:

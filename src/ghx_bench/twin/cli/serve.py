@@ -11,6 +11,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ghx_bench.twin.cli.notes import print_notes
 from ghx_bench.twin.state.clock import ClockPolicy
 
 LAST_PORT = 65535
@@ -53,6 +54,7 @@ def serve(
         print(json.dumps(ready), flush=True)  # noqa: T201 - this command's output
         sweep()  # once it is ready, since nothing of its own depends on it
         stopped.wait()
+        print_notes(world)
     return 0
 
 

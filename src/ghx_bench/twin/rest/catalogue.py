@@ -1,12 +1,20 @@
 """The names of all operations that GitHub's REST API has, and where it describes them."""
 
+import fnmatch
 from functools import cache
 from importlib.resources import files
 
-from ghx_bench.twin.rest.errors import DOCUMENTATION
 from ghx_bench.twin.rest.routing import Router
 
+DOCUMENTATION = "https://docs.github.com/rest"
 FILE = "github-operations.txt"  # written by scripts/github_catalogue.py
+
+UNDESCRIBED = (
+    "GET /repos/{owner}/{repo}/contents",
+    "GET /repos/{owner}/{repo}/git/refs",
+    "GET /repos/{owner}/{repo}/git/refs/{ref}",
+)
+"""What GitHub serves and its description of the API lacks."""
 
 
 @cache
@@ -28,6 +36,11 @@ def catalogue_source() -> str:
 def known_operations() -> tuple[str, ...]:
     """Return method and template of every operation that GitHub has."""
     return tuple(_catalogue()[2])
+
+
+def is_operation(pattern: str) -> bool:
+    """Return whether a shell pattern fits an operation that GitHub has."""
+    return any(fnmatch.fnmatchcase(each, pattern) for each in (*known_operations(), *UNDESCRIBED))
 
 
 def known_operation(method: str, raw_path: str) -> str | None:

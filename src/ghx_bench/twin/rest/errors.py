@@ -9,8 +9,8 @@ from ghx_bench.twin.refusals import (
     Refusal,
 )
 from ghx_bench.twin.reply import JSON, JsonObject, Reply, json_reply
+from ghx_bench.twin.rest.catalogue import DOCUMENTATION
 
-DOCUMENTATION = "https://docs.github.com/rest"
 UNKNOWN = "unknown"  # what the journal calls a path that GitHub does not have
 
 

@@ -24,6 +24,7 @@ Answer = Callable[[Access], Awaitable[Reply]]
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _FORBIDDEN, _BAD = 403, 400
+_USUAL_WAIT_S = 60
 _SERVER_ERROR = "Server Error"
 _PRIMARY = "API rate limit exceeded for user ID {user_id}."
 _SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
@@ -136,13 +137,14 @@ async def _make_change(change: InjectedChange, injected: Injected, request: Requ
 
 def _rate_limit_reply(fault: Fault, request: Request, surface: Surface, access: Access) -> Reply:
     rates, viewer, now_s = access.hosted.rates, access.viewer, int(time.time())
+    wait_s = _USUAL_WAIT_S if fault.wait_s is None else fault.wait_s
     if fault.rate_limit == "secondary":
-        headers = {"retry-after": str(fault.wait_s), **fault.headers}
+        headers = {"retry-after": str(wait_s), **fault.headers}
         return error_reply(_FORBIDDEN, _message(fault, _SECONDARY, access), headers=headers)
     resource = resource_of(surface, request.path)
     # A client that comes back too early is told the same end as before.
     left = rates.allowance(viewer, resource, now_s)
-    reset = left.reset if left.remaining == 0 else now_s + fault.wait_s
+    reset = left.reset if left.remaining == 0 else now_s + wait_s
     rates.exhaust(viewer, resource, reset)
     headers = {
         "x-ratelimit-remaining": "0",

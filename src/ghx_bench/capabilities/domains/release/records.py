@@ -15,7 +15,7 @@ class ReleaseInput(RepositoryInput):
 
 
 class Release(OutputModel):
-    """A release."""
+    """A release; `targetCommitish` is the branch or commit that its tag was, or will be, made at."""
 
     id: Count
     tag_name: str

@@ -1,12 +1,11 @@
 """Releases, read one by one or in a list."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.domains.release.records import Release
+from ghx_bench.capabilities.client import GitHubClient, rest_path
+from ghx_bench.capabilities.domains.release.records import Release, describe_release
 from ghx_bench.capabilities.errors import not_found_error
 from ghx_bench.capabilities.models import (
     OutputModel,
@@ -16,27 +15,14 @@ from ghx_bench.capabilities.models import (
     Text,
     get_value,
     require_value,
-    to_page,
 )
 from ghx_bench.capabilities.registry import Operation
+from ghx_bench.capabilities.rest_paging import get_page
 
-_FIELDS = "id: databaseId tagName name isDraft isPrerelease url createdAt publishedAt tagCommit { oid }"
-_LIST = f"""
-query ReleaseList($owner: String!, $name: String!, $first: Int!, $after: String) {{
-  repository(owner: $owner, name: $name) {{
-    releases(first: $first, after: $after, orderBy: {{field: CREATED_AT, direction: DESC}}) {{
-      nodes {{ {_FIELDS} }}
-      pageInfo {{ hasNextPage endCursor }}
-    }}
-  }}
-}}
-"""
-_VIEW = f"""
-query ReleaseView($owner: String!, $name: String!, $tagName: String!) {{
-  repository(owner: $owner, name: $name) {{
-    release(tagName: $tagName) {{ {_FIELDS} isLatest notes: description }}
-  }}
-}}
+_FIND = """
+query ReleaseView($owner: String!, $name: String!, $tagName: String!) {
+  repository(owner: $owner, name: $name) { release(tagName: $tagName) { databaseId isLatest } }
+}
 """
 
 
@@ -47,14 +33,14 @@ class TagInput(RepositoryInput):
 
 
 class ViewedRelease(Release):
-    """A release with its notes; `targetCommitish` is the commit that its tag names."""
+    """A release with its notes."""
 
     is_latest: bool
     notes: str | None
 
 
 class Releases(OutputModel):
-    """Releases, newest first; `targetCommitish` is the commit that the tag of each names."""
+    """Releases, newest first."""
 
     items: tuple[Release, ...]
     page_info: PageInfo
@@ -62,21 +48,21 @@ class Releases(OutputModel):
 
 async def list_releases(client: GitHubClient, inputs: RepositoryPageInput) -> Releases:
     """List releases."""
-    listed = to_page(require_value(await client.graphql(_LIST, inputs.variables()), "repository", "releases"))
-    return Releases.model_validate({**listed, "items": [_with_target(release) for release in listed["items"]]})
+    found, page_info = await get_page(client, rest_path("repos", inputs.owner, inputs.name, "releases"), inputs)
+    return Releases.model_validate({"items": [describe_release(each) for each in found], "pageInfo": page_info})
 
 
 async def view_release(client: GitHubClient, inputs: TagInput) -> ViewedRelease:
     """Read a release by its tag."""
-    found = get_value(await client.graphql(_VIEW, inputs.variables()), "repository", "release")
+    # Only GraphQL finds drafts by their tag and says which release is the latest, only REST says what the tag is for.
+    found = get_value(await client.graphql(_FIND, inputs.variables()), "repository", "release")
     if found is None:
         raise not_found_error(f"{inputs.owner}/{inputs.name} has no release {inputs.tag_name!r}")
-    return ViewedRelease.model_validate(_with_target(found))
-
-
-def _with_target(release: Mapping[str, Any]) -> dict[str, Any]:
-    known = {name: value for name, value in release.items() if name != "tagCommit"}
-    return {**known, "targetCommitish": get_value(release, "tagCommit", "oid")}
+    id_ = require_value(found, "databaseId")
+    release = (await client.get(rest_path("repos", inputs.owner, inputs.name, "releases", id_))).data
+    return ViewedRelease.model_validate(
+        {**describe_release(release), "isLatest": found.get("isLatest"), "notes": release.get("body")}
+    )
 
 
 _EXAMPLE = {"owner": "octocat", "name": "hello-world"}
@@ -86,7 +72,7 @@ OPERATIONS = {
         input=RepositoryPageInput,
         output=Releases,
         function=list_releases,
-        route="graphql",
+        route="rest",
         example={**_EXAMPLE, "first": 10},
     ),
     "release.view": Operation(

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from ghx_bench._base.wire import OMITTABLE
 from ghx_bench.capabilities.client import GitHubClient, rest_path
+from ghx_bench.capabilities.domains.workflow.runs import name_failed_steps
 from ghx_bench.capabilities.models import Count, OutputModel, Positive, RepositoryInput, Text
 from ghx_bench.capabilities.registry import Operation
 
@@ -16,7 +17,7 @@ LONGEST_LOG = 50_000  # characters
 _MOST_ERROR_LINES = 10
 _TIME = re.compile(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ?")
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_BEGINNING = re.compile(r"##\[group\]Run (?P<name>.+)|(?P<cleanup>Post job cleanup\.|Cleaning up orphan processes)$")
+_BEGINNING = re.compile(r"##\[group\]Run .|(?:Post job cleanup\.|Cleaning up orphan processes)$")
 # Of runners, and as pytest, Go, TAP and others begin the lines that say what went wrong.
 _ERROR = re.compile(
     r"^##\[error\]|\b\w*(?:error|exception)\b|\b(?:fail|failed|failure|fatal|panic|traceback)\b|^e {2,}|^not ok\b",
@@ -91,8 +92,9 @@ async def read_raw_log(client: GitHubClient, inputs: JobInput) -> RawLog:
 
 async def view_log(client: GitHubClient, inputs: LogViewInput) -> LogView:
     """Sum up the log of a job, and give the lines that were asked for."""
+    job = (await client.get(_path(inputs))).data
     texts = [_ANSI.sub("", _TIME.sub("", line)) for line in (await _read(client, inputs)).splitlines()]
-    names, lines = _split_into_steps(texts)
+    lines = list(_split_into_steps(texts))
     failed = sorted({line.step for line in lines if line.text.startswith(_FAILED)})
     errors = [text for text in texts if _ERROR.search(text) and not _NO_ERROR.search(text)]
     summary = LogSummary(
@@ -100,9 +102,7 @@ async def view_log(client: GitHubClient, inputs: LogViewInput) -> LogView:
         warning_count=sum(_WARNING.search(text) is not None for text in texts),
         top_error_lines=tuple(errors[:_MOST_ERROR_LINES]),
     )
-    found = LogView(
-        job_id=inputs.job_id, truncated=False, summary=summary, failed_steps=tuple(names[step] for step in failed)
-    )
+    found = LogView(job_id=inputs.job_id, truncated=False, summary=summary, failed_steps=tuple(name_failed_steps(job)))
     if not (inputs.failed_steps or inputs.last_lines or inputs.search):
         return found
     chosen = [line for line in lines if line.step in failed] if inputs.failed_steps else lines
@@ -113,22 +113,23 @@ async def view_log(client: GitHubClient, inputs: LogViewInput) -> LogView:
 
 
 async def _read(client: GitHubClient, inputs: JobInput) -> str:
-    path = rest_path("repos", inputs.owner, inputs.name, "actions", "jobs", inputs.job_id, "logs")
-    return (await client.get(path)).text
+    return (await client.get(f"{_path(inputs)}/logs")).text
 
 
-def _split_into_steps(texts: Sequence[str]) -> tuple[list[str], list[_Line]]:
-    """Return the names of the steps, and every line with its step.
+def _path(inputs: JobInput) -> str:
+    return rest_path("repos", inputs.owner, inputs.name, "actions", "jobs", inputs.job_id)
+
+
+def _split_into_steps(texts: Sequence[str]) -> Iterator[_Line]:
+    """Yield every line with its step.
 
     Told by what the runner writes at the beginning of a step: the API names the steps of a job, but not their lines,
     and their times have whole seconds, in which two steps may follow each other.
     """
-    names, lines = ["Set up job"], list[_Line]()
+    step = 0
     for number, text in enumerate(texts, 1):
-        if begins := _BEGINNING.match(text):
-            names.append(begins["name"] or begins["cleanup"].rstrip("."))
-        lines.append(_Line(number, len(names) - 1, text))
-    return names, lines
+        step += _BEGINNING.match(text) is not None
+        yield _Line(number, step, text)
 
 
 def _find(lines: Sequence[_Line], term: str, context: int | None) -> Iterator[str]:

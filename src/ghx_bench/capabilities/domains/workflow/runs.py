@@ -13,10 +13,13 @@ from ghx_bench.capabilities.models import (
     RepositoryInput,
     RepositoryPageInput,
     Text,
+    get_value,
     require_value,
 )
 from ghx_bench.capabilities.registry import Operation
 from ghx_bench.capabilities.rest_paging import get_results
+
+_FAILURES = frozenset({"failure", "timed_out"})
 
 
 class RunInput(RepositoryInput):
@@ -66,8 +69,15 @@ class Job(OutputModel):
     url: str | None
 
 
+class FailedStep(OutputModel):
+    """A step that failed, and the job that it is of."""
+
+    job_id: Count
+    name: str
+
+
 class RunDetails(Run):
-    """A run with the jobs of its latest attempt."""
+    """A run with the jobs of its latest attempt, and which of their steps failed."""
 
     head_sha: str | None
     event: str | None
@@ -76,6 +86,7 @@ class RunDetails(Run):
     started_at: str | None
     attempt: Positive
     jobs: tuple[Job, ...]
+    failed_steps: tuple[FailedStep, ...]
 
 
 class Cancellation(OutputModel):
@@ -112,6 +123,9 @@ async def view_run(client: GitHubClient, inputs: RunInput) -> RunDetails:
                 }
                 for job in jobs
             ],
+            "failed_steps": [
+                {"job_id": job.get("id"), "name": name} for job in jobs for name in name_failed_steps(job)
+            ],
         }
     )
 
@@ -120,6 +134,12 @@ async def cancel_run(client: GitHubClient, inputs: RunInput) -> Cancellation:
     """Cancel a workflow run."""
     await client.post(f"{run_path(inputs)}/cancel")
     return Cancellation(run_id=inputs.run_id, status="cancel_requested")
+
+
+def name_failed_steps(job: object) -> list[str]:
+    """Return the names of the steps of a job that failed."""
+    steps = get_value(job, "steps") or ()
+    return [str(get_value(step, "name")) for step in steps if get_value(step, "conclusion") in _FAILURES]
 
 
 def run_path(inputs: RunInput) -> str:

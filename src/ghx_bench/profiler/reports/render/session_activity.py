@@ -56,6 +56,9 @@ def activity_aside(
     changed = sum(each.changed for each in activity.requests)
     yield "<h2>API journal</h2>"
     yield f'<p class="note">{plural(total, "request")}, {failed} failed, {changed} changed something.</p>'
+    if activity.faults_not_met:
+        names = html_text(", ".join(activity.faults_not_met))
+        yield f'<p class="note">Scripted faults that no request met: {names}.</p>'
     for turn, asked in requests.items():
         if turn is not None:
             yield f'<h3 id="requests-{turn}"><a href="#turn-{turn}">Turn {turn}</a></h3>'

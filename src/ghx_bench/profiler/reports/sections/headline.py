@@ -355,10 +355,11 @@ def _tell_proof(material: Material, kind: ControlKind, arms: Sequence[Arm]) -> s
     against = [each for each in material.objections if each.kind == kind]
     if against:
         return f"{_name_objections(against, kind)}: {agents} passed {k:,} of {plural(n, 'session')}."
-    tasks = plural(len(material.observations.scenario.known), "task")
+    count = len(material.observations.scenario.known)
+    tasks, all_tasks = plural(count, "task"), "The task" if count == 1 else f"All {plural(count, 'task')}"
     match kind:
         case "solution":
-            return f"All {tasks} can be solved and checked: {agents} passed {k:,} of {plural(n, 'session')}."
+            return f"{all_tasks} can be solved and checked: {agents} passed {k:,} of {plural(n, 'session')}."
         case "nothing":
             return f"Doing nothing passes none of {tasks}: {agents} passed {k:,} of {plural(n, 'session')}."
         case "prying":
