@@ -530,7 +530,7 @@ def test_mistaken_patterns_are_found_with_the_rest_of_a_scenario() -> None:
     mistaken = scenario(IS_OPEN, allowed=["isues", "threads {{repo}}#{{pr_number}} *"])
 
     assert [each.tokens for each in scenario_errors(mistaken, Known())] == [("extensions", "allowedChanges", 0)]
-    assert list(scenario_warnings(mistaken, Known())) == []  # pr_number is used by a pattern
+    assert list(scenario_warnings(mistaken, Known(), solution=Path("none"))) == []  # pr_number is used by a pattern
 
 
 def test_every_kind_and_field_of_a_difference_can_be_named_or_is_private_on_purpose() -> None:
@@ -562,5 +562,5 @@ def test_names_of_version_0_1_are_still_understood(pattern: str) -> None:
 def test_a_key_of_extensions_that_is_probably_misspelt_is_doubted() -> None:
     doubted = scenario(IS_OPEN).model_copy(update={"extensions": {"allowedChange": ["*"], "mine": 1}})
 
-    (doubt,) = scenario_warnings(doubted, Known())
+    (doubt,) = scenario_warnings(doubted, Known(), solution=Path("none"))
     assert str(doubt) == "the bench reads no 'allowedChange' here; did you mean 'allowedChanges'?"
