@@ -71,7 +71,7 @@ def test_all_tools_of_an_agent_go_where_the_bench_goes(
     github_twin: GitHubTwin, outside: dict[str, str], tmp_path: Path, kept: set[str]
 ) -> None:
     named = {**outside, "GITHUB_API_URL": github_twin.url, "GITHUB_SERVER_URL": github_twin.url}
-    always = {"GITHUB_TOKEN", "GITHUB_SERVER_URL"}
+    always = {"GH_TOKEN", "GITHUB_SERVER_URL"}
     environment = session(tmp_path, {**on_github(tmp_path), **{name: named[name] for name in kept | always}})
 
     gh = run(environment, "gh", "api", "repos/ann/box", "--jq", ".full_name")
