@@ -56,9 +56,9 @@ def rest() -> str:
         groups.setdefault(operation.handler.__module__.rpartition(".")[2], []).append(operation)
     rival = set((DATA / "emulate_operations.txt").read_text(encoding="utf-8").splitlines())
     shared = sum(one.name in rival for one in OPERATIONS)
-    lines = [f"{len(OPERATIONS)} operations; each leads to GitHub's own page on it."]
-    lines += [
-        f"[emulate](https://www.npmjs.com/package/emulate) 0.12.2 has {len(rival)}, {shared} of them among these."
+    lines = [
+        f"{len(OPERATIONS)} operations; each leads to GitHub's own page on it.",
+        f"emulate 0.12.2, of Vercel Labs, has {len(rival)}, {shared} of them among these.",
     ]
     for name, operations in groups.items():
         lines += ["", f"**{name.replace('_', ' ').capitalize()}**", ""]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench_command import fork_ghx_bench, rows_of, run_in, write_files
+from bench_command import agent_that_runs, fork_ghx_bench, rows_of, run_in, write_files
 from eval_stage import ISSUE, agent_on, checkpoint, handles_of, lifecycle_for, scenario, scored, staged
 
 from ghx_bench.capabilities.errors import CapabilityError
@@ -97,14 +97,8 @@ async def test_a_placeholder_without_a_value_is_refused() -> None:
             pass
 
 
-LACKING = """
-import subprocess
-import sys
-from contextlib import asynccontextmanager
-
-from ghx_bench.profiler import Answer, TraceRecorder
-
-PROGRAM = '''
+LACKING = agent_that_runs(
+    """
 import json, os, urllib.request
 headers = {"Authorization": "token " + os.environ["GITHUB_TOKEN"]}
 body = json.dumps({"query": "{ viewer { sponsorsActivities(first: 1) { totalCount } } }"}).encode()
@@ -113,24 +107,9 @@ for url, data in (("gists", None), ("gists", None), ("graphql", body)):
         urllib.request.urlopen(urllib.request.Request("https://api.github.com/" + url, data, headers))
     except OSError:
         pass
-'''
-
-
-class Agent:
-    name = "lacking"
-
-    @asynccontextmanager
-    async def session(self, request):
-        self.environment = dict(request.environment)
-        yield self
-
-    async def prompt(self, text):
-        subprocess.run([sys.executable, "-c", PROGRAM], env=self.environment, check=True)
-        return Answer(text="That is not there.")
-
-    async def trace(self):
-        return TraceRecorder().trace()
-"""
+""",
+    answer="That is not there.",
+)
 
 
 def test_what_a_session_asked_for_and_is_not_there_is_on_its_row_and_wherever_that_is_shown(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
-from bench_command import fork_ghx_bench, rows_of, run_in, write_files
+from bench_command import agent_that_runs, fork_ghx_bench, rows_of, run_in, write_files
 from eval_stage import LIBRARY, handles_of, lifecycle_for, scenario, staged
 
 from ghx_bench.agents.tools.toolserver import connect
@@ -74,38 +74,17 @@ async def test_a_host_that_is_refused_is_in_the_journal_and_is_no_call_to_github
         assert stage.environment["NO_PROXY"].endswith(",api.example.com")
 
 
-ASKING = """
-import subprocess
-import sys
-from contextlib import asynccontextmanager
-
-from ghx_bench.profiler import Answer, TraceRecorder
-
-PROGRAM = '''
+ASKING = agent_that_runs(
+    """
 import urllib.request
 for url in ("https://example.com/a", "http://example.com/b", "http://stats.example.org:8080/?q=1"):
     try:
         urllib.request.urlopen(url)
     except OSError:
         pass
-'''
-
-
-class Agent:
-    name = "asking"
-
-    @asynccontextmanager
-    async def session(self, request):
-        self.environment = dict(request.environment)
-        yield self
-
-    async def prompt(self, text):
-        subprocess.run([sys.executable, "-c", PROGRAM], env=self.environment, check=True)
-        return Answer(text="There is no web here.")
-
-    async def trace(self):
-        return TraceRecorder().trace()
-"""
+""",
+    answer="There is no web here.",
+)
 
 
 def test_hosts_that_a_session_was_refused_are_on_its_row_and_wherever_that_is_shown(tmp_path: Path) -> None:

@@ -106,3 +106,33 @@ def write_files(folder: Path, files: Mapping[str, str]) -> Path:
 def left_in(folder: Path) -> Sequence[str]:
     """Name the temporary files that are left of commands in a folder."""
     return sorted(each.name for each in (folder / "tmp").iterdir())
+
+
+_AGENT = """
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+
+from ghx_bench.profiler import Answer, TraceRecorder
+
+
+class Agent:
+    name = "program"
+
+    @asynccontextmanager
+    async def session(self, request):
+        self.environment = dict(request.environment)
+        yield self
+
+    async def prompt(self, text):
+        subprocess.run([sys.executable, "-c", {program!r}], env=self.environment, check=True)
+        return Answer(text={answer!r})
+
+    async def trace(self):
+        return TraceRecorder().trace()
+"""
+
+
+def agent_that_runs(program: str, answer: str) -> str:
+    """Return the text of a module with an agent that runs a Python program in its session, and answers."""
+    return _AGENT.format(program=program, answer=answer)

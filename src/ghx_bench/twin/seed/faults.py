@@ -8,7 +8,6 @@ from ghx_bench.documents import read_document, validate_document
 from ghx_bench.twin.faults import Fault
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import NotFoundRefusal
-from ghx_bench.twin.rest import dispatch
 from ghx_bench.twin.rest.errors import UNKNOWN
 from ghx_bench.twin.seed.format import SeedFault, SeedModel
 from ghx_bench.twin.seed.mistakes import SeedError
@@ -44,6 +43,8 @@ def find_misfit(world: World, fault: Fault) -> str | None:
         actor = Viewer(user=lookup.user(world, change.actor))
     except NotFoundRefusal:
         return f"this world has no user {change.actor!r} who could make the change; name one of its users"
+    from ghx_bench.twin.rest import dispatch  # noqa: PLC0415 - all handlers, and few seeds have such a fault
+
     if dispatch.operation_of(world, actor, change.method, change.path) == UNKNOWN:
         return f"GitHub's REST API has no {change.method} {change.path}; write a request that changes something"
     return None
