@@ -139,7 +139,7 @@ def pry(column: Column, config: str = CONFIG) -> set[int]:
 
 def scenario() -> str:
     """Return a task that leaves time to look around, however busy the machine is."""
-    task = (SCENARIOS / "issue-triage-001.yaml").read_text(encoding="utf-8")
+    task = (SCENARIOS / "issue" / "issue-triage-001.yaml").read_text(encoding="utf-8")
     return re.sub("timeoutMs: .*", "timeoutMs: 900000", task.replace("issue-triage-001", "prying-001"))
 
 

@@ -346,7 +346,7 @@ execution: {{repetitions: 1, warmup: false, max_concurrency: 4, retries: 0}}
     done = fork_ghx_bench(tmp_path, "run", "--no-report", "--json", extra=github.variables)
 
     rows = rows_of(run_in(tmp_path))
-    assert len(rows) == 2 * len(list(BUILT_IN_SCENARIOS.glob("*.solution.yaml")))
+    assert len(rows) == 2 * len(json.loads((BUILT_IN_SCENARIOS / "scenario-sets.json").read_text())["default"])
     assert [(row.mode, row.scenario_id, row.error) for row in rows if not row.success] == [], done.stderr
     assert still_there(github.world) == (set(), set())
 

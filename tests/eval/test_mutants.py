@@ -49,7 +49,7 @@ async def trial() -> AsyncGenerator[Trial]:
 
 
 def solution_of(scenario: EvalScenario) -> Solution:
-    found = load_solution_file(BUILT_IN_SCENARIOS / f"{scenario.id}{SUFFIX}").solution_for(MODE)
+    found = load_solution_file(BUILT_IN_SCENARIOS / scenario.category / f"{scenario.id}{SUFFIX}").solution_for(MODE)
     assert found is not None
     return found
 

@@ -75,7 +75,7 @@ def test_a_key_that_is_left_in_the_environment_is_noticed() -> None:
 
 @needs_bubblewrap
 def test_a_solution_that_is_left_in_a_sandbox_is_noticed() -> None:
-    scenarios = ROOT / "src" / "ghx_bench" / "eval" / "scenarios"
+    scenarios = ROOT / "src" / "ghx_bench" / "eval" / "scenarios" / "issue"
     planted = TABLE.CONFIG + PLANTED_FOLDER.format(scenarios=scenarios)
 
     (difference,) = TABLE.compare(TOLD, {"bwrap": TABLE.pry(SANDBOXED, planted)})

@@ -21,8 +21,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("words", "file"),
     [
-        (["scenario", "show", "issue-triage-001"], BUILT_IN_SCENARIOS / "issue-triage-001.yaml"),
-        (["scenario", "show", "issue-triage-001", "--solution"], BUILT_IN_SCENARIOS / "issue-triage-001.solution.yaml"),
+        (["scenario", "show", "issue-triage-001"], BUILT_IN_SCENARIOS / "issue" / "issue-triage-001.yaml"),
+        (
+            ["scenario", "show", "issue-triage-001", "--solution"],
+            BUILT_IN_SCENARIOS / "issue" / "issue-triage-001.solution.yaml",
+        ),
         (["fixture", "show", "pr_behind_base"], BUILT_IN / "pr_behind_base.yaml"),
     ],
 )
@@ -41,14 +44,14 @@ def test_the_seed_of_a_world_is_printed(folder: Path, capsys: pytest.CaptureFixt
 def test_every_built_in_scenario_and_fixture_can_be_copied_and_is_right_at_once(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for number, file in enumerate(sorted(BUILT_IN_SCENARIOS.glob("*-001.yaml"))):
+    for number, file in enumerate(sorted(BUILT_IN_SCENARIOS.rglob("*-001.yaml"))):
         assert run(["new", "scenario", f"mine-{number:03}", "--from", file.stem]) == 0
     for number, file in enumerate(sorted(BUILT_IN.glob("*.yaml"))):
         assert run(["new", "fixture", f"mine_{number}", "--from", file.stem]) == 0
     capsys.readouterr()
 
     assert run(["check", "--strict"]) == 0, capsys.readouterr().out
-    copy, original = folder / "scenarios/mine-000.yaml", min(BUILT_IN_SCENARIOS.glob("*-001.yaml"))
+    copy, original = folder / "scenarios/mine-000.yaml", min(BUILT_IN_SCENARIOS.rglob("*-001.yaml"))
     assert copy.read_text().replace("mine-000", original.stem) == original.read_text()
 
 
