@@ -36,9 +36,7 @@ def mutants_of(solution: Solution, siblings: Mapping[str, int]) -> Iterator[Muta
     used = _variables_in(solution)
     for name, number in siblings.items():
         if name in used:
-            yield Mutant(
-                kind="sibling", name=f"#{number} taken for {name}", solution=solution, bindings={name: number}
-            )
+            yield Mutant(kind="sibling", name=f"#{number} taken for {name}", solution=solution, bindings={name: number})
 
 
 def count_steps(steps: Sequence[Step]) -> int:

@@ -53,6 +53,11 @@ class TrialResult:
         """The checkpoints that noticed it."""
         return frozenset(each.id for each in self.checkpoints if not each.passed)
 
+    @property
+    def passed(self) -> bool:
+        """Whether it was scored, and nothing noticed it."""
+        return self.error is None and not self.failed
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolvedWorld:
@@ -74,7 +79,7 @@ class ProvingGround:
         """Follow a solution as it is; with `overreaches`, then do too much in copies of the world that it leaves."""
         witness = _Witness(self.setup.instruments.scorer, mode=mode, overreaches=overreaches)
         result = await self._run(
-            scenario, mode, ReferenceProvider(lambda *_: solution), witness, kind="reference", name="reference"
+            scenario, mode, ReferenceProvider(lambda _, __: solution), witness, kind="reference", name="reference"
         )
         return result, witness.solved
 
@@ -209,7 +214,7 @@ class _MistakenProvider:
     name: str = "mistaken"
 
     def __init__(self, solution: Solution, bindings: Mapping[str, JsonValue]) -> None:
-        self._reference, self._bindings = ReferenceProvider(lambda *_: solution), bindings
+        self._reference, self._bindings = ReferenceProvider(lambda _, __: solution), bindings
         self.broke_off: str | None = None
 
     @asynccontextmanager

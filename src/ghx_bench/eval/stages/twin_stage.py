@@ -1,6 +1,6 @@
 """What agents work in: a private copy of the embedded world for each attempt at a cell."""
 
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -207,7 +207,7 @@ class _Running:
         """Return what may be done with a served fork of a world."""
 
         @contextmanager
-        def fork() -> Iterator[StageHandles]:
+        def fork() -> Generator[StageHandles]:
             with world.fork() as copy:
                 self.server.add(copy)
                 try:
