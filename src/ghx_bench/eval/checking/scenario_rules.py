@@ -44,7 +44,7 @@ from ghx_bench.eval.scenario.binding import (
 )
 from ghx_bench.eval.scenario.checkpoint_references import check_references
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario, FixtureRequirements
-from ghx_bench.eval.scenario.extensions import KEYS, VARIANTS, ScenarioExtensions
+from ghx_bench.eval.scenario.extensions import KEYS, SCOPES, VARIANTS, ScenarioExtensions
 from ghx_bench.eval.scenario.manifest import is_repository
 from ghx_bench.eval.scenario.placeholders import (
     CHECKPOINT_LIST,
@@ -242,12 +242,22 @@ def _check_extensions(scenario: EvalScenario, known: Known) -> Iterator[Complain
     except ValidationError as error:
         refused = explain(error, ScenarioExtensions, scenario.extensions)
     yield from (replace(each, tokens=("extensions", *each.tokens)) for each in refused)
-    if not refused and scenario.known_extensions.faults and "github" in scenario.known_extensions.targets:
-        hint = "add 'targets: [twin]' beside them"
-        yield Complaint(tokens=FAULTS_PLACE, reason="only the embedded GitHub has faults", suggestion=hint)
+    if not refused:
+        yield from _check_twin_only(scenario.known_extensions)
     variables = variable_names(scenario).union(known.variables)
     for index, pattern in _patterns(scenario):
         yield from pattern_errors(pattern, ("extensions", "allowedChanges", index), scenario, variables)
+
+
+def _check_twin_only(extensions: ScenarioExtensions) -> Iterator[Complaint]:
+    if "github" not in extensions.targets:
+        return
+    hint = "add 'targets: [twin]' beside them"
+    if extensions.faults:
+        yield Complaint(tokens=FAULTS_PLACE, reason="only the embedded GitHub has faults", suggestion=hint)
+    if extensions.token_scopes is not None:
+        reason = "only on the embedded GitHub can the bench choose the scopes of the agent's token"
+        yield Complaint(tokens=("extensions", SCOPES), reason=reason, suggestion=hint)
 
 
 def _patterns(scenario: EvalScenario) -> Iterator[tuple[int, str]]:
