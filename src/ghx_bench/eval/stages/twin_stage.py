@@ -37,6 +37,7 @@ from ghx_bench.twin.git import program
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.seed.faults import find_misfit
 from ghx_bench.twin.server.loopback import Server, served
+from ghx_bench.twin.viewer import EVERY_SCOPE
 from ghx_bench.twin.world import World
 
 
@@ -96,8 +97,13 @@ class TwinLifecycle:
         seeded = running.worlds[world_of(scenario, self._library)]
         bound = bind(scenario, seeded.manifest, {RUN_ID: running.run_id})
         async with running.fork(seeded, bound.scenario) as (world, folder):
+            scopes = scenario.known_extensions.token_scopes
             client = running.server.client_environment(
-                world, seeded.agent, directory=folder / "home", reachable_hosts=self._reachable_hosts
+                world,
+                seeded.agent,
+                scopes=EVERY_SCOPE if scopes is None else scopes,
+                directory=folder / "home",
+                reachable_hosts=self._reachable_hosts,
             )
             environment = {**client.variables, **client.git_variables}
             keep_path(Path(environment["HOME"]), mode)
@@ -109,7 +115,12 @@ class TwinLifecycle:
                     environment=environment,
                     directory=folder / "work",
                     own_folder=folder,
-                    facts={"target": "twin", "repo": seeded.manifest.repo, "bindings": dict(bound.values)},
+                    facts={
+                        "target": "twin",
+                        "repo": seeded.manifest.repo,
+                        "bindings": dict(bound.values),
+                        **({} if scopes is None else {"tokenScopes": list(scopes)}),
+                    },
                     secrets=frozenset({environment["GITHUB_TOKEN"]}),
                     handles=handles,
                     count_refused_hosts=handles.count_refused_hosts,
