@@ -72,8 +72,8 @@ def _row(proof: ScenarioProof) -> list[str]:
         proof.scenario.id,
         ", ".join(proof.proved_modes) or "none",
         f"{len(proof.nop.failed) if proof.nop else 0} of {len(proof.checkpoints)}",
-        f"{caught} of {len(proof.mutants)}",
-        f"{noticed} of {len(proof.traps)}" if proof.traps else "none",
+        "" if proof.is_variant else f"{caught} of {len(proof.mutants)}",
+        "" if proof.is_variant else f"{noticed} of {len(proof.traps)}" if proof.traps else "none",
         f"{proof.duration_s:.1f} s",
     ]
 
