@@ -31,6 +31,11 @@ class Choice:
     set: str | None = None
     modes: tuple[str, ...] = ()
 
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether it is about some of the scenarios there are."""
+        return bool(self.scenarios or self.categories or self.set)
+
 
 def is_project(config: Path | None = None) -> bool:
     """Return whether the current folder holds a project: a configuration, or a folder with scenarios."""
