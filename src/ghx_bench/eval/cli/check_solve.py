@@ -67,8 +67,8 @@ def _ring_verdict(proof: RingProof) -> str:
     absent = sorted(proof.admitted - proof.found)
     without = f" (not {', '.join(map(str, absent))} here)" if absent else ""
     more = f"and {plural(len(proof.problems), 'thing')} more" if proof.problems else "and nothing more"
-    known = plural(len(proof.admitted), "thing")
-    return f"ring {proof.column}: of the {known} that docs/security.md admits, prying found {len(proof.found & proof.admitted)}{without}, {more}"
+    admitted, found = plural(len(proof.admitted), "thing"), len(proof.found & proof.admitted)
+    return f"ring {proof.column}: of the {admitted} that docs/security.md admits, prying found {found}{without}, {more}"
 
 
 def _as_text(proofs: Sequence[ScenarioProof], rings: Sequence[RingProof], *, strict: bool) -> str:
