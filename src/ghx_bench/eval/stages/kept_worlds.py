@@ -67,6 +67,8 @@ class KeptRecord(ForeignModel):
     """What the agent answered in the end."""
     work_left_out: tuple[str, ...] = ()
     """What is not kept of the folder that the agent worked in, and why."""
+    edited: bool = False
+    """Whether somebody has changed it since, in a shell."""
 
 
 R = TypeVar("R", SeededRecord, KeptRecord)
@@ -142,7 +144,7 @@ class ReopenedWorld:
                 self.world, folder / WORLD, base=self.seeded.world, redact=lambda text: text.replace(secret, "***")
             )
             left_out = copy_work(self.work, folder / WORK, redact=lambda text: text.replace(secret, "***"))
-            _write(self.place, folder, self.record.model_copy(update={"work_left_out": left_out}))
+            _write(self.place, folder, self.record.model_copy(update={"work_left_out": left_out, "edited": True}))
 
 
 @contextmanager
