@@ -42,6 +42,7 @@ from ghx_bench.twin.seed.format import SeedFile
 from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.loading import load_seed
 from ghx_bench.twin.seed.releases import SeedAsset, SeedRelease
+from ghx_bench.twin.seed.repeats import SeedRepeat
 from ghx_bench.twin.seed.workflow_scripts import (
     SeedAnnotation,
     SeedCondition,
@@ -86,7 +87,7 @@ WRITTEN_BY_PEOPLE = (
     SeedWorkflow, SeedRun, SeedAttempt, SeedJob, SeedStep, SeedArtifact, SeedAnnotation, SeedScript, SeedScriptJob,
     SeedScriptStep, SeedRule, SeedOutcome, SeedCondition, SeedYamlValue,
     SeedRelease, SeedAsset, SeedCommitComment,
-    SeedApp, SeedInstallation, SeedIssueType,
+    SeedApp, SeedInstallation, SeedIssueType, SeedRepeat,
 )  # fmt: skip
 WRITTEN_BY_EXPORTS = {"exported", "bundle", "gone_numbers", "outcome", "place", "review", "commit_sha"}
 
@@ -361,6 +362,21 @@ def test_a_pull_request_comes_from_a_fork(world: World, widgets: Repository) -> 
     assert (pull.head_repository_id, pull.head_ref, pull.maintainer_can_modify) == (fork.id, "patch", True)
     assert pull.head_sha == world.git(fork).ref("refs/heads/patch") == world.git(widgets).ref("refs/pull/20/head")
     assert (fork.default_branch, fork.has_issues, fork.description) == ("trunk", False, "Widgets")
+
+
+def test_a_fork_that_says_so_has_issues() -> None:
+    text = """
+        version: 1
+        users: [{login: a}, {login: b}]
+        repositories:
+          - {name: a/x, files: {f: x}}
+          - {name: b/x, fork_of: a/x, has_issues: true, issues: [{title: Of the fork}]}
+    """
+    with world_of(text) as world:
+        fork = lookup.repository(world, None, "b", "x")
+
+        assert fork.has_issues
+        assert [each.title for each in world.database.all(Issue, repository_id=fork.id)] == ["Of the fork"]
 
 
 def test_protection_and_archives_hold_after_planting_only(world: World, widgets: Repository) -> None:
