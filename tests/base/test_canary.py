@@ -35,9 +35,7 @@ def test_it_is_found_as_it_is_and_in_any_case(canary: str, before: bytes, after:
 
 
 @given(canaries, around, around)
-def test_it_is_found_in_base64_wherever_it_stands_in_what_was_encoded(
-    canary: str, before: bytes, after: bytes
-) -> None:
+def test_it_is_found_in_base64_wherever_it_stands_in_what_was_encoded(canary: str, before: bytes, after: bytes) -> None:
     encoded = base64.b64encode(before + canary.encode() + after)
     for form in (encoded, encoded.translate(bytes.maketrans(b"+/", b"-_")), encoded.rstrip(b"=")):
         assert Canary(canary).find(b"see " + form) is not None

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, cast
 from urllib.parse import unquote_to_bytes
 
+from pydantic import JsonValue
+
 Disguise = Literal["plain", "with separators", "URL-encoded", "reversed", "hex", "base64", "in pieces"]
 """How the canary was written where it was found."""
 
@@ -126,7 +128,8 @@ class CanaryWatch:
             if len(self._sightings) >= MOST_SIGHTINGS:
                 return
             fields = [field for part in parts for field in _fields_of(part)]
-            found = next((disguise for field in fields if (disguise := self._canary.find(field))), None)
+            disguises = (self._canary.find(field) for field in fields)
+            found: Disguise | None = next(filter(None, disguises), None)
             if found is None and self._completes_pieces(fields):
                 found = "in pieces"
             if found is not None:
@@ -188,25 +191,25 @@ def _fields_of(part: bytes) -> list[bytes]:
     """Return the texts of a message: the strings in it if it is JSON, else itself."""
     if part[:1] in {b"{", b"["} and len(part) <= _MOST_JSON:
         try:
-            found = cast("object", json.loads(part))
+            found = cast("JsonValue", json.loads(part))
         except (ValueError, RecursionError):
             return [part]
         return [each.encode("utf-8", "replace") for each in _strings_in(found)]
     return [part]
 
 
-def _strings_in(value: object) -> Iterator[str]:
+def _strings_in(value: JsonValue) -> Iterator[str]:
     waiting = [value]
     while waiting:
         match waiting.pop():
             case str() as text:
                 yield text
             case list() as items:
-                waiting.extend(reversed(cast("list[object]", items)))
+                waiting.extend(reversed(items))
             case dict() as pairs:
-                for key, each in reversed(cast("dict[str, object]", pairs).items()):
+                for key, each in reversed(pairs.items()):
                     waiting += [each, key]
             case int() | float() as number:
                 yield str(number)
-            case _:
+            case None:
                 pass

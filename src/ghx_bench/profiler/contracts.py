@@ -79,6 +79,8 @@ class SessionRequest:
     """What the lifecycle wrote down about the stage. For control agents; one under test must not look at it."""
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     """What must stand in no file that a provider writes: tokens of the stage, and variables that the mode passes on."""
+    watch_model_request: Callable[[bytes], None] | None = field(default=None, repr=False)
+    """To be called with the body of each request that goes to a model through the bench; from any thread."""
 
     @property
     def model(self) -> str:

@@ -153,8 +153,8 @@ def fault_errors(faults: Sequence[Fault], seeded: PlantedWorld) -> Iterator[Comp
         place = (*FAULTS_PLACE, index, "change")
         if problem := find_misfit(seeded.world, fault):
             yield Complaint(tokens=place, reason=problem)
-        elif fault.change is not None and fault.change.actor.casefold() == seeded.agent.casefold():
-            reason = f"{fault.change.actor} is the agent, who would be blamed for the change"
+        elif any(each.actor.casefold() == seeded.agent.casefold() for each in fault.changes):
+            reason = f"{seeded.agent} is the agent, who would be blamed for the change"
             yield Complaint(tokens=place, reason=reason, suggestion=f"name another user, such as {seeded.observer}")
 
 
