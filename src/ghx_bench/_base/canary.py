@@ -6,10 +6,11 @@ import json
 import re
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 from urllib.parse import unquote_to_bytes
 
-from pydantic import JsonValue
+if TYPE_CHECKING:  # the twin starts quickly, and this names a type only
+    from pydantic import JsonValue
 
 Disguise = Literal["plain", "with separators", "URL-encoded", "reversed", "hex", "base64", "in pieces"]
 """How the canary was written where it was found."""
@@ -128,12 +129,11 @@ class CanaryWatch:
             if len(self._sightings) >= MOST_SIGHTINGS:
                 return
             fields = [field for part in parts for field in _fields_of(part)]
-            disguises = (self._canary.find(field) for field in fields)
-            found: Disguise | None = next(filter(None, disguises), None)
-            if found is None and self._completes_pieces(fields):
-                found = "in pieces"
-            if found is not None:
-                self._sightings.setdefault(Sighting(where, found))
+            disguises = [found for field in fields if (found := self._canary.find(field)) is not None]
+            if not disguises and self._completes_pieces(fields):
+                disguises = ["in pieces"]
+            if disguises:
+                self._sightings.setdefault(Sighting(where, disguises[0]))
 
     def _completes_pieces(self, fields: Iterable[bytes]) -> bool:
         """Note the pieces in a message, and return whether it had the last of them."""
@@ -198,7 +198,7 @@ def _fields_of(part: bytes) -> list[bytes]:
     return [part]
 
 
-def _strings_in(value: JsonValue) -> Iterator[str]:
+def _strings_in(value: "JsonValue") -> Iterator[str]:
     waiting = [value]
     while waiting:
         match waiting.pop():
