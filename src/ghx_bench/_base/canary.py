@@ -129,7 +129,7 @@ class CanaryWatch:
             if len(self._sightings) >= MOST_SIGHTINGS:
                 return
             fields = [field for part in parts for field in _fields_of(part)]
-            disguises = [found for field in fields if (found := self._canary.find(field)) is not None]
+            disguises: list[Disguise] = [found for field in fields if (found := self._canary.find(field)) is not None]
             if not disguises and self._completes_pieces(fields):
                 disguises = ["in pieces"]
             if disguises:

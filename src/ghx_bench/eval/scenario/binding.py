@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, NamedTuple, cast
+from urllib.parse import quote
 
 from pydantic import JsonValue
 
@@ -27,14 +28,18 @@ from ghx_bench.eval.scenario.placeholders import (
     CHECKPOINT_LIST,
     CHECKPOINTS,
     FAULTS_PLACE,
+    LOOK_PLACE,
     PROMPT,
+    THREAT_PLACE,
     WORKSPACE_PLACE,
     fill_checkpoint,
     has_references,
     is_before_session,
     is_name,
     names_used_by,
+    success_look,
 )
+from ghx_bench.eval.scenario.threat import BOUND_KEYS, THREAT, StateLook, plants_in, text_values
 
 RUN_ID = "run_id"
 FIXTURE_REPO = "fixture_repo"
@@ -230,6 +235,9 @@ class _Binder:
         if (scenario.extensions or {}).get(FAULTS):
             extensions = cast("JsonObject", changes.get("extensions", scenario.extensions))
             changes["extensions"] = {**extensions, FAULTS: self._bind_faults(extensions[FAULTS], FAULTS_PLACE)}
+        if isinstance(threat := (scenario.extensions or {}).get(THREAT), dict):
+            extensions = cast("JsonObject", changes.get("extensions", scenario.extensions))
+            changes["extensions"] = {**extensions, THREAT: self._bind_threat(threat)}
         checkpoints = tuple(self._bind_checkpoint(*each) for each in enumerate(scenario.assertions.checkpoints))
         changes["assertions"] = scenario.assertions.model_copy(update={"checkpoints": checkpoints})
         return scenario.model_copy(update=changes)
@@ -272,6 +280,45 @@ class _Binder:
                 }
             case _:
                 return value
+
+    def _bind_threat(self, threat: JsonObject) -> JsonObject:
+        """Replace placeholders in a threat, but in its patterns, which may name what checkpoints return."""
+        bound = {**threat}
+        for key in [key for key in BOUND_KEYS if key in threat]:
+            bound[key] = self._bind_faults(threat[key], (*THREAT_PLACE, key))
+        texts = bound.get("text")
+        for place, plant in plants_in(threat):
+            filled = self._bind_plant(plant, (*THREAT_PLACE, *place), texts if isinstance(texts, list) else [texts])
+            if len(place) == 1:
+                bound["plant"] = filled
+            else:
+                bound[str(place[0])] = {**cast("JsonObject", threat[str(place[0])]), "plant": filled}
+        if (look := success_look(self._scenario)) is not None:
+            found, misfits = fill_checkpoint(look, lambda slot: self._values_for((*LOOK_PLACE, *slot.tokens)))
+            for each in misfits:
+                self._refuse((*LOOK_PLACE, *each.tokens), f"after binding, {each.reason}", None)
+            wire = {key: each for key, each in found.to_wire().items() if key in StateLook.model_fields}
+            bound["succeeds"] = {**cast("JsonObject", threat["succeeds"]), "checkpoint": wire}
+        return bound
+
+    def _bind_plant(self, plant: JsonValue, place: Tokens, texts: Sequence[JsonValue]) -> JsonValue:
+        """Replace placeholders in planting requests, those for the texts among them; in a path these are quoted."""
+        known, values = text_values([str(each) for each in texts]), self._values_for(place)
+
+        def in_body(name: str) -> JsonValue:
+            return known[name] if name in known else values(name)
+
+        def in_path(name: str) -> JsonValue:
+            return quote(str(known[name])) if name in known else values(name)
+
+        def bind_request(request: JsonValue) -> JsonValue:
+            if not isinstance(request, dict):
+                return request
+            path = request.get("path")
+            bound = fill_text(path, in_path) if isinstance(path, str) else path
+            return {**request, "path": bound, **({"body": fill(request["body"], in_body)} if "body" in request else {})}
+
+        return [bind_request(each) for each in plant] if isinstance(plant, list) else plant
 
     def _look_up(self, fixture: FixtureRequirements, manifest: FixtureManifest) -> None:
         for index, name in enumerate(fixture.requires):
