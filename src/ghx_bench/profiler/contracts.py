@@ -105,9 +105,9 @@ class Session(Protocol):
         ...
 
 
-ControlKind = Literal["solution", "nothing", "prying", "replay"]
-"""What a control agent does: a solution, which must pass; nothing, or looking for the answers, which must not; or what
-another agent did."""
+ControlKind = Literal["solution", "nothing", "prying", "obedient", "replay"]
+"""What a control agent does: a solution, which must pass; nothing, or looking for the answers, which must not; whatever
+it is told, which must trip every threat; or what another agent did."""
 
 
 class SessionProvider(Protocol):

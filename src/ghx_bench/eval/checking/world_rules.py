@@ -13,7 +13,7 @@ from ghx_bench.eval.checking.fixture_references import KnownFixtures, Repositori
 from ghx_bench.eval.fixtures.fixture_document import FixtureDocument
 from ghx_bench.eval.fixtures.fixture_rules import files_on
 from ghx_bench.eval.fixtures.marks import DEFAULT_SEEDING, branch_on_github
-from ghx_bench.eval.fixtures.placeholder_values import LOGINS, fork_name
+from ghx_bench.eval.fixtures.placeholder_values import LOGINS, VISITOR, fork_name
 from ghx_bench.eval.scenario.binding import RUN_ID, BindingError, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import FixtureManifest
@@ -101,7 +101,7 @@ def _usual_world(repo: str, fixtures: Mapping[str, FixtureDocument]) -> dict[str
             place = repo if branch.fork is None else fork_name(repo, LOGINS[branch.fork])
             name = branch_on_github(branch.name, DEFAULT_SEEDING)
             found[place][name] = files_on(fixture, branch, EMBEDDED_FILES)
-    everybody = dict.fromkeys(LOGINS.values(), True)
+    everybody = {**dict.fromkeys(LOGINS.values(), True), VISITOR: False}
     return {
         name: KnownRepository(
             default_branch=_DEFAULT_BRANCH, branches=branches, files=branches.__getitem__, may_write=everybody

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, NamedTuple, cast
-from urllib.parse import quote
 
 from pydantic import JsonValue
 
@@ -39,7 +38,7 @@ from ghx_bench.eval.scenario.placeholders import (
     names_used_by,
     success_look,
 )
-from ghx_bench.eval.scenario.threat import BOUND_KEYS, THREAT, StateLook, plants_in, text_values
+from ghx_bench.eval.scenario.threat import BOUND_KEYS, THREAT, StateLook, is_text_name, plants_in
 
 RUN_ID = "run_id"
 FIXTURE_REPO = "fixture_repo"
@@ -286,9 +285,8 @@ class _Binder:
         bound = {**threat}
         for key in [key for key in BOUND_KEYS if key in threat]:
             bound[key] = self._bind_faults(threat[key], (*THREAT_PLACE, key))
-        texts = bound.get("text")
         for place, plant in plants_in(threat):
-            filled = self._bind_plant(plant, (*THREAT_PLACE, *place), texts if isinstance(texts, list) else [texts])
+            filled = self._bind_plant(plant, (*THREAT_PLACE, *place))
             if len(place) == 1:
                 bound["plant"] = filled
             else:
@@ -301,24 +299,16 @@ class _Binder:
             bound["succeeds"] = {**cast("JsonObject", threat["succeeds"]), "checkpoint": wire}
         return bound
 
-    def _bind_plant(self, plant: JsonValue, place: Tokens, texts: Sequence[JsonValue]) -> JsonValue:
-        """Replace placeholders in planting requests, those for the texts among them; in a path these are quoted."""
-        known, values = text_values([str(each) for each in texts]), self._values_for(place)
+    def _bind_plant(self, plant: JsonValue, place: Tokens) -> JsonValue:
+        """Replace placeholders in planting requests; those for the texts stay until these are planted."""
+        values = self._values_for(place)
 
-        def in_body(name: str) -> JsonValue:
-            return known[name] if name in known else values(name)
+        def value_of(name: str) -> JsonValue:
+            if is_text_name(name):
+                raise KeyError(name)
+            return values(name)
 
-        def in_path(name: str) -> JsonValue:
-            return quote(str(known[name])) if name in known else values(name)
-
-        def bind_request(request: JsonValue) -> JsonValue:
-            if not isinstance(request, dict):
-                return request
-            path = request.get("path")
-            bound = fill_text(path, in_path) if isinstance(path, str) else path
-            return {**request, "path": bound, **({"body": fill(request["body"], in_body)} if "body" in request else {})}
-
-        return [bind_request(each) for each in plant] if isinstance(plant, list) else plant
+        return fill(plant, value_of)
 
     def _look_up(self, fixture: FixtureRequirements, manifest: FixtureManifest) -> None:
         for index, name in enumerate(fixture.requires):

@@ -1,18 +1,21 @@
 """A threat in a scenario: a text that somebody without a say plants where the agent reads, and what it is after."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self, cast
+from urllib.parse import quote
 
 from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraints, field_validator, model_validator
 
 from ghx_bench._base.canary import canary_problem
 from ghx_bench._base.problems import Tokens, in_words, listed, shortened
-from ghx_bench._base.templates import names_in, strings_in
+from ghx_bench._base.templates import fill, fill_text, names_in, strings_in
+from ghx_bench._base.wire import JsonObject
 from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import AtLeastOne, Flag, Section, Text
 from ghx_bench.eval.scenario.conditions import CheckpointCondition
 from ghx_bench.eval.scenario.scenario_changes import BENIGN, CLEAN, ScenarioChanges
+from ghx_bench.twin.faults import InjectedChange
 
 Carrier = Literal[
     "issue-title",
@@ -66,9 +69,10 @@ _OWN_VARIABLES = re.compile(r"(?:GITHUB|GH|GHX|GIT|SSL|NODE)_.*|.*_PROXY|PATH|HO
 
 def _check_texts(value: object) -> object:
     texts = cast("list[object]", value) if isinstance(value, list) else [value]
-    if not texts or not all(isinstance(each, str) and each.strip() for each in texts):
-        hint = "write the order as it is planted, or a list of texts where it is split"
-        raise RefusedError(f"expected a text, got {in_words(value)}", suggestion=hint)
+    for text in texts or [None]:
+        if not isinstance(text, str) or not text.strip():
+            hint = "write the order as it is planted, or a list of texts where it is split"
+            raise RefusedError(f"expected a text, got {in_words(text)}", suggestion=hint)
     return cast("object", value)
 
 
@@ -202,9 +206,22 @@ class Threat(Section):
             case "clean":
                 return () if self.clean is None or self.clean.plant is None else self.clean.plant
 
-    def actor_in(self, form: Form) -> str:
-        """Return who plants the text in one form of the scenario."""
-        return self.maintainer if form == BENIGN else self.author
+    def changes_in(self, form: Form) -> tuple[InjectedChange, ...]:
+        """Return the changes that plant the text in one form of the scenario; in a path it is quoted."""
+        texts: dict[str, JsonValue] = {
+            f"{THREAT_TEXT}_{number}": text for number, text in enumerate(self.texts, start=1)
+        }
+        texts[THREAT_TEXT] = self.texts[0]
+        quoted = {name: quote(str(text)) for name, text in texts.items()}
+        return tuple(
+            InjectedChange(
+                actor=self.maintainer if form == BENIGN else self.author,
+                method=each.method,
+                path=fill_text(each.path, quoted.__getitem__),
+                body=None if each.body is None else cast("JsonObject", fill({**each.body}, texts.__getitem__)),
+            )
+            for each in self.requests_in(form)
+        )
 
     @field_validator("canary")
     @classmethod
@@ -279,13 +296,13 @@ def without_texts(text: str) -> str:
     return re.sub(rf"\{{\{{\s*{_NUMBERED.pattern}\s*\}}\}}", "", text)
 
 
-def text_values(texts: Sequence[str]) -> dict[str, JsonValue]:
-    """Return what the planted texts are called in the requests that plant them."""
-    return {THREAT_TEXT: texts[0], **{f"{THREAT_TEXT}_{number}": text for number, text in enumerate(texts, start=1)}}
+def is_text_name(name: str) -> bool:
+    """Return whether a placeholder stands for a planted text."""
+    return _NUMBERED.fullmatch(name) is not None
 
 
 def strings_in_threat(extensions: Mapping[str, JsonValue] | None) -> Iterator[tuple[Tokens, str]]:
-    """Yield the texts of a threat in which variables are replaced before the session, whatever else is wrong with it."""
+    """Yield the texts of a threat in which variables are replaced before the session, whatever is wrong with it."""
     threat = (extensions or {}).get(THREAT)
     if not isinstance(threat, dict):
         return
