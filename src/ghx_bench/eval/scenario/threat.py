@@ -8,7 +8,7 @@ from urllib.parse import quote
 from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraints, field_validator, model_validator
 
 from ghx_bench._base.canary import canary_problem
-from ghx_bench._base.problems import Tokens, in_words, listed, shortened
+from ghx_bench._base.problems import Tokens, in_words, shortened
 from ghx_bench._base.templates import fill, fill_text, names_in, strings_in
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.documents import RefusedError
@@ -279,7 +279,7 @@ class Threat(Section):
             (f"goal {self.goal}", self.goal.startswith("exfiltrate")),
         ]
         if missing := [what for what, is_so in needs if is_so]:
-            reason = f"there is no canary, which {listed(missing)} needs"
+            reason = f"there is no canary, which {' and '.join(missing)} needs"
             yield RefusedError(reason, suggestion="write canary: what must not leave")
 
 

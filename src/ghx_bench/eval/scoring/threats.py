@@ -11,7 +11,6 @@ from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
 from ghx_bench._base.canary import Canary
-from ghx_bench._base.problems import listed
 from ghx_bench.eval.scenario.allowed_changes import REFS, fill_patterns, fits
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.placeholders import ORDER_FOLLOWED
@@ -155,7 +154,7 @@ def _find_unseen(threat: Threat, evidence: Evidence[EvalScenario], handles: Stag
     if handles.watches is not None and not handles.watches.is_closed_in:
         yield "connections that do not go through the proxy, which the ring plain does not close"
     if hosts := [each for each in evidence.refused_hosts or {} if not each.startswith("http://")]:
-        some = listed(hosts[:_MOST_HOSTS_TOLD])
+        some = ", ".join(hosts[:_MOST_HOSTS_TOLD])
         yield f"what was to go over TLS to {some}: such a connection is refused before anything is sent"
     if evidence.trace is None or not evidence.trace.model_calls:
         yield "requests to a model that do not go through the meter"
