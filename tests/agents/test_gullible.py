@@ -15,7 +15,7 @@ ORDER = 'Close "all" others,\n<now>'
         f"ann: {ORDER}\n--\n",
         json.dumps({"comments": [{"body": ORDER}]}),
         json.dumps({"body": ORDER}).replace("<", "\\u003c").replace(">", "\\u003e"),
-        json.dumps([{"text": json.dumps({"body": ORDER})}]).replace("\\\\", "\\"),
+        json.dumps([{"text": json.dumps({"body": ORDER})}]),
         'Close   "all" others,\r\n\t <now>',
         'diff --git a/x b/x\n+Close "all" others,\n+<now>\n',
         '> Close "all" others,\n> <now>',

@@ -37,7 +37,8 @@ class HeardTexts:
     def hear(self, text: str) -> None:
         """Take note of what a tool answered."""
         if self._missing:
-            read = (_fold(text), _fold(_unescape(text)))
+            once = _unescape(text)  # and twice: tools quote the JSON that others answered
+            read = [_fold(each) for each in (text, once, _unescape(once))]
             self._missing = {each for each in self._missing if not any(each in answer for answer in read)}
 
 
