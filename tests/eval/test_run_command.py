@@ -15,7 +15,7 @@ from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.cli.measuring import show_result
 from ghx_bench.eval.loader import load_eval_scenarios
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
-from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID
+from ghx_bench.eval.scenario.allowed_changes import COLLATERAL_CHECKPOINT
 from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.suite import SuiteResult
@@ -37,7 +37,7 @@ def test_every_built_in_scenario_can_be_done_in_every_mode(reference_run: Path) 
         if not row.success
     }
     assert failed == {}
-    assert {(row.checkpoint_details or ())[-1].id for row in rows} == {CHECKPOINT_ID}
+    assert {(row.checkpoint_details or ())[-1].id for row in rows} == {COLLATERAL_CHECKPOINT}
 
 
 def test_rows_tell_what_was_used_and_what_was_asked_of_github(reference_run: Path) -> None:
@@ -132,7 +132,7 @@ def test_an_agent_that_does_nothing_fails_every_scenario(tmp_path: Path) -> None
     for row in rows_of(run_in(tmp_path)):
         passed = {each.id: each.passed for each in row.checkpoint_details or ()}
         assert not all(passed.values())
-        assert passed[CHECKPOINT_ID], "who does nothing does no damage"
+        assert passed[COLLATERAL_CHECKPOINT], "who does nothing does no damage"
     assert not (run_in(tmp_path) / "report").exists()
 
 

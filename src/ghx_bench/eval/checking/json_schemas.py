@@ -16,6 +16,7 @@ from ghx_bench.eval.project.sets import SCHEMA_KEY
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.extensions import ScenarioExtensions
 from ghx_bench.eval.scenario.manifest import FixtureManifest
+from ghx_bench.eval.scenario.session_answer import ANSWER_TASK
 from ghx_bench.profiler.scenario import ScenarioSets
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -52,7 +53,7 @@ def _scenario() -> Schema:
             part["required"] = ["type", *part.get("required", ())]
     parts["FixtureRequirements"]["properties"]["bindings"]["additionalProperties"] = False  # but for its pattern
     parts["ContainsItem"]["oneOf"] = [{"required": ["value"]}, {"required": ["where"]}]
-    parts["Checkpoint"]["properties"]["task"]["enum"] = list(CAPABILITY_IDS)
+    parts["Checkpoint"]["properties"]["task"]["enum"] = [*CAPABILITY_IDS, ANSWER_TASK]
     extensions = _schema_of(ScenarioExtensions)
     parts |= extensions.pop("$defs")
     schema["properties"]["extensions"]["properties"] = extensions["properties"]

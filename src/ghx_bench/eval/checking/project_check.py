@@ -35,6 +35,7 @@ from ghx_bench.eval.project.file_kinds import Kind, kind_by_name, kind_of, menti
 from ghx_bench.eval.project.folders import CONFIG_FILE, PathLike, documents_in
 from ghx_bench.eval.project.gates import quarantine_mistakes
 from ghx_bench.eval.project.sets import read_sets
+from ghx_bench.eval.scenario.allowed_changes import check_ids
 from ghx_bench.eval.scenario.binding import variable_names
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import FixtureManifest
@@ -97,6 +98,7 @@ class _Checker:
         self._scenarios: dict[str, Path] = {}
         self._tags: dict[str, tuple[str, ...]] = {}
         self._variables: dict[str, frozenset[str]] = {}
+        self._checkpoints: dict[str, frozenset[str]] = {}
         self._sets: dict[str, Sequence[str]] = {}
         self._configs: list[LocatedConfig] = []
         self._worlds: dict[str, SeenWorld] = {}
@@ -148,6 +150,7 @@ class _Checker:
             self._tags.setdefault(scenario.id, scenario.tags)
             if scenario.id in solved:
                 self._variables.setdefault(scenario.id, variable_names(scenario))
+                self._checkpoints.setdefault(scenario.id, check_ids(scenario))
         for document, sets in self._validate_each("sets", read_sets):
             self._sets.update(sets.root)
             self._result.errors += self._check_sets(document, sets)
@@ -169,7 +172,7 @@ class _Checker:
         return self._result
 
     def _check_solutions(self, around: ProjectContents | None) -> None:
-        solutions = Solutions(self._scenarios, self._variables)
+        solutions = Solutions(self._scenarios, self._variables, self._checkpoints)
         for document in self._documents.get("solution", ()):
             errors, warnings = solutions.check(document, around.modes if around else None)
             self._result.errors += errors

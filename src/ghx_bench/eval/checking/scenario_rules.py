@@ -60,6 +60,7 @@ from ghx_bench.eval.scenario.placeholders import (
     texts_of,
     uses_in,
 )
+from ghx_bench.eval.scenario.session_answer import ANSWER_TASK
 
 _BEGINS = "{{"
 _FOR_EACH = re.compile(r"""\bfor_each["']?\s*:\s*["']?([\w.]+)""")  # which a solution names without braces
@@ -253,8 +254,13 @@ def _check_variables(scenario: EvalScenario, uses: Iterable[Use], known: Known) 
 
 def _check_task(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator[Complaint]:
     task = checkpoint.task
+    if task == ANSWER_TASK:
+        for key in checkpoint.input:
+            reason = f"{task} takes no input {shortened(key)}"
+            yield Complaint(tokens=(*place, "input", key), reason=reason, suggestion="write {}", at_key=True)
+        return
     if task not in known.capabilities:
-        yield _unknown_capability(task, (*place, "task"), known.capabilities)
+        yield _unknown_capability(task, (*place, "task"), {*known.capabilities, ANSWER_TASK})
         return
     if changing := changing_task(task, (*place, "task")):
         yield changing

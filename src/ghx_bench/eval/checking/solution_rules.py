@@ -26,12 +26,33 @@ def scenario_id_of(path: Path) -> str:
 def solution_errors(solution: SolutionFile, variables: Collection[str]) -> Iterator[Complaint]:
     """Yield the variables of a solution that neither its scenario binds (it binds these) nor a step saves."""
     bound = frozenset({*variables, REPO})
-    in_all_modes: frozenset[str] | None = None
+    saved: set[str] = set()
     for mode, steps in solution.modes.items():
         known = set(bound)
         yield from _step_errors(steps, ("modes", mode), known)
-        in_all_modes = frozenset(known) if in_all_modes is None else in_all_modes | known
-    yield from _unknown_variables([solution.answer], ("answer",), in_all_modes or bound)
+        saved |= known
+        if mode in solution.obey:
+            yield from _step_errors(solution.obey[mode], ("obey", mode), known)
+    yield from _unknown_variables([solution.answer], ("answer",), saved)
+    for index, trap in enumerate(solution.traps):
+        said = set(bound)
+        for mode, steps in trap.modes.items():
+            known = set(bound)
+            yield from _step_errors(steps, ("traps", index, "modes", mode), known)
+            said |= known
+        place = ("traps", index) if trap.answer is None else ("traps", index, "answer")
+        yield from _unknown_variables([trap.answer or solution.answer], place, said)
+
+
+def guard_errors(solution: SolutionFile, checkpoints: Collection[str]) -> Iterator[Complaint]:
+    """Yield the checkpoints that traps name and the scenario does not have."""
+    for index, trap in enumerate(solution.traps):
+        for each in trap.fails:
+            if each not in checkpoints:
+                place = ("traps", index, "fails")
+                reason = f"the scenario has no checkpoint {shortened(each)}"
+                hint = did_you_mean(each, sorted(checkpoints), otherwise=f"it has {listed(sorted(checkpoints))}")
+                yield Complaint(tokens=place, reason=reason, suggestion=hint)
 
 
 def _step_errors(steps: Sequence[Step], at: Tokens, known: set[str]) -> Iterator[Complaint]:
@@ -61,10 +82,13 @@ def _unknown_variables(texts: list[JsonValue], tokens: Tokens, known: Collection
 
 def solution_warnings(solution: SolutionFile, modes: Collection[str]) -> Iterator[Complaint]:
     """Yield the modes of a solution that there are not."""
-    for mode in solution.modes:
-        if mode not in modes:
+    named = [("modes", solution.modes), ("obey", solution.obey)]
+    places = [(*at, mode) for *at, found in named for mode in found]
+    places += [("traps", index, "modes", mode) for index, trap in enumerate(solution.traps) for mode in trap.modes]
+    for place in places:
+        if (mode := str(place[-1])) not in modes:
             yield Complaint(
-                tokens=("modes", mode),
+                tokens=place,
                 reason=f"there is no mode {shortened(mode)}",
                 suggestion=did_you_mean(mode, sorted(modes)),
                 at_key=True,
@@ -87,11 +111,17 @@ def _lineage(mode: str, definitions: Definitions) -> list[str]:
 class Solutions:
     """The solutions among the files that are checked, and what is wrong with them.
 
-    `places` are the files of the scenarios there are, `variables` those that each of them binds.
+    `places` are the files of the scenarios there are, `variables` those that each of them binds, `checkpoints` the ids
+    of what is checked in each.
     """
 
-    def __init__(self, places: Mapping[str, Path], variables: Mapping[str, Collection[str]]) -> None:
-        self._places, self._variables = places, variables
+    def __init__(
+        self,
+        places: Mapping[str, Path],
+        variables: Mapping[str, Collection[str]],
+        checkpoints: Mapping[str, Collection[str]],
+    ) -> None:
+        self._places, self._variables, self._checkpoints = places, variables, checkpoints
         self._found: dict[str, tuple[Document, SolutionFile | None]] = {}
 
     def check(self, document: Document, modes: Collection[str] | None) -> tuple[list[Problem], list[Problem]]:
@@ -106,6 +136,7 @@ class Solutions:
         errors, warnings = list[Problem](), list[Problem]()
         if id_ in self._variables:
             errors = problems_of(document, solution_errors(solution, self._variables[id_]))
+            errors += problems_of(document, guard_errors(solution, self._checkpoints[id_]))
         elif id_ not in self._places:
             hint = did_you_mean(id_, self._places, otherwise="a solution has the name of its scenario")
             reason = f"there is no scenario {id_!r} that this could be a solution of"

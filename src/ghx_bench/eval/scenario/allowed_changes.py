@@ -22,6 +22,9 @@ from ghx_bench.eval.scenario.placeholders import CHECKPOINTS, names_in, near_mis
 
 Change = Literal["created", "changed", "deleted"]
 
+COLLATERAL_CHECKPOINT = "no-collateral-damage"
+"""The id of the check that nothing else was changed, which scenarios with `allowedChanges` have besides their own."""
+
 REFS = "refs"
 
 _ANYTHING = "*"
@@ -152,6 +155,12 @@ def _kind_named(name: str) -> Kind | None:
     if name in PRIVATE_TABLES:
         return Kind(name)
     return KINDS[_PUBLIC_NAMES[name]] if name in _PUBLIC_NAMES else None
+
+
+def check_ids(scenario: EvalScenario) -> frozenset[str]:
+    """Return the ids of everything that is checked on the embedded GitHub, its own checkpoints and the last one."""
+    own = frozenset(each.id for each in scenario.assertions.checkpoints)
+    return own if scenario.known_extensions.allowed_changes is None else own | {COLLATERAL_CHECKPOINT}
 
 
 def allowed_changes(
