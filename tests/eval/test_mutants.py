@@ -1,4 +1,4 @@
-"""No built-in scenario lets a mistaken agent pass: one that does too little, something else, or more than asked.
+"""No scenario of the default set lets a mistaken agent pass: one that does too little, something else, or too much.
 
 The solutions of one mode are followed in this process, on forks of one world with the fixtures of all scenarios, so
 that each scenario has siblings beside its own objects.
@@ -27,7 +27,7 @@ from ghx_bench.twin.world import World
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-SCENARIOS = {each.id: each for each in load_eval_scenarios(BUILT_IN_SCENARIOS)}
+SCENARIOS = {each.id: each for each in load_eval_scenarios(BUILT_IN_SCENARIOS, ids=DEEDS)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,6 +45,7 @@ from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.contracts import SessionProvider
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.model_calls import WireKind
+from ghx_bench.profiler.scenario import scenario_of
 from ghx_bench.profiler.store.record import control_kind_of_name
 from ghx_bench.profiler.suite import control_kind_of
 
@@ -302,7 +303,7 @@ def solutions_in(spec: EvaluationSpec) -> Solutions:
     definitions = Definitions(spec.modes)
 
     def find(scenario_id: str, mode: str) -> Solution | None:
-        file = spec.solutions.get(scenario_id)
+        file = spec.solutions.get(scenario_of(scenario_id))
         return None if file is None else file.solution_for(*(each.name for each in definitions.lineage(mode)))
 
     return find

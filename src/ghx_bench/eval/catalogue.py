@@ -14,14 +14,21 @@ from ghx_bench.documents import DocumentError, Problem, problems_of, read_docume
 from ghx_bench.eval.checking.scenario_rules import Known, scenario_warnings
 from ghx_bench.eval.fixtures.library import FixtureLibrary, load_fixtures
 from ghx_bench.eval.fixtures.seeding import ONLY_ON_TWIN
-from ghx_bench.eval.loader import LoadedScenario, UnknownScenariosError, load_scenario_files, narrow
+from ghx_bench.eval.loader import (
+    LoadedScenario,
+    UnknownScenariosError,
+    choose_forms,
+    load_scenario_files,
+    narrow,
+    read_scenario_files,
+)
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.custom_scorers import scorer_names
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.project.sets import load_scenario_sets, sets_file
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
-from ghx_bench.profiler.scenario import ScenarioSets
+from ghx_bench.profiler.scenario import ScenarioSets, scenario_of
 from ghx_bench.profiler.selection import DEFAULT_SET
 
 
@@ -89,11 +96,11 @@ class Catalogue:
         return [*own, *(each for each in built_in if each.scenario.id not in ids)]
 
     def path_of(self, id_: str) -> Path:
-        """Return the file of a scenario; raise if there is none of this id."""
-        found = {each.scenario.id: each.path for each in self.every()}
-        if id_ not in found:
+        """Return the file of a scenario, or of a variant; raise if there is none of this id."""
+        found = {each.scenario.id: each for each in self.every()}
+        if scenario_of(id_) not in found:
             raise UnknownScenariosError([id_], known=found)
-        return found[id_]
+        return choose_forms(found, [id_])[0].path
 
     async def load(self, ids: Sequence[str]) -> Sequence[EvalScenario]:
         """Return the scenarios with these ids; this is the run's `ScenarioLoader`."""
@@ -113,7 +120,7 @@ class Catalogue:
             if not each.path.is_relative_to(BUILT_IN_SCENARIOS):
                 solution = self.solution_path(each.scenario.id)
                 warnings = scenario_warnings(each.scenario, self._known, solution=solution)
-                found += problems_of(read_document(each.path), warnings)
+                found += problems_of(read_document(each.path), each.place(warnings))
         return found
 
     def narrowed(self, *, category: Sequence[str], difficulty: Sequence[str]) -> "Catalogue":
@@ -133,42 +140,42 @@ class Catalogue:
         return Catalogue(self._config.override(scenario=[each.id for each in chosen]))
 
     def solution_files(self) -> Mapping[str, SolutionFile]:
-        """Return the solutions of the loaded scenarios that have any, by id."""
-        paths = {each: self.solution_path(each) for each in self._loaded}
+        """Return the solutions of the loaded scenarios that have any, by id; that of a scenario serves its variants."""
+        paths = {scenario_of(each): self.solution_path(each) for each in self._loaded}
         return {each: load_solution_file(path) for each, path in paths.items() if path.is_file()}
 
     def solution_path(self, scenario_id: str) -> Path:
-        """Return where the solution of a loaded scenario is, or would be."""
-        return self._loaded[scenario_id].path.with_name(f"{scenario_id}{SUFFIX}")
+        """Return where the solution of a loaded scenario or variant is, or would be."""
+        return self._loaded[scenario_id].path.with_name(f"{scenario_of(scenario_id)}{SUFFIX}")
 
     def _look_up(self, ids: Sequence[str]) -> dict[str, LoadedScenario]:
-        """Return the scenarios with these ids, in that order."""
-        own = self._find(self._config.scenario_dirs, ids)
-        built_in = self._find([BUILT_IN_SCENARIOS], [each for each in ids if each not in own])
+        """Return the scenarios, or forms of scenarios, with these ids, in that order."""
+        bases = list(dict.fromkeys(map(scenario_of, ids)))
+        own = self._find(self._config.scenario_dirs, bases)
+        built_in = self._find([BUILT_IN_SCENARIOS], [each for each in bases if each not in own])
         available = {**built_in, **own}
-        missing = [each for each in ids if each not in available]
+        missing = [each for each in bases if each not in available]
         if missing:
             raise UnknownScenariosError(missing, known=[each.scenario.id for each in self.every()])
-        return {each: available[each] for each in ids}
+        return {each.scenario.id: each for each in choose_forms(available, ids)}
 
     def _own(self) -> list[LoadedScenario]:
         """Return the project's own scenarios; whether their scorers exist is not asked."""
         folders = self._config.scenario_dirs
         return load_scenario_files(folders, known=Known(scorers=None)) if folders else []
 
-    def _read(self, folders: Sequence[Path], ids: Iterable[str]) -> list[LoadedScenario]:
-        return load_scenario_files(folders, ids=ids, known=self._known)
+    def _read(self, folders: Sequence[Path], ids: Iterable[str]) -> Mapping[str, LoadedScenario]:
+        return read_scenario_files(folders, ids=ids, known=self._known)
 
-    def _find(self, folders: Sequence[Path], ids: Sequence[str]) -> dict[str, LoadedScenario]:
+    def _find(self, folders: Sequence[Path], ids: Sequence[str]) -> Mapping[str, LoadedScenario]:
         """Return those of the scenarios that are in the folders; what is wrong with others is not in the way."""
         if not folders or not ids:
             return {}
         try:
-            found = self._read(folders, ids)
+            return self._read(folders, ids)
         except UnknownScenariosError as error:
             there = [each for each in ids if each not in error.names]
-            found = self._read(folders, there) if there else []
-        return {each.scenario.id: each for each in found}
+            return self._read(folders, there) if there else {}
 
     def _check_targets(self) -> None:
         target = self._config.target
@@ -185,7 +192,7 @@ class Catalogue:
         problems = [
             Problem(
                 file=str(each.path),
-                pointer=f"/fixture/requires/{index}",
+                pointer=each.pointer("fixture", "requires", index),
                 reason=f"there is no fixture {name!r}",
                 suggestion=did_you_mean(name, self.library.names, otherwise=self._where_fixtures_are()),
             )
@@ -202,9 +209,8 @@ class Catalogue:
             for index, name in enumerate(each.scenario.fixture.requires if each.scenario.fixture else ()):
                 if name in known and (why := known[name].twin_only):
                     reason = f"fixture {name!r} {why}, {ONLY_ON_TWIN}"
-                    raise DocumentError(
-                        [Problem(file=str(each.path), pointer=f"/fixture/requires/{index}", reason=reason)]
-                    )
+                    place = each.pointer("fixture", "requires", index)
+                    raise DocumentError([Problem(file=str(each.path), pointer=place, reason=reason)])
 
     def _where_fixtures_are(self) -> str:
         folders = [str(each) for each in self._config.fixtures.folders]

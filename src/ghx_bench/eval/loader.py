@@ -1,17 +1,19 @@
 """Scenarios read from files and checked; every problem is reported at once."""
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import anyio.to_thread
 
+from ghx_bench._base.errors import InputError
 from ghx_bench._base.garbage import without_cycle_collection
-from ghx_bench._base.problems import listed
+from ghx_bench._base.problems import listed, pointer_of
 from ghx_bench.documents import (
+    Complaint,
     Document,
     DocumentError,
     Problem,
@@ -20,8 +22,9 @@ from ghx_bench.documents import (
 from ghx_bench.eval.checking.scenario_rules import Known, read_scenario, repeated_id
 from ghx_bench.eval.project.folders import PathLike, scenario_files
 from ghx_bench.eval.scenario.eval_scenario import Category, Difficulty, EvalScenario
+from ghx_bench.eval.scenario.variants import Overlay, forms_of, overlays_of, place_in_file
 from ghx_bench.profiler.errors import UnknownNameError
-from ghx_bench.profiler.scenario import ScenarioLoader
+from ghx_bench.profiler.scenario import EVERY_FORM, ScenarioLoader, scenario_of, variant_of
 
 Names = str | Iterable[str] | None
 """One name, or several; `None` asks for nothing in particular, an empty list for nothing at all."""
@@ -37,12 +40,40 @@ class UnknownScenariosError(UnknownNameError):
             self.args = (f"no scenarios {listed(names)}; known: {listed(sorted(known)) or 'none'}",)
 
 
+class UnknownVariantError(InputError):
+    """A variant was asked for that its scenario does not have."""
+
+    code = "UNKNOWN_VARIANT"
+
+    def __init__(self, scenario: str, variant: str, *, known: Sequence[str]) -> None:
+        has = f"it has {listed(known)}" if known else "it has none"
+        super().__init__(f"scenario {scenario!r} has no variant {variant!r}; {has}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedScenario:
-    """A scenario, and the file it came from."""
+    """A scenario, or a form of one, and the file it came from."""
 
     path: Path
     scenario: EvalScenario
+    overlay: Overlay | None = None
+    """What makes it a variant."""
+
+    def forms(self) -> Iterator["LoadedScenario"]:
+        """Yield every form of it, the plain one first."""
+        for form, overlay in zip(forms_of(self.scenario), (None, *overlays_of(self.scenario)), strict=True):
+            yield LoadedScenario(path=self.path, scenario=form, overlay=overlay)
+
+    def pointer(self, *tokens: str | int) -> str:
+        """Return where the file says what is at this place of the scenario."""
+        return pointer_of(tokens if self.overlay is None else place_in_file(self.overlay, tokens))
+
+    def place(self, found: Iterable[Complaint]) -> Iterator[Complaint]:
+        """Yield what was found in the scenario, with the place in the file; of a variant, what is in its own entry."""
+        for each in found:
+            place = each.tokens if self.overlay is None else place_in_file(self.overlay, each.tokens)
+            if self.overlay is None or place != each.tokens:
+                yield replace(each, tokens=place)
 
 
 def load_eval_scenarios(
@@ -59,6 +90,9 @@ def load_eval_scenarios(
     They come in the order of `ids`, else of the files; `tags` keeps those that have one of these, `category` and
     `difficulty` those of one of these. An id or tag that no scenario has raises `UnknownNameError`. `None` leaves a
     choice open, an empty list chooses nothing.
+
+    `ID@name` is a variant, `ID@*` a scenario with all its variants. Without `ids`, scenarios come as they are written;
+    `forms_of` makes their variants.
 
     Everything wrong with any file is raised together, as one `DocumentError`. Where `ids` are given, files that hold
     other scenarios are not looked into any further, and cannot be in the way.
@@ -85,12 +119,37 @@ def load_scenario_files(
 ) -> list[LoadedScenario]:
     """Read scenarios as `load_eval_scenarios` does, and tell which file each came from."""
     wanted = _as_list(ids)
-    reading = _Reading(wanted=None if wanted is None else frozenset(wanted), known=known or Known())
+    found = read_scenario_files(paths, ids=None if wanted is None else map(scenario_of, wanted), known=known)
+    return list(found.values()) if wanted is None else choose_forms(found, wanted)
+
+
+def read_scenario_files(
+    paths: PathLike | Iterable[PathLike], *, ids: Iterable[str] | None = None, known: Known | None = None
+) -> Mapping[str, LoadedScenario]:
+    """Read scenarios as they are written, by id; `ids` name no variants."""
+    reading = _Reading(wanted=None if ids is None else frozenset(ids), known=known or Known())
     with without_cycle_collection():
         for file in scenario_files(paths):
             reading.read(file)
-    found = reading.finish()
-    return list(found.values()) if wanted is None else [found[each] for each in dict.fromkeys(wanted)]
+    return reading.finish()
+
+
+def choose_forms(scenarios: Mapping[str, LoadedScenario], ids: Iterable[str]) -> list[LoadedScenario]:
+    """Return the forms that ids name, each once and in that order, of scenarios that are all there."""
+    chosen: dict[str, LoadedScenario] = {}
+    forms: dict[str, dict[str, LoadedScenario]] = {}
+    for id_ in ids:
+        base = scenario_of(id_)
+        if base not in forms:
+            forms[base] = {each.scenario.id: each for each in scenarios[base].forms()}
+        if id_ == base + EVERY_FORM:
+            chosen |= forms[base]
+        elif id_ not in forms[base]:
+            known = [each.scenario.variant for each in forms[base].values() if each.scenario.variant is not None]
+            raise UnknownVariantError(base, str(variant_of(id_)), known=known)
+        else:
+            chosen[id_] = forms[base][id_]
+    return list(chosen.values())
 
 
 @dataclass(slots=True, kw_only=True)

@@ -53,9 +53,9 @@ def ingredients_of(
             if entry.document.world is not None:
                 seed = entry.document.world.seed
                 found[f"fixture {name}: seed {seed}"] = digest_file(entry.path.parent / seed)
-    for scenario in scenarios:
-        if (solution := solutions.get(scenario.id)) is not None:
-            found[f"solution of {scenario.id}"] = digest(solution.model_dump(mode="json"))
+    for id_ in dict.fromkeys(scenario.base_id for scenario in scenarios):
+        if (solution := solutions.get(id_)) is not None:
+            found[f"solution of {id_}"] = digest(solution.model_dump(mode="json"))
     if config.scorers is not None and config.scorers.is_file():
         found[f"scorers {config.scorers}"] = digest_file(config.scorers)
     for name, mode in modes.items():

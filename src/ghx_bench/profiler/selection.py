@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ghx_bench.profiler.config import ScenarioChoice
 from ghx_bench.profiler.errors import BadMatrixError, ScenarioMismatchError, UnknownNameError
-from ghx_bench.profiler.scenario import S, ScenarioLoader, ScenarioSets
+from ghx_bench.profiler.scenario import EVERY_FORM, S, ScenarioLoader, ScenarioSets, scenario_of
 
 DEFAULT_SET = "default"
 
@@ -18,9 +18,20 @@ async def select_scenarios(
         _require_set(choice.set, sets)  # it is not used, but whoever named it meant one that there is
     ids = _ids_of(choice, sets or ScenarioSets({}))
     scenarios = tuple(await loader(ids))
+    ids = _with_forms(ids, [scenario.id for scenario in scenarios])
     _check_brought(ids, [scenario.id for scenario in scenarios])
     in_order = {scenario.id: scenario for scenario in scenarios}
     return _narrow(tuple(in_order[each] for each in ids), choice.tags)
+
+
+def _with_forms(asked: Sequence[str], brought: Sequence[str]) -> tuple[str, ...]:
+    """Return the ids asked for, with those that were brought for `ID@*` in its place; at least `ID` itself."""
+    found: dict[str, None] = {}
+    for id_ in asked:
+        base = id_.removesuffix(EVERY_FORM)
+        forms = [id_] if base == id_ else [base, *(each for each in brought if scenario_of(each) == base)]
+        found |= dict.fromkeys(forms)
+    return tuple(found)
 
 
 def _ids_of(choice: ScenarioChoice, sets: ScenarioSets) -> tuple[str, ...]:

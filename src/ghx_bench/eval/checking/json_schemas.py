@@ -14,8 +14,9 @@ from ghx_bench.eval.modes.definitions import PRESETS, ModeDefinition
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.sets import SCHEMA_KEY
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
-from ghx_bench.eval.scenario.extensions import ScenarioExtensions
+from ghx_bench.eval.scenario.extensions import VARIANTS, ScenarioExtensions
 from ghx_bench.eval.scenario.manifest import FixtureManifest
+from ghx_bench.eval.scenario.scenario_changes import LONGEST_VARIANT_NAME, RESERVED, VARIANT_NAME
 from ghx_bench.eval.scenario.session_answer import ANSWER_TASK
 from ghx_bench.profiler.scenario import ScenarioSets
 
@@ -57,6 +58,11 @@ def _scenario() -> Schema:
     extensions = _schema_of(ScenarioExtensions)
     parts |= extensions.pop("$defs")
     schema["properties"]["extensions"]["properties"] = extensions["properties"]
+    in_variants = {key: each for key, each in extensions["properties"].items() if key != VARIANTS}
+    parts["Variant"]["properties"]["extensions"]["properties"] = in_variants
+    parts["FixtureChanges"]["properties"]["bindings"]["anyOf"][0]["additionalProperties"] = False  # as above
+    name = {"pattern": f"^{VARIANT_NAME}$", "maxLength": LONGEST_VARIANT_NAME, "not": {"enum": list(RESERVED)}}
+    schema["properties"]["extensions"]["properties"][VARIANTS]["propertyNames"] = name
     fixture = schema["properties"]["fixture"]
     fixture["$ref"] = next(each["$ref"] for each in fixture.pop("anyOf") if "$ref" in each)  # omitted rather than null
     fixture.pop("default")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,8 +24,15 @@ from ghx_bench.documents import (
 )
 from ghx_bench.eval.checking.fixture_references import fixture_errors
 from ghx_bench.eval.checking.mode_rules import mode_errors, mode_file_errors
-from ghx_bench.eval.checking.project_contents import LocatedConfig, ProjectContents, built_in_ids, scenario_ids, sets_in
-from ghx_bench.eval.checking.scenario_rules import Known, read_scenario, repeated_id, scenario_warnings
+from ghx_bench.eval.checking.project_contents import (
+    LocatedConfig,
+    ProjectContents,
+    built_in_ids,
+    is_known,
+    scenario_ids,
+    sets_in,
+)
+from ghx_bench.eval.checking.scenario_rules import Known, across_forms, read_scenario, repeated_id, scenario_warnings
 from ghx_bench.eval.checking.solution_rules import Solutions, scenario_id_of
 from ghx_bench.eval.checking.world_rules import SeenWorld, look_into_world, workspace_mistakes
 from ghx_bench.eval.fixtures.library import read_fixture, repeated_name
@@ -39,6 +47,7 @@ from ghx_bench.eval.scenario.allowed_changes import check_ids
 from ghx_bench.eval.scenario.binding import variable_names
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import FixtureManifest
+from ghx_bench.eval.scenario.variants import form_ids_in
 from ghx_bench.profiler.scenario import ScenarioSets
 from ghx_bench.profiler.selection import DEFAULT_SET
 
@@ -96,6 +105,7 @@ class _Checker:
         self._documents: dict[Kind, list[Document]] = {}
         self._seen: set[str] = set()
         self._scenarios: dict[str, Path] = {}
+        self._forms: set[str] = set()
         self._tags: dict[str, tuple[str, ...]] = {}
         self._variables: dict[str, frozenset[str]] = {}
         self._checkpoints: dict[str, frozenset[str]] = {}
@@ -160,8 +170,8 @@ class _Checker:
             self._result.errors += mode_file_errors(document)
         self._check_solutions(around)
         for each in self._configs:
-            self._result.errors += _choice_errors(each, self._scenarios, self._sets)
-            self._result.errors += _quarantine_errors(each, self._scenarios, self._today)
+            self._result.errors += _choice_errors(each, {*self._scenarios, *self._forms}, self._sets)
+            self._result.errors += _quarantine_errors(each, {*self._scenarios, *self._forms}, self._today)
             self._result.errors += _agent_errors(each)
         return self._sort_result()
 
@@ -240,12 +250,15 @@ class _Checker:
         first = self._scenarios.setdefault(scenario.id, document.path)
         if first != document.path:
             self._result.errors.append(repeated_id(document, scenario.id, first))
-        if known.fixtures is not None:
-            mistakes = [*fixture_errors(scenario, known.fixtures), *workspace_mistakes(scenario, known.fixtures)]
+        self._forms.update(form_ids_in(document.value))
+        if (fixtures := known.fixtures) is not None:
+            mistakes = across_forms(
+                scenario, lambda form: chain(fixture_errors(form, fixtures), workspace_mistakes(form, fixtures))
+            )
             found = problems_of(document, mistakes)
-            (self._result.errors if known.fixtures.is_certain else self._result.warnings).extend(found)
-        solution = document.path.with_name(f"{scenario.id}{SUFFIX}")
-        self._result.warnings += problems_of(document, scenario_warnings(scenario, known, solution=solution))
+            (self._result.errors if fixtures.is_certain else self._result.warnings).extend(found)
+        warn = partial(scenario_warnings, known=known, solution=document.path.with_name(f"{scenario.id}{SUFFIX}"))
+        self._result.warnings += problems_of(document, across_forms(scenario, warn, only_in_variants=True))
         if document.path.stem != scenario.id:
             reason = f"the file is called {document.path.name!r} and the scenario {scenario.id!r}"
             remedy = "call both the same to find one by the other"
@@ -254,10 +267,10 @@ class _Checker:
     def _check_sets(self, document: Document, sets: ScenarioSets) -> Iterator[Problem]:
         if not self._scenarios:
             return  # the sets were given alone
-        known = {*self._scenarios, *built_in_ids()}
+        known = {*self._scenarios, *self._forms, *built_in_ids()}
         for name, ids in sets.root.items():
             for index, each in enumerate(ids):
-                if each not in known:
+                if not is_known(each, known):
                     yield _unknown_name(document, (name, index), "scenario", each, known)
 
     def _validate_each(self, kind: Kind, validate: Callable[[Document], T]) -> Iterator[tuple[Document, T]]:
@@ -307,14 +320,14 @@ def _choice_errors(configured: LocatedConfig, ids: Collection[str], sets: Collec
     """Yield what a configuration chooses that is not there: neither among these, nor in its folders or the package."""
     document, chosen = configured.document, configured.written.scenarios
     folders = configured.placed.scenario_dirs
-    lost = [(index, each) for index, each in enumerate(chosen.ids) if each not in ids]
+    lost = [(index, each) for index, each in enumerate(chosen.ids) if not is_known(each, ids)]
     try:
         there = {*ids, *built_in_ids(), *scenario_ids(folders)} if lost else ids
     except DocumentError as error:
         yield from error.problems
         return
     for index, each in lost:
-        if each not in there:
+        if not is_known(each, there):
             yield _unknown_name(document, ("scenarios", "ids", index), "scenario", each, there)
     if chosen.set is not None and not chosen.ids and chosen.set not in sets:
         known = {*sets, *sets_in(folders)}

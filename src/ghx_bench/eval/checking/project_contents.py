@@ -1,7 +1,7 @@
 """What checked files may name although it is elsewhere: in the folders of configurations, in the package."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,8 @@ from ghx_bench.eval.project.file_kinds import is_fixture_like
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS, documents_in, scenario_files
 from ghx_bench.eval.project.sets import read_sets, sets_file
 from ghx_bench.eval.scenario.manifest import FixtureManifest
+from ghx_bench.eval.scenario.variants import form_ids_in
+from ghx_bench.profiler.scenario import EVERY_FORM, scenario_of
 from ghx_bench.profiler.selection import DEFAULT_SET
 
 
@@ -129,20 +131,26 @@ def definitions_in(config: EvalConfig) -> Definitions:
 
 
 def scenario_ids(folders: Iterable[Path]) -> frozenset[str]:
-    """Return the ids of the scenarios in folders; of a file that cannot be read, the id in its name."""
+    """Return the ids of the scenarios and variants in folders; of a file that cannot be read, the id in its name."""
     there = [each for each in folders if os.path.exists(each)]  # noqa: PTH110 - Path raises for too long a name
     files = scenario_files(there) if there else []
-    ids = {
-        document.path: document.value.get("id")
-        for document in _read_readable(files)
-        if isinstance(document.value, dict)
-    }
-    return frozenset(str(ids.get(file) or file.stem) for file in files)
+    ids = {document.path: tuple(form_ids_in(document.value)) for document in _read_readable(files)}
+    return frozenset(id_ for file in files for id_ in ids.get(file) or (file.stem,))
 
 
 def built_in_ids() -> frozenset[str]:
     """Return the ids of the scenarios that come with the package, whose files are called like them."""
     return frozenset(file.stem for file in scenario_files(BUILT_IN_SCENARIOS))
+
+
+def is_known(id_: str, known: Collection[str]) -> bool:
+    """Return whether an id is among the known ones, with `ID@*`, or is a variant of a built-in scenario among them."""
+    if id_ in known or scenario_of(id_) not in known:
+        return id_ in known
+    # Read only now, and only this one: few ids name a variant of a scenario that comes with the package.
+    files = [file for file in scenario_files(BUILT_IN_SCENARIOS) if file.stem == scenario_of(id_)]
+    forms = (form for document in _read_readable(files) for form in form_ids_in(document.value))
+    return id_.endswith(EVERY_FORM) or id_ in forms
 
 
 def sets_in(folders: Iterable[Path]) -> Mapping[str, Sequence[str]]:

@@ -44,7 +44,7 @@ from ghx_bench.eval.scenario.binding import (
 )
 from ghx_bench.eval.scenario.checkpoint_references import check_references
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario, FixtureRequirements
-from ghx_bench.eval.scenario.extensions import KEYS, ScenarioExtensions
+from ghx_bench.eval.scenario.extensions import KEYS, VARIANTS, ScenarioExtensions
 from ghx_bench.eval.scenario.manifest import is_repository
 from ghx_bench.eval.scenario.placeholders import (
     CHECKPOINT_LIST,
@@ -61,6 +61,7 @@ from ghx_bench.eval.scenario.placeholders import (
     uses_in,
 )
 from ghx_bench.eval.scenario.session_answer import ANSWER_TASK
+from ghx_bench.eval.scenario.variants import forms_of, overlays_of, place_in_file, variant_errors
 
 _BEGINS = "{{"
 _FOR_EACH = re.compile(r"""\bfor_each["']?\s*:\s*["']?([\w.]+)""")  # which a solution names without braces
@@ -141,12 +142,48 @@ class Known:
 
 
 def read_scenario(document: Document, known: Known) -> EvalScenario:
-    """Make a scenario of a document and check what it names; raise `DocumentError` with everything wrong with it."""
+    """Make a scenario of a document and check what it names; raise `DocumentError` with everything wrong with it.
+
+    Its variants are checked with it, each as the scenario that it makes.
+    """
     scenario = validate_document(document, EvalScenario)
-    problems = problems_of(document, scenario_errors(scenario, known))
+    found = across_forms(scenario, lambda form: scenario_errors(form, known))
+    problems = problems_of(document, [*_check_id(scenario), *found])
+    # What a variant would change is known only if it can be read.
+    problems = problems or problems_of(document, variant_errors(scenario))
     if problems:
         raise DocumentError(problems)
     return scenario
+
+
+def across_forms(
+    scenario: EvalScenario, find: Callable[[EvalScenario], Iterable[Complaint]], *, only_in_variants: bool = False
+) -> Iterator[Complaint]:
+    """Yield what is found in a scenario and in each of its forms, at the place where the file says it, and once.
+
+    Of what a form shares with the scenario, something may be wrong in the form alone, and is then said to be; with
+    `only_in_variants` that is left out.
+    """
+    in_plain = list(find(scenario))
+    yield from in_plain
+    try:
+        overlays = overlays_of(scenario)
+    except ValidationError:
+        return  # that the extensions cannot be read is among what was found
+    for form, overlay in zip(forms_of(scenario)[1:], overlays, strict=True):
+        for each in find(form):
+            place = place_in_file(overlay, each.tokens)
+            if place != each.tokens:
+                yield replace(each, tokens=place)
+            elif each not in in_plain and not only_in_variants:
+                yield replace(each, reason=f"{each.reason} (in {form.id})")
+
+
+def _check_id(scenario: EvalScenario) -> Iterator[Complaint]:
+    if scenario.variant is not None:
+        reason = f"{scenario.id!r} is the id of a variant"
+        hint = f"write {scenario.base_id!r}, and what the variant changes in its extensions.{VARIANTS}"
+        yield Complaint(tokens=("id",), reason=reason, suggestion=hint)
 
 
 def repeated_id(document: Document, id_: str, first: Path) -> Problem:

@@ -221,6 +221,23 @@ class Listing:
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProofFlags:
+    """What `check --solve` proves, as far as the command line says."""
+
+    scenario: list[str] | None = None
+    """With --solve: a scenario id; repeat for several."""
+    category: list[str] | None = None
+    """With --solve: only scenarios of this category; repeat for several."""
+    set: str | None = None
+    """With --solve: a named set of scenarios."""
+    mode: list[str] | None = None
+    """With --solve: a mode in which solutions must pass; repeat for several. Those configured unless given."""
+    jobs: WholeNumber = 3
+    """With --solve: how many sessions run at once."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FixtureFlags:
     """Where the fixtures are, as far as the command line says."""
 

@@ -48,11 +48,12 @@ def list_scenarios(*paths: Path, narrowing: Narrowing = _EVERY, listing: Listing
     kept = narrow(scenarios, tags=narrowing.tag, category=narrowing.category, difficulty=narrowing.difficulty)
     ids = {scenario.id for scenario in kept}
     entries = [_scenario(each) for each in loaded if each.scenario.id in ids]
-    header = ("id", "category", "difficulty", "checks", "name", *(() if paths else ("tags", "from")))
+    header = ("id", "category", "difficulty", "checks", "variants", "name", *(() if paths else ("tags", "from")))
     rows = [
         [
             *(each[key] for key in ("id", "category", "difficulty")),
             str(len(each["checkpoints"])),
+            ", ".join(each["variants"]),
             each["name"],
             *([] if paths else [", ".join(each["tags"]), origin]),
         ]
@@ -264,6 +265,8 @@ def _load_named(paths: Sequence[Path]) -> list[LoadedScenario]:
 
 
 def _scenario(loaded: LoadedScenario) -> Entry:
+    from ghx_bench.eval.scenario.variants import forms_of
+
     scenario = loaded.scenario
     return {
         "id": scenario.id,
@@ -274,6 +277,7 @@ def _scenario(loaded: LoadedScenario) -> Entry:
         "timeoutMs": scenario.timeout_ms,
         "checkpoints": [checkpoint.id for checkpoint in scenario.assertions.checkpoints],
         "requires": list(scenario.fixture.requires) if scenario.fixture else [],
+        "variants": [form.variant for form in forms_of(scenario)[1:]],
         **_scenario_place(loaded.path),
     }
 

@@ -12,7 +12,7 @@ def show_scenario(id: str, /, *, solution: Switch = False, config: Path | None =
     Parameters
     ----------
     id
-        The scenario, as `ghx-bench list` names it.
+        The scenario, as `ghx-bench list` names it; of a variant, the file of its scenario.
     solution
         Print its solution instead.
     config
@@ -21,12 +21,13 @@ def show_scenario(id: str, /, *, solution: Switch = False, config: Path | None =
     from ghx_bench.agents.controls.solution import SUFFIX
     from ghx_bench.eval.catalogue import Catalogue
     from ghx_bench.eval.project.config_file import project_config
+    from ghx_bench.profiler.scenario import scenario_of
 
     path = Catalogue(project_config(config)).path_of(id)
     if solution:
-        path = path.with_name(f"{id}{SUFFIX}")
+        path = path.with_name(f"{scenario_of(id)}{SUFFIX}")
         if not path.is_file():
-            raise InputError(f"{path}: scenario {id} has no solution; write one there")
+            raise InputError(f"{path}: scenario {scenario_of(id)} has no solution; write one there")
     print(path.read_text(encoding="utf-8"), end="")
     return 0
 

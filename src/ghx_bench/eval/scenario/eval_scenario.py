@@ -1,25 +1,32 @@
 """A task on GitHub with its checks: `EvalScenario` and its parts, exactly as they stand in files."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal, NamedTuple, Self, cast
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import Field, JsonValue, PrivateAttr, Strict, StringConstraints, field_validator
+from pydantic import (
+    Field,
+    JsonValue,
+    PrivateAttr,
+    Strict,
+    StringConstraints,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    field_validator,
+)
 
 from ghx_bench._base.problems import shortened
-from ghx_bench._base.templates import VARIABLE
-from ghx_bench._base.wire import OMITTABLE, Count, StrictInt, WireModel
+from ghx_bench._base.wire import OMITTABLE, Count, WireModel
 from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import Flag
-from ghx_bench.eval.scenario.condition_base import LIMIT_ITEMS, Bounded
+from ghx_bench.eval.scenario.condition_base import Bounded
 from ghx_bench.eval.scenario.conditions import CheckpointCondition
 from ghx_bench.eval.scenario.extensions import ScenarioExtensions, read_extensions
-from ghx_bench.profiler.scenario import BaseScenario, Text
+from ghx_bench.eval.scenario.scenario_changes import Bindings, Timeout, is_variant_name
+from ghx_bench.profiler.scenario import BaseScenario, Text, scenario_of, variant_of
 
 LONGEST_ID = 128
-LONGEST_TIMEOUT_MS = 86_400_000
 MOST_RETRIES = 100
 
 ScenarioId = Annotated[
@@ -28,10 +35,21 @@ ScenarioId = Annotated[
     StringConstraints(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*-[0-9]{3}$", max_length=LONGEST_ID),
     Field(examples=["pr-fix-mixed-threads-001"]),
 ]
+"""An id as files have it."""
+
+
+def _leave_variant_out(id_: object, check: ValidatorFunctionWrapHandler) -> object:
+    if isinstance(id_, str) and is_variant_name(variant_of(id_)):
+        check(scenario_of(id_))
+        return id_
+    return check(id_)
+
+
+FormId = Annotated[ScenarioId, WrapValidator(_leave_variant_out)]
+"""The id of a scenario, or of a variant of one, which files cannot have: loading refuses it, and so does the schema."""
+
 Category = Literal["pr", "issue", "workflow", "release", "repo"]
 Difficulty = Literal["basic", "intermediate", "advanced"]
-VariableName = Annotated[str, Strict(), StringConstraints(pattern=f"^{VARIABLE}$"), Field(examples=["pr_number"])]
-"""A name that can stand in `{{...}}`."""
 
 
 class FixtureRequirements(WireModel):
@@ -45,7 +63,7 @@ class FixtureRequirements(WireModel):
         description="The names of the fixtures this scenario depends on, as in the manifest.",
         examples=[["pr_with_changes"]],
     )
-    bindings: Annotated[dict[VariableName, Text], LIMIT_ITEMS] = Field(
+    bindings: Bindings = Field(
         description="For each {{variable}}, the path into the manifest's fixtures where its value is.",
         examples=[{"pr_number": "pr_with_changes.number"}],
     )
@@ -53,21 +71,6 @@ class FixtureRequirements(WireModel):
         default=False, description="Reset the fixtures' branches to their original commits before each iteration."
     )
     seed_per_iteration: Flag = Field(default=False, description="Create the fixtures anew before each iteration.")
-
-    @field_validator("bindings", mode="before")
-    @classmethod
-    def _name_variables(cls, bindings: object) -> object:
-        # Before the type's own check, which could only quote the pattern; here a name that would do is suggested.
-        for name in cast("dict[object, object]", bindings) if isinstance(bindings, dict) else ():
-            if isinstance(name, str) and not re.fullmatch(VARIABLE, name):
-                meant = re.sub(r"[^A-Za-z0-9_]+", "_", name[:LONGEST_ID]).strip("_") or "pr_number"
-                raise RefusedError(
-                    f"{shortened(name)} cannot be a variable",
-                    at=(name,),
-                    at_key=True,
-                    suggestion=f"write {meant!r}: letters, digits and underscores",
-                )
-        return cast("object", bindings)
 
 
 class Origin(NamedTuple):
@@ -157,11 +160,11 @@ class EvalScenario(BaseScenario):
     schema_url: Annotated[str | None, OMITTABLE] = Field(
         default=None, alias="$schema", description="The JSON Schema of this file, for editors."
     )
-    id: ScenarioId = Field(description="Unique id: lower-case words and three digits, joined by hyphens.")
+    id: FormId = Field(description="Unique id: lower-case words and three digits, joined by hyphens.")
     name: Text = Field(description="Short display name.", examples=["Review a pull request"])
     description: Text = Field(description="What the scenario is for, and its context.")
     prompt: Text = Field(description="The task as the agent is given it; may contain {{variables}}.")
-    timeout_ms: Annotated[StrictInt, Field(gt=0, le=LONGEST_TIMEOUT_MS)] = Field(
+    timeout_ms: Timeout = Field(
         description="The longest the agent may take, in milliseconds; at most a day.", examples=[180_000]
     )
     allowed_retries: Annotated[Count, Field(le=MOST_RETRIES)] = Field(

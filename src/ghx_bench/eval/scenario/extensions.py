@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 from ghx_bench._base.problems import did_you_mean, in_words, shortened
 from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import FilePath, Section, Text
+from ghx_bench.eval.scenario.scenario_changes import Variants
 from ghx_bench.twin.seed.format import SeedFault
 
 Target = Literal["twin", "github"]
@@ -90,6 +91,7 @@ class Workspace(Section):
 
 
 FAULTS = "faults"
+VARIANTS = "variants"
 WORKSPACE = "workspace"
 WORKSPACE_NAMES = ("repo", "branch", "upstream")
 """The keys of a workspace in which placeholders are replaced."""
@@ -122,6 +124,9 @@ class ScenarioExtensions(BaseModel):
     )
     faults: Annotated[tuple[SeedFault, ...], BeforeValidator(_check_faults)] = Field(
         default=(), description="What goes wrong on purpose on the embedded GitHub, and for which requests."
+    )
+    variants: Variants = Field(
+        default={}, description="Other forms of the scenario, by name; such a one is then ID@name."
     )
     rubric: JsonValue = Field(default=None, description="What a judge is given, where the evaluation has one.")
 

@@ -1,12 +1,13 @@
 """What agents work in: a private copy of the embedded world for each attempt at a cell."""
 
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, nullcontext
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
+from pydantic import JsonValue
 
 from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.documents import Complaint
@@ -102,14 +103,7 @@ class TwinLifecycle:
             keep_path(Path(environment["HOME"]), mode)
             ring = self._sandboxes.open(folder, environment, mode) if self._sandboxes else nullcontext()
             async with ring:
-                handles = StageHandles(
-                    agent=seeded.agent,
-                    observer=lambda: open_client(running.server, world, seeded.observer),
-                    bindings=bound.values,
-                    world=world,
-                    seeded=seeded.world,
-                    finish_runs=lambda: running.server.finish_runs(world),
-                )
+                handles = running.handles(world, seeded, bound.values)
                 yield Stage(
                     scenario=bound.scenario,
                     environment=environment,
@@ -208,6 +202,29 @@ class _Running:
             self.clones.find(seeded, workspace)
         if found := list(fault_errors(bound.known_extensions.faults, seeded)):
             raise BindingError.about(f"scenario {scenario.id}", found)
+
+    def handles(self, world: World, seeded: PlantedWorld, bindings: Mapping[str, JsonValue]) -> StageHandles:
+        """Return what may be done with a served fork of a world."""
+
+        @contextmanager
+        def fork() -> Generator[StageHandles]:
+            with world.fork() as copy:
+                self.server.add(copy)
+                try:
+                    yield self.handles(copy, seeded, bindings)
+                finally:
+                    self.server.remove(copy)
+
+        return StageHandles(
+            agent=seeded.agent,
+            observer=lambda: open_client(self.server, world, seeded.observer),
+            bindings=bindings,
+            world=world,
+            seeded=seeded.world,
+            finish_runs=lambda: self.server.finish_runs(world),
+            open_as=lambda login: open_client(self.server, world, login),
+            fork=fork,
+        )
 
     @asynccontextmanager
     async def fork(self, seeded: PlantedWorld, scenario: EvalScenario) -> AsyncGenerator[tuple[World, Path]]:
