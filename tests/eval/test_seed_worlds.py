@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from eval_stage import MODE, agent_on, handles_of, scored
 
-from ghx_bench._base.errors import InputError
+from ghx_bench._base.errors import DocumentError, InputError
 from ghx_bench.capabilities.environment import client_from_environment
 from ghx_bench.capabilities.errors import GitHubError
+from ghx_bench.eval.checking.project_check import check_files
 from ghx_bench.eval.fixtures.library import load_fixtures
+from ghx_bench.eval.fixtures.seed_worlds import plant_world
 from ghx_bench.eval.loader import load_eval_scenarios
 from ghx_bench.eval.modes.definitions import Definitions
 from ghx_bench.eval.project.config import EvalConfig
@@ -18,6 +20,7 @@ from ghx_bench.eval.provenance import ingredients_of
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.stages.twin_stage import TwinLifecycle
 from ghx_bench.profiler.testing import sample_cell
+from ghx_bench.twin.state.records import Issue
 
 pytestmark = pytest.mark.anyio
 
@@ -55,6 +58,26 @@ async def test_the_world_of_a_scenario_is_its_seed_beside_the_usual_world_of_oth
             assert not (await scored(again)).success, "each attempt has a fork of its own"
         async with lifecycle.cell(sample_cell(scenario_id=OTHER), others, MODE) as usual, agent_on(usual) as client:
             assert (await client.get("/user")).data["login"] == "bench-agent"
+
+
+def test_worlds_of_several_sizes_share_a_seed(fixtures: Path) -> None:
+    path = fixtures / "acme_widgets.yaml"
+    seed = next(fixtures.glob("*.seed.yaml"))
+    issues = "    issues:\n      - {title: 'Link {{n}}', repeat: {times: 2, name: links}}\n"
+    seed.write_text(seed.read_text().replace("    issues:\n", issues, 1))
+    (fixtures / "small.yaml").write_text(path.read_text().replace("acme_widgets", "small"))
+    path.write_text(path.read_text().replace("world:\n", "world:\n  size: {links: 40}\n"))
+    library = load_fixtures([fixtures])
+
+    with plant_world(library.entry("small")).world as small, plant_world(library.entry("acme_widgets")).world as large:
+        assert large.database.count(Issue) - small.database.count(Issue) == 38
+
+    path.write_text(path.read_text().replace("links:", "link:"))
+    with pytest.raises(DocumentError) as refused:
+        plant_world(load_fixtures([fixtures]).entry("acme_widgets"))
+    assert refused.value.problems[0].pointer == "/world/size/link"
+    assert refused.value.problems[0].suggestion == "did you mean 'links'?"
+    assert "/world/size/link" in [each.pointer for each in check_files([fixtures]).errors]
 
 
 @pytest.mark.process

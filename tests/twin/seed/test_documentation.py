@@ -71,6 +71,16 @@ def test_the_releases_that_are_shown_fit_the_example(example: str) -> None:
         assert set(world.git(home).refs("refs/tags/")) == {"refs/tags/v1.0.0", "refs/tags/v1.1.0-rc1"}
 
 
+def test_the_repeated_entries_that_are_shown_are_a_large_world(example: str) -> None:
+    start, end = example.index("    issues:\n"), example.index("    pulls:\n")
+    shown = with_section("    issues:\n", "Many of them").removesuffix("    issues:\n")
+    with world_of(example[:start] + shown + example[end:].replace("number: 7", "number: 200")) as world:
+        home = lookup.repository(world, None, "acme", "widgets")
+        assert world.database.count(Label, repository_id=home.id) == 126
+        last = lookup.issue(world, home, 320)
+        assert (last.title, last.created_at) == ("Broken link on page 120", "2026-01-06T08:00:00Z")
+
+
 def test_the_issues_that_are_shown_are_parts_blockers_and_duplicates(example: str) -> None:
     start = example.index("    issues:\n")
     shown = with_section("    issues:\n", "Issues and each other").removesuffix("    issues:\n")

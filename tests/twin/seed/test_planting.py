@@ -42,6 +42,7 @@ from ghx_bench.twin.seed.format import SeedFile
 from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.loading import load_seed
 from ghx_bench.twin.seed.releases import SeedAsset, SeedRelease
+from ghx_bench.twin.seed.repeats import SeedRepeat
 from ghx_bench.twin.seed.workflow_scripts import (
     SeedAnnotation,
     SeedCondition,
@@ -86,7 +87,7 @@ WRITTEN_BY_PEOPLE = (
     SeedWorkflow, SeedRun, SeedAttempt, SeedJob, SeedStep, SeedArtifact, SeedAnnotation, SeedScript, SeedScriptJob,
     SeedScriptStep, SeedRule, SeedOutcome, SeedCondition, SeedYamlValue,
     SeedRelease, SeedAsset, SeedCommitComment,
-    SeedApp, SeedInstallation, SeedIssueType,
+    SeedApp, SeedInstallation, SeedIssueType, SeedRepeat,
 )  # fmt: skip
 WRITTEN_BY_EXPORTS = {"exported", "bundle", "gone_numbers", "outcome", "place", "review", "commit_sha"}
 

@@ -36,7 +36,7 @@ def look_into_world(document: Document, fixture: FixtureDocument) -> SeenWorld:
 
     assert fixture.world is not None  # noqa: S101 - asked of worlds only
     try:
-        world = seed_worlds.open_seed(document.path.parent / fixture.world.seed)
+        world = seed_worlds.open_world(fixture.world, document.path)
     except DocumentError:
         raise
     except InputError as error:

@@ -189,7 +189,7 @@ class _Witness:
             with handles.fork() as copy:
                 assert copy.open_as is not None  # noqa: S101 - the same
                 async with copy.open_as(copy.agent) as client:
-                    if not await deed.do(client):
+                    if not await deed.is_let_happen(client):
                         continue
                 footprint = await anyio.to_thread.run_sync(footprint_of, copy)
                 if footprint == self.footprint:
@@ -201,6 +201,7 @@ class _Witness:
                     name=deed.name,
                     mode=self._mode,
                     checkpoints=score.checkpoints,
+                    answer=evidence.answer.text if evidence.answer else "",
                     footprint=footprint,
                     duration_s=time.monotonic() - began,
                 )

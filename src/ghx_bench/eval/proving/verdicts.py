@@ -9,6 +9,7 @@ from ghx_bench._base.problems import listed, plural
 from ghx_bench.agents.controls.solution import Trap
 from ghx_bench.eval.proving.trials import TrialResult
 from ghx_bench.eval.scenario.allowed_changes import COLLATERAL_CHECKPOINT
+from ghx_bench.eval.scenario.conditions import CheckpointCondition, CountGte, NonEmpty
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.profiler.score import CheckpointDetail
 
@@ -130,27 +131,36 @@ def _trap_problems(traps: Iterable[TrapResult]) -> Iterator[str]:
 
 
 def _unguarded(proof: ScenarioProof) -> Iterator[str]:
-    """Yield the checkpoints that nobody fails."""
+    """Yield the checkpoints that nobody fails, and those that ask for anything at all."""
     mistakes = [*([proof.nop] if proof.nop else []), *proof.mutants, *(each.result for each in proof.traps)]
-    noticed = frozenset[str]().union(*(each.failed for each in mistakes))
-    conditions = {each.id: each.condition.type for each in proof.scenario.assertions.checkpoints}
+    conditions = {each.id: each.condition for each in proof.scenario.assertions.checkpoints}
+    trapped = {id_ for each in proof.traps for id_ in each.result.failed}
     for id_ in proof.checkpoints:
-        if id_ in noticed:
-            continue
-        remedy = (
-            f"tighten its condition ({conditions[id_]}), or add a trap that it notices"
-            if id_ in conditions
-            else "narrow allowedChanges"
-        )
-        yield f"checkpoint {id_!r} is failed by nothing: {_in_words(mistakes)} pass it; {remedy}"
+        passing, condition = [each for each in mistakes if id_ not in each.failed], conditions.get(id_)
+        if len(passing) == len(mistakes):
+            remedy = (
+                "narrow allowedChanges"
+                if condition is None
+                else f"tighten its condition ({condition.type}), or add a trap that it notices"
+            )
+            yield f"checkpoint {id_!r} is failed by nothing: {_in_words(passing)} pass it; {remedy}"
+        elif condition and _asks_for_anything(condition) and id_ not in trapped:
+            yield (
+                f"checkpoint {id_!r} asks only whether there is anything ({condition.type}), and whatever else is "
+                f"there passes it: {_in_words(passing)} do; say what must be there, or add a trap that it notices"
+            )
+
+
+def _asks_for_anything(condition: CheckpointCondition) -> bool:
+    # Left out is all that it can notice: a mistake that leaves something else behind passes.
+    return isinstance(condition, NonEmpty) or (isinstance(condition, CountGte) and condition.value == 1)
 
 
 def _in_words(mistakes: Sequence[TrialResult]) -> str:
     others = [each.name for each in mistakes if each.kind != "nop"]
-    if not others:
-        return "nop and all that could be tried"
     shown = ", ".join(others[:_MOST_NAMES]) + (", ..." if len(others) > _MOST_NAMES else "")
-    return f"nop and {plural(len(others), 'mutant')} ({shown})"
+    mutants = f"{plural(len(others), 'mutant')} ({shown})" if others else "no mutant"
+    return f"nop and {mutants}" if len(others) < len(mistakes) else mutants
 
 
 def _survivors(mutants: Iterable[TrialResult]) -> Iterator[str]:

@@ -6,13 +6,14 @@ from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from ghx_bench.twin.seed.checks import SeedCheck
 from ghx_bench.twin.seed.format import Emoji, IssueName, Login, MergeMethod, Moment, Number, SeedModel, Sha
+from ghx_bench.twin.seed.repeats import RepeatedModel
 
 _AN_EXPORT = "Written by an export."
 Side = Literal["LEFT", "RIGHT"]
 
 
-class SeedComment(SeedModel):
-    """A comment in a conversation."""
+class SeedRemark(SeedModel):
+    """What somebody said, wherever it was."""
 
     author: Login | None = Field(default=None, description="Who wrote it; the author of what it is under if left out.")
     body: str
@@ -22,7 +23,11 @@ class SeedComment(SeedModel):
     reactions: dict[Emoji, tuple[Login, ...]] = Field(default={}, description="Logins by emoji.")
 
 
-class SeedThreadComment(SeedComment):
+class SeedComment(SeedRemark, RepeatedModel):
+    """A comment in a conversation."""
+
+
+class SeedThreadComment(SeedRemark):
     """A comment in a review thread."""
 
     review: Number | None = Field(
@@ -103,7 +108,7 @@ class SeedConversation(SeedModel):
             raise ValueError("closed_at and closed_by are for what is closed; say so with `state`")
 
 
-class SeedIssue(SeedConversation):
+class SeedIssue(SeedConversation, RepeatedModel):
     """An issue."""
 
     state: Literal["open", "closed"] = "open"

@@ -1,8 +1,9 @@
 """The records of a seed file, in snake_case YAML or JSON: accounts, repositories, and the world of both."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, Self
 
-from pydantic import Field, StrictBool, StrictInt
+from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from ghx_bench.twin.seed.checks import SeedCommitCheck, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedIssue, SeedPull
@@ -27,8 +28,10 @@ from ghx_bench.twin.seed.format import (
     SeedFault,
     SeedModel,
 )
+from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.projects import SeedProject
 from ghx_bench.twin.seed.releases import SeedRelease
+from ghx_bench.twin.seed.repeats import RepeatedModel, repeat_names, resize, write_out
 from ghx_bench.twin.seed.rulesets import SeedRuleset
 from ghx_bench.twin.viewer import EVERY_SCOPE
 
@@ -143,15 +146,20 @@ class SeedCommit(SeedModel):
     at: Moment | None = None
 
 
-class SeedLabel(SeedModel):
+class SeedLabel(RepeatedModel):
     """A label."""
 
     name: str
     color: str = Field(default="ededed", description="Six hexadecimal digits.")
     description: str | None = None
 
+    @model_validator(mode="after")
+    def _check_names(self) -> Self:
+        self.refuse_same("name")
+        return self
 
-class SeedMilestone(SeedModel):
+
+class SeedMilestone(RepeatedModel):
     """A milestone."""
 
     number: Number | None = Field(default=None, description="Its number; the next free one if left out.")
@@ -162,6 +170,11 @@ class SeedMilestone(SeedModel):
     creator: Login | None = Field(default=None, description="Who made it; the owner if left out.")
     at: Moment | None = None
     closed_at: Moment | None = None
+
+    @model_validator(mode="after")
+    def _check_titles(self) -> Self:
+        self.refuse_same("title")
+        return self
 
 
 class SeedProtection(SeedModel):
@@ -259,6 +272,19 @@ class SeedRepository(SeedModel):
     next_number: Number | None = Field(default=None, description="The number of the next issue or pull request.")
     next_milestone_number: Number | None = Field(default=None, description="The number of the next milestone.")
 
+    def repeatable(self) -> dict[str, tuple[SeedModel, ...]]:
+        """Return the lists in which an entry, or a comment under one, may stand for many."""
+        lists = {"labels": self.labels or (), "milestones": self.milestones, "issues": self.issues, "pulls": self.pulls}
+        return {name: entries for name, entries in lists.items() if entries}
+
+    def written_out(self) -> Self:
+        """Return the repository with an entry for each of what one stands for."""
+        update: dict[str, tuple[SeedModel, ...]] = {}
+        for name, entries in self.repeatable().items():
+            with within(name):
+                update[name] = write_out(entries)
+        return self.model_copy(update=update)
+
 
 class WorldSeed(SeedModel):
     """A whole world."""
@@ -270,3 +296,16 @@ class WorldSeed(SeedModel):
     repositories: tuple[SeedRepository, ...] = ()
     projects: tuple[SeedProject, ...] = ()
     faults: tuple[SeedFault, ...] = Field(default=(), description="What goes wrong on purpose, and for which requests.")
+
+    def sizes(self) -> frozenset[str]:
+        """Return the names of the entries that can be repeated more or less often."""
+        lists = (entries for each in self.repositories for entries in each.repeatable().values())
+        return frozenset(name for entries in lists for name in repeat_names(entries))
+
+    def resized(self, size: Mapping[str, int]) -> Self:
+        """Return the world with as many of the named entries as `size` says."""
+        repositories = tuple(
+            each.model_copy(update={name: resize(entries, size) for name, entries in each.repeatable().items()})
+            for each in self.repositories
+        )
+        return self.model_copy(update={"repositories": repositories})

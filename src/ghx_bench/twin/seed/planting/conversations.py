@@ -1,5 +1,7 @@
 """Plants issues and pull requests with their comments, reviews and threads, in the order of their numbers."""
 
+from collections import Counter
+
 from ghx_bench.twin.commands import comments, issues, linked_branches, merges, pulls, restoring, reviews, threads
 from ghx_bench.twin.commands.restoring import OldThread
 from ghx_bench.twin.commands.reviews import ReviewEvent
@@ -74,7 +76,7 @@ def _sort_by_number(repo: PlantedRepository) -> list[SeedIssue | SeedPull]:
     """Return those with a number in that order, then the others in the order they are written."""
     every: list[SeedIssue | SeedPull] = [*repo.seed.issues, *repo.seed.pulls]
     numbers = [*(each.number for each in every if each.number is not None), *repo.seed.gone_numbers]
-    twice = next((number for number in numbers if numbers.count(number) > 1), None)
+    twice = next((number for number, times in Counter(numbers).items() if times > 1), None)
     if twice is not None:
         raise InvalidRefusal(f"number {twice} is given twice; issues and pull requests share one row of numbers")
     numbered = sorted((each for each in every if each.number is not None), key=lambda each: each.number or 0)

@@ -57,7 +57,7 @@ def plant(world: World, seed: WorldSeed) -> None:
     planted: list[PlantedRepository] = []
     for repository in seed.repositories:
         with within(f"repositories: {repository.name}"):
-            planted.append(plant_repository(world, repository))
+            planted.append(plant_repository(world, repository.written_out()))
     for app in seed.apps:  # once the repositories are there that it is for
         with within(f"apps: {app.slug}"):
             _plant_installations(world, app)
