@@ -200,7 +200,14 @@ def _choose_stage(spec: EvaluationSpec, environ: Mapping[str, str]) -> tuple[Lif
 
     hosts = spec.config.reachable_hosts
     sandboxes = _sandboxes_for(spec) if spec.config.sandbox == "bwrap" else None
-    twin = TwinLifecycle(fixtures.repo, spec.scenarios, spec.fixtures, reachable_hosts=hosts, sandboxes=sandboxes)
+    twin = TwinLifecycle(
+        fixtures.repo,
+        spec.scenarios,
+        spec.fixtures,
+        reachable_hosts=hosts,
+        sandboxes=sandboxes,
+        keep_worlds=spec.config.output.keep_worlds,
+    )
     return twin, let_all_in
 
 

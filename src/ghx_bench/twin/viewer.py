@@ -68,5 +68,8 @@ _WIDER = {
     "read:project": frozenset({"project"}),
 }
 
+KNOWN_SCOPES = EVERY_SCOPE | _WIDER.keys()
+"""The scopes that make a difference here."""
+
 ANONYMOUS = Viewer(user=User(id=_NO_ACCOUNT, login="", created_at="", updated_at=""), scopes=frozenset())
 """Who asks without a token."""

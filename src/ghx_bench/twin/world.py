@@ -25,8 +25,8 @@ from ghx_bench.twin.urls import Signatures
 from ghx_bench.twin.viewer import Viewer
 
 DATABASE = "world.sqlite"  # in the directory of a world that is kept
+GIT = "git"  # beside it: the repositories
 _LOCK = "world.lock"
-_GIT = "git"
 
 
 class WorldUnavailableError(OperationError):
@@ -203,7 +203,7 @@ def _lock_directory(directory: Path) -> int:
 
 def _open_directory(directory: Path) -> tuple[Database, GitStorage]:
     database = Database.in_file(directory / DATABASE)
-    storage = GitStorage.in_directory(directory / _GIT)
+    storage = GitStorage.in_directory(directory / GIT)
     try:
         # An act moves refs first and commits the database last, together with where the refs are by then. Refs that
         # are elsewhere were moved by an act or a push that was killed before its commit: it never happened. Objects

@@ -106,7 +106,7 @@ def _config() -> Schema:
     modes["items"] = {"anyOf": [modes["items"], _MODE_FILE, {"$ref": "#/$defs/ModeDefinition"}]}
     _allow_presets(parts["ModeDefinition"])
     parts["FixtureChoice"]["properties"]["repo"]["anyOf"].append({"const": ""})
-    parts["Output"]["properties"]["log_level"]["anyOf"][0]["enum"].append("warn")
+    parts["EvalOutput"]["properties"]["log_level"]["anyOf"][0]["enum"].append("warn")
     execution: Schema = parts["Execution"]["properties"]
     execution["allowed_retries"] = {
         **execution["retries"],

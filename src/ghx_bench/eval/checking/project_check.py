@@ -23,6 +23,7 @@ from ghx_bench.documents import (
     validate_document,
 )
 from ghx_bench.eval.checking.fixture_references import fixture_errors
+from ghx_bench.eval.checking.form_rules import across_forms
 from ghx_bench.eval.checking.mode_rules import mode_errors, mode_file_errors
 from ghx_bench.eval.checking.project_contents import (
     LocatedConfig,
@@ -32,7 +33,7 @@ from ghx_bench.eval.checking.project_contents import (
     scenario_ids,
     sets_in,
 )
-from ghx_bench.eval.checking.scenario_rules import Known, across_forms, read_scenario, repeated_id, scenario_warnings
+from ghx_bench.eval.checking.scenario_rules import Known, read_scenario, repeated_id, scenario_warnings
 from ghx_bench.eval.checking.solution_rules import Solutions, scenario_id_of
 from ghx_bench.eval.checking.world_rules import SeenWorld, look_into_world, workspace_mistakes
 from ghx_bench.eval.fixtures.library import read_fixture, repeated_name

@@ -25,6 +25,7 @@ from ghx_bench.documents import (
     validate_document,
 )
 from ghx_bench.eval.checking.fixture_references import KnownFixtures, is_explained_by_another_error
+from ghx_bench.eval.checking.form_rules import across_forms, id_errors
 from ghx_bench.eval.checking.output_paths import path_warnings
 from ghx_bench.eval.project.custom_scorers import custom_conditions_in, scorer_names
 from ghx_bench.eval.project.folders import CONFIG_FILE
@@ -44,7 +45,7 @@ from ghx_bench.eval.scenario.binding import (
 )
 from ghx_bench.eval.scenario.checkpoint_references import check_references
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario, FixtureRequirements
-from ghx_bench.eval.scenario.extensions import KEYS, VARIANTS, ScenarioExtensions
+from ghx_bench.eval.scenario.extensions import KEYS, SCOPES, ScenarioExtensions
 from ghx_bench.eval.scenario.manifest import is_repository
 from ghx_bench.eval.scenario.placeholders import (
     CHECKPOINT_LIST,
@@ -61,7 +62,7 @@ from ghx_bench.eval.scenario.placeholders import (
     uses_in,
 )
 from ghx_bench.eval.scenario.session_answer import ANSWER_TASK
-from ghx_bench.eval.scenario.variants import forms_of, overlays_of, place_in_file, variant_errors
+from ghx_bench.eval.scenario.variants import variant_errors
 
 _BEGINS = "{{"
 _FOR_EACH = re.compile(r"""\bfor_each["']?\s*:\s*["']?([\w.]+)""")  # which a solution names without braces
@@ -148,42 +149,12 @@ def read_scenario(document: Document, known: Known) -> EvalScenario:
     """
     scenario = validate_document(document, EvalScenario)
     found = across_forms(scenario, lambda form: scenario_errors(form, known))
-    problems = problems_of(document, [*_check_id(scenario), *found])
+    problems = problems_of(document, [*id_errors(scenario), *found])
     # What a variant would change is known only if it can be read.
     problems = problems or problems_of(document, variant_errors(scenario))
     if problems:
         raise DocumentError(problems)
     return scenario
-
-
-def across_forms(
-    scenario: EvalScenario, find: Callable[[EvalScenario], Iterable[Complaint]], *, only_in_variants: bool = False
-) -> Iterator[Complaint]:
-    """Yield what is found in a scenario and in each of its forms, at the place where the file says it, and once.
-
-    Of what a form shares with the scenario, something may be wrong in the form alone, and is then said to be; with
-    `only_in_variants` that is left out.
-    """
-    in_plain = list(find(scenario))
-    yield from in_plain
-    try:
-        overlays = overlays_of(scenario)
-    except ValidationError:
-        return  # that the extensions cannot be read is among what was found
-    for form, overlay in zip(forms_of(scenario)[1:], overlays, strict=True):
-        for each in find(form):
-            place = place_in_file(overlay, each.tokens)
-            if place != each.tokens:
-                yield replace(each, tokens=place)
-            elif each not in in_plain and not only_in_variants:
-                yield replace(each, reason=f"{each.reason} (in {form.id})")
-
-
-def _check_id(scenario: EvalScenario) -> Iterator[Complaint]:
-    if scenario.variant is not None:
-        reason = f"{scenario.id!r} is the id of a variant"
-        hint = f"write {scenario.base_id!r}, and what the variant changes in its extensions.{VARIANTS}"
-        yield Complaint(tokens=("id",), reason=reason, suggestion=hint)
 
 
 def repeated_id(document: Document, id_: str, first: Path) -> Problem:
@@ -243,12 +214,22 @@ def _check_extensions(scenario: EvalScenario, known: Known) -> Iterator[Complain
     except ValidationError as error:
         refused = explain(error, ScenarioExtensions, scenario.extensions)
     yield from (replace(each, tokens=("extensions", *each.tokens)) for each in refused)
-    if not refused and scenario.known_extensions.faults and "github" in scenario.known_extensions.targets:
-        hint = "add 'targets: [twin]' beside them"
-        yield Complaint(tokens=FAULTS_PLACE, reason="only the embedded GitHub has faults", suggestion=hint)
+    if not refused:
+        yield from _check_twin_only(scenario.known_extensions)
     variables = variable_names(scenario).union(known.variables)
     for index, pattern in _patterns(scenario):
         yield from pattern_errors(pattern, ("extensions", "allowedChanges", index), scenario, variables)
+
+
+def _check_twin_only(extensions: ScenarioExtensions) -> Iterator[Complaint]:
+    if "github" not in extensions.targets:
+        return
+    hint = "add 'targets: [twin]' beside them"
+    if extensions.faults:
+        yield Complaint(tokens=FAULTS_PLACE, reason="only the embedded GitHub has faults", suggestion=hint)
+    if extensions.token_scopes is not None:
+        reason = "only on the embedded GitHub can the bench choose the scopes of the agent's token"
+        yield Complaint(tokens=("extensions", SCOPES), reason=reason, suggestion=hint)
 
 
 def _patterns(scenario: EvalScenario) -> Iterator[tuple[int, str]]:

@@ -36,6 +36,8 @@ class Subject:
     """By the modes in which it is proved."""
     traps: tuple[tuple[Trap, str, Solution], ...] = ()
     """Wrong solutions, each with the mode it is for."""
+    is_variant: bool = False
+    """Whether it is another form of a scenario: its solution must pass, and mistakes were tried with the scenario."""
     unproved: str | None = None
 
 
@@ -69,7 +71,13 @@ class _Prover:
         began, solutions = time.monotonic(), subject.solutions
         finest = next((mode for mode in _FINEST_FIRST if mode in solutions), next(iter(solutions)))
         follow = [
-            partial(self.ground.reference, self.scenario, mode, solution, overreaches=mode == finest)
+            partial(
+                self.ground.reference,
+                self.scenario,
+                mode,
+                solution,
+                overreaches=mode == finest and not subject.is_variant,
+            )
             for mode, solution in solutions.items()
         ]
         followed = await _run_all(follow, self.limiter)
@@ -78,13 +86,15 @@ class _Prover:
         # A mutant may wait for what never comes.
         longest_s = max(_SHORTEST_LIMIT_S, _TIMES_THE_SOLUTION * right.duration_s)
         # Mutants of a solution that fails say nothing.
-        mutants = list(mutants_of(solutions[finest], siblings)) if right.passed else []
+        is_tried = right.passed and not subject.is_variant
+        mutants = list(mutants_of(solutions[finest], siblings)) if is_tried else []
         wrong = [partial(self._try_mutant, mutant, finest, longest_s) for mutant in mutants]
         wrong += [partial(self._fall_into, *trap, longest_s) for trap in subject.traps]
         nop, *tried = await _run_all([partial(self.ground.nop, self.scenario, finest), *wrong], self.limiter)
         traps = zip((trap for trap, *_ in subject.traps), tried[len(mutants) :], strict=True)
         return ScenarioProof(
             scenario=self.scenario,
+            is_variant=subject.is_variant,
             steps=count_steps(solutions[finest].steps),
             references=tuple(result for result, _ in followed),
             nop=nop,

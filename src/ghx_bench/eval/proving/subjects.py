@@ -1,15 +1,15 @@
 """Which scenarios are proved, in which modes, and why some cannot be."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ghx_bench._base.errors import InputError
 from ghx_bench.agents.controls.nop import NopProvider
-from ghx_bench.agents.controls.solution import Solution, SolutionFile, Trap
+from ghx_bench.agents.controls.solution import SUFFIX, Solution, SolutionFile, Trap
 from ghx_bench.eval.agent_factory import EvaluationSpec
 from ghx_bench.eval.catalogue import Catalogue
-from ghx_bench.eval.loader import narrow
+from ghx_bench.eval.loader import LoadedScenario, UnknownScenariosError, narrow
 from ghx_bench.eval.modes.definitions import Definitions
 from ghx_bench.eval.project.config import EvalConfig, ProviderChoice, definitions_of
 from ghx_bench.eval.project.config_file import DEFAULT_MODES, project_config, project_file
@@ -17,6 +17,7 @@ from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS, SCENARIOS_FOLDER
 from ghx_bench.eval.proving.proof import Subject
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.profiler.errors import UnknownNameError
+from ghx_bench.profiler.scenario import EVERY_FORM, scenario_of, variant_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,11 @@ class Choice:
     set: str | None = None
     modes: tuple[str, ...] = ()
 
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether it is about some of the scenarios there are."""
+        return bool(self.scenarios or self.categories or self.set)
+
 
 def is_project(config: Path | None = None) -> bool:
     """Return whether the current folder holds a project: a configuration, or a folder with scenarios."""
@@ -37,17 +43,21 @@ def is_project(config: Path | None = None) -> bool:
 
 
 def choose_subjects(choice: Choice) -> tuple[EvaluationSpec, list[Subject]]:
-    """Return the scenarios that are chosen, and what their worlds and modes are made of."""
+    """Return the scenarios that are chosen, each with its variants, and what their worlds and modes are made of."""
     config = _config_of(choice)
-    catalogue = Catalogue(config)
-    scenarios = catalogue.take(_ids_in(catalogue, choice))
-    chosen = narrow(scenarios, category=choice.categories or None)
-    if not chosen:
-        raise InputError(f"none of the scenarios is of category {' or '.join(choice.categories)}")
-    files = catalogue.solution_files()
-    definitions = Definitions(definitions_of(config))
+    catalogue, definitions = Catalogue(config), Definitions(definitions_of(config))
     modes = _modes_of(config, choice, definitions)
-    subjects = [_subject(each, files.get(each.id), modes, definitions) for each in chosen]
+    known = {each.scenario.id: each for each in catalogue.every()}
+    ids = _ids_in(catalogue, known.values(), choice)
+    if missing := [each for each in ids if scenario_of(each) not in known]:
+        raise UnknownScenariosError(missing, known=known)
+    chosen = _narrow([known[each] for each in dict.fromkeys(map(scenario_of, ids))], choice)
+    obstacles = {each.scenario.id: _find_obstacle(each) for each in chosen}
+    # Those that cannot be proved are not looked into any further: a fixture of theirs need not be there.
+    provable = [each for each in ids if obstacles.get(scenario_of(each), "not chosen") is None]
+    forms = catalogue.take([each if variant_of(each) else each + EVERY_FORM for each in provable])
+    files = catalogue.solution_files()
+    subjects = [_subject(each, files[each.base_id], modes, definitions) for each in forms]
     used = dict.fromkeys(mode for each in subjects for mode in (*each.solutions, *(mode for _, mode, _ in each.traps)))
     spec = EvaluationSpec(
         config=config.model_copy(update={"modes": tuple(used)}),
@@ -57,7 +67,24 @@ def choose_subjects(choice: Choice) -> tuple[EvaluationSpec, list[Subject]]:
         fixtures=catalogue.library,
         solutions={},
     )
-    return spec, subjects
+    reasons = ((each.scenario, obstacles[each.scenario.id]) for each in chosen)
+    unproved = [Subject(scenario=scenario, unproved=reason) for scenario, reason in reasons if reason is not None]
+    return spec, [*subjects, *unproved]
+
+
+def _narrow(loaded: Sequence[LoadedScenario], choice: Choice) -> list[LoadedScenario]:
+    kept = {each.id for each in narrow([each.scenario for each in loaded], category=choice.categories or None)}
+    if not kept:
+        raise InputError(f"none of the scenarios is of category {' or '.join(choice.categories)}")
+    return [each for each in loaded if each.scenario.id in kept]
+
+
+def _find_obstacle(loaded: LoadedScenario) -> str | None:
+    """Return why a scenario cannot be proved, if that is so."""
+    targets, solution = loaded.scenario.known_extensions.targets, f"{loaded.scenario.id}{SUFFIX}"
+    if "twin" not in targets:
+        return f"it can be run on {' and '.join(targets)} only, and is proved on the embedded GitHub"
+    return None if loaded.path.with_name(solution).is_file() else f"there is no {solution} beside it"
 
 
 def _config_of(choice: Choice) -> EvalConfig:
@@ -75,7 +102,7 @@ def _config_of(choice: Choice) -> EvalConfig:
     )
 
 
-def _ids_in(catalogue: Catalogue, choice: Choice) -> Sequence[str]:
+def _ids_in(catalogue: Catalogue, known: Iterable[LoadedScenario], choice: Choice) -> Sequence[str]:
     if choice.scenarios:
         return choice.scenarios
     if choice.set is not None:
@@ -83,9 +110,8 @@ def _ids_in(catalogue: Catalogue, choice: Choice) -> Sequence[str]:
         if ids is None:
             raise UnknownNameError("scenario set", choice.set, known=catalogue.sets.names())
         return ids
-    every = catalogue.every()
-    own = [each.scenario.id for each in every if not each.path.is_relative_to(BUILT_IN_SCENARIOS)]
-    return own or [each.scenario.id for each in every]
+    places = {each.scenario.id: each.path for each in known}
+    return [id_ for id_, path in places.items() if not path.is_relative_to(BUILT_IN_SCENARIOS)] or list(places)
 
 
 def _modes_of(config: EvalConfig, choice: Choice, definitions: Definitions) -> Sequence[str]:
@@ -95,14 +121,13 @@ def _modes_of(config: EvalConfig, choice: Choice, definitions: Definitions) -> S
     return choice.modes or config.modes or DEFAULT_MODES
 
 
-def _subject(
-    scenario: EvalScenario, file: SolutionFile | None, modes: Sequence[str], definitions: Definitions
-) -> Subject:
-    if file is None:
-        return Subject(scenario=scenario, unproved=f"it has no {scenario.id}.solution.yaml")
+def _subject(scenario: EvalScenario, file: SolutionFile, modes: Sequence[str], definitions: Definitions) -> Subject:
     solutions = _solutions_in(file, modes, definitions)
     if not solutions:
         return Subject(scenario=scenario, unproved=f"its solution has nothing for mode {' or '.join(modes)}")
+    if scenario.variant is not None:
+        # Mistakes are tried in the scenario as it is: its checkpoints are the same ones.
+        return Subject(scenario=scenario, solutions=solutions, is_variant=True)
     return Subject(scenario=scenario, solutions=solutions, traps=tuple(_traps_in(file, definitions)))
 
 

@@ -23,7 +23,7 @@ from ghx_bench.profiler.causes import describe_error
 from ghx_bench.profiler.cell import NO_MODEL, Cell
 from ghx_bench.profiler.contracts import Scorer, Session, SessionProvider, SessionRequest
 from ghx_bench.profiler.evidence import Answer, Evidence
-from ghx_bench.profiler.outcome import Failed
+from ghx_bench.profiler.outcome import Failed, Outcome
 from ghx_bench.profiler.runner.instruments import Setup
 from ghx_bench.profiler.runner.iteration import Task, measure
 from ghx_bench.profiler.score import CheckpointDetail, Score
@@ -111,6 +111,25 @@ class ProvingGround:
         result = await self._run(scenario, mode, provider, witness, kind=kind, name=name)
         return replace(result, broke_off=provider.broke_off)
 
+    async def measure(
+        self,
+        scenario: EvalScenario,
+        mode: str,
+        provider: SessionProvider,
+        scorer: Scorer[EvalScenario] | None = None,
+    ) -> Outcome:
+        """Hold one session of an agent, as a run would."""
+        instruments = replace(
+            self.setup.instruments,
+            provider=None,
+            providers={provider.name: provider},
+            scorer=scorer or self.setup.instruments.scorer,
+            collectors=(),
+            analyzers=(),
+        )
+        cell = Cell(agent=provider.name, model=NO_MODEL, mode=mode, scenario_id=scenario.id, iteration=0)
+        return await measure(Task(cell=cell, scenario=scenario, mode=self.setup.modes[mode], instruments=instruments))
+
     async def _run(
         self,
         scenario: EvalScenario,
@@ -121,24 +140,10 @@ class ProvingGround:
         kind: TrialKind,
         name: str,
     ) -> TrialResult:
-        instruments = replace(
-            self.setup.instruments,
-            provider=None,
-            providers={provider.name: provider},
-            scorer=witness,
-            collectors=(),
-            analyzers=(),
-        )
-        cell = Cell(agent=provider.name, model=NO_MODEL, mode=mode, scenario_id=scenario.id, iteration=0)
         began = time.monotonic()
-        task = Task(cell=cell, scenario=scenario, mode=self.setup.modes[mode], instruments=instruments)
-        outcome = await measure(task)
+        outcome = await self.measure(scenario, mode, provider, witness)
         result = TrialResult(
-            kind=kind,
-            name=name,
-            mode=mode,
-            footprint=witness.footprint,
-            duration_s=time.monotonic() - began,
+            kind=kind, name=name, mode=mode, footprint=witness.footprint, duration_s=time.monotonic() - began
         )
         if isinstance(outcome, Failed):
             return replace(result, error=describe_error(outcome.error))

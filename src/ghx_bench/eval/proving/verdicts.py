@@ -35,6 +35,8 @@ class ScenarioProof:
     """Everything that was tried with one scenario."""
 
     scenario: EvalScenario
+    is_variant: bool = False
+    """Whether no mistakes were tried, since they were with the scenario that it is a form of."""
     steps: int = 0
     """How many calls the solution has that mutants are made of."""
     references: tuple[TrialResult, ...] = ()
@@ -74,7 +76,7 @@ class ScenarioProof:
         if self.unproved is not None:
             return ()
         found = [*_reference_problems(self.references), *_nop_problems(self.nop), *_trap_problems(self.traps)]
-        if len(self.proved_modes) == len(self.references):
+        if len(self.proved_modes) == len(self.references) and not self.is_variant:
             # What follows from a solution that fails says nothing about checkpoints.
             found += [*_unguarded(self), *_survivors(self.mutants)]
         return tuple(found)

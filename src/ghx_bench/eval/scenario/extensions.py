@@ -11,6 +11,7 @@ from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import FilePath, Section, Text
 from ghx_bench.eval.scenario.scenario_changes import Variants
 from ghx_bench.twin.seed.format import SeedFault
+from ghx_bench.twin.viewer import KNOWN_SCOPES
 
 Target = Literal["twin", "github"]
 TARGETS: tuple[Target, ...] = get_args(Target)
@@ -64,6 +65,20 @@ def _check_faults(value: object) -> object:
     return cast("object", value)
 
 
+def _check_scopes(value: object) -> object:
+    if value is not None and not isinstance(value, list):
+        example = "write a list of scopes, such as [public_repo]; [] for a token without any"
+        raise RefusedError(f"expected a list, got {in_words(value)}", suggestion=example)
+    return cast("object", value)
+
+
+def _check_scope(value: object) -> object:
+    if value not in KNOWN_SCOPES:
+        hint = did_you_mean(value, sorted(KNOWN_SCOPES)) if isinstance(value, str) else None
+        raise RefusedError(f"there is no scope {shortened(value)}", suggestion=hint)
+    return value
+
+
 def _check_changes(value: object) -> object:
     for path in cast("dict[object, object]", value) if isinstance(value, dict) else ():
         if isinstance(path, str) and path.split("/")[0].casefold() == ".git":
@@ -91,6 +106,7 @@ class Workspace(Section):
 
 
 FAULTS = "faults"
+SCOPES = "tokenScopes"
 VARIANTS = "variants"
 WORKSPACE = "workspace"
 WORKSPACE_NAMES = ("repo", "branch", "upstream")
@@ -124,6 +140,12 @@ class ScenarioExtensions(BaseModel):
     )
     faults: Annotated[tuple[SeedFault, ...], BeforeValidator(_check_faults)] = Field(
         default=(), description="What goes wrong on purpose on the embedded GitHub, and for which requests."
+    )
+    token_scopes: Annotated[
+        tuple[Annotated[str, BeforeValidator(_check_scope)], ...] | None, BeforeValidator(_check_scopes)
+    ] = Field(
+        default=None,
+        description="The OAuth scopes of the agent's token on the embedded GitHub; it may do everything unless given.",
     )
     variants: Variants = Field(
         default={}, description="Other forms of the scenario, by name; such a one is then ID@name."

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -21,6 +22,7 @@ from ghx_bench.eval.fixtures.embedded import (
 )
 from ghx_bench.eval.fixtures.library import FixtureLibrary, mixed_world
 from ghx_bench.eval.fixtures.seed_worlds import PlantedWorld, known_repositories, plant_world
+from ghx_bench.eval.project.config import KeepWorlds
 from ghx_bench.eval.scenario.binding import RUN_ID, BindingError, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.eval.scenario.extensions import Workspace
@@ -28,15 +30,18 @@ from ghx_bench.eval.scenario.placeholders import FAULTS_PLACE
 from ghx_bench.eval.scenario.workspace_references import workspace_errors
 from ghx_bench.eval.stages.checkout import check_out, clone, copy_clone
 from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
+from ghx_bench.eval.stages.kept_worlds import WorldKeeper
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
+from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.twin.commands.kernel import user_signature
 from ghx_bench.twin.faults import Fault
 from ghx_bench.twin.git import program
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.seed.faults import find_misfit
 from ghx_bench.twin.server.loopback import Server, served
+from ghx_bench.twin.viewer import EVERY_SCOPE
 from ghx_bench.twin.world import World
 
 
@@ -55,9 +60,11 @@ class TwinLifecycle:
         *,
         reachable_hosts: Sequence[str] = (),
         sandboxes: Sandboxes | None = None,
+        keep_worlds: KeepWorlds | None = None,
     ) -> None:
         self._repo, self._scenarios, self._library = repo or DEFAULT_REPO, scenarios, library
         self._reachable_hosts, self._sandboxes = reachable_hosts, sandboxes
+        self._keep_worlds: KeepWorlds | None = keep_worlds
         self._running: _Running | None = None
 
     @asynccontextmanager
@@ -73,6 +80,7 @@ class TwinLifecycle:
                     server=server,
                     worlds=await self._make_worlds(server, held),
                     clones=Clones(held.enter_context(ScratchFolder())),
+                    keeper=self._keep_worlds and WorldKeeper(RunDirectory(directory), self._keep_worlds),
                 )
                 # Bound here only to see that it can be: one that cannot must not be found out after an hour of cells.
                 for scenario in self._scenarios:
@@ -96,8 +104,13 @@ class TwinLifecycle:
         seeded = running.worlds[world_of(scenario, self._library)]
         bound = bind(scenario, seeded.manifest, {RUN_ID: running.run_id})
         async with running.fork(seeded, bound.scenario) as (world, folder):
+            scopes = scenario.known_extensions.token_scopes
             client = running.server.client_environment(
-                world, seeded.agent, directory=folder / "home", reachable_hosts=self._reachable_hosts
+                world,
+                seeded.agent,
+                scopes=EVERY_SCOPE if scopes is None else scopes,
+                directory=folder / "home",
+                reachable_hosts=self._reachable_hosts,
             )
             environment = {**client.variables, **client.git_variables}
             keep_path(Path(environment["HOME"]), mode)
@@ -109,12 +122,18 @@ class TwinLifecycle:
                     environment=environment,
                     directory=folder / "work",
                     own_folder=folder,
-                    facts={"target": "twin", "repo": seeded.manifest.repo, "bindings": dict(bound.values)},
+                    facts={
+                        "target": "twin",
+                        "repo": seeded.manifest.repo,
+                        "bindings": dict(bound.values),
+                        **({} if scopes is None else {"tokenScopes": list(scopes)}),
+                    },
                     secrets=frozenset({environment["GITHUB_TOKEN"]}),
                     handles=handles,
                     count_refused_hosts=handles.count_refused_hosts,
                     count_not_implemented=handles.count_not_implemented,
                     observe=handles.observe,
+                    keep=running.keeper and partial(running.keeper.keep, seeded, handles, folder / "work"),
                 )
 
     async def _make_worlds(self, server: Server, held: ExitStack) -> Mapping[str | None, PlantedWorld]:
@@ -191,6 +210,7 @@ class _Running:
     server: Server
     worlds: Mapping[str | None, PlantedWorld]
     clones: Clones
+    keeper: WorldKeeper | None
 
     def prepare(self, scenario: EvalScenario, world: str | None) -> None:
         """Refuse a scenario that does not fit its world, and clone what its workspace names."""

@@ -63,6 +63,11 @@ def _create(act: Act, owner: User, seed: SeedRepository) -> Repository:
         # A fork begins without issues. Other settings wait until all is planted; this one would refuse the planting.
         says_so = seed.has_issues and "has_issues" in seed.model_fields_set
         return act.database.update(made, has_issues=True) if says_so else made
+        return (
+            act.database.update(made, has_issues=True)
+            if seed.has_issues and "has_issues" in seed.model_fields_set
+            else made
+        )
     made = repositories.create(
         act,
         owner=owner,
