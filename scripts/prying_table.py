@@ -1,4 +1,4 @@
-"""Write into docs/security.md what the prying agent finds in each ring, from real runs of it.
+"""Write into docs/security.md, and for `check --solve`, what the prying agent finds in each ring, from real runs of it.
 
     python scripts/prying_table.py           write the table anew
     python scripts/prying_table.py --check   say which probes have another outcome than the page says
@@ -21,6 +21,7 @@ from pathlib import Path
 import ghx_bench.eval
 from ghx_bench.agents.controls.prying import ANALYZER, PROBES
 from ghx_bench.agents.processes.sandbox import NoSandboxError, Ring, require_sandbox
+from ghx_bench.eval.proving.rings import ADMITTED
 
 PAGE = Path(__file__).parents[1] / "docs" / "security.md"
 SCENARIOS = Path(ghx_bench.eval.__file__).parent / "scenarios"
@@ -105,7 +106,9 @@ def main() -> None:
                 "\n".join((*differences, f"{PAGE}: run python scripts/prying_table.py if that is as it should be"))
             )
         return
-    table = render({**read_table(written), **measured})
+    outcomes = {**read_table(written), **measured}
+    ADMITTED.write_text(write_admitted(outcomes), encoding="utf-8")
+    table = render(outcomes)
     PAGE.write_text(SECTION.sub(lambda found: f"{found[1]}\n{table}\n\n{found[2]}", written), encoding="utf-8")
 
 
@@ -158,6 +161,11 @@ def compare(told: Mapping[str, set[int]], measured: Mapping[str, set[int]]) -> I
         for number in sorted(found ^ told[heading]):
             outcome = "succeeded, and the page does not say so" if number in found else "failed, against the page"
             yield f"{heading}: probe {number} ({PROBES[number - 1].looks_for}) {outcome}"
+
+
+def write_admitted(outcomes: Mapping[str, set[int]]) -> str:
+    """Return the same for programs."""
+    return json.dumps({heading: sorted(numbers) for heading, numbers in outcomes.items()}) + "\n"
 
 
 def render(outcomes: Mapping[str, set[int]]) -> str:

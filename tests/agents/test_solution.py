@@ -105,3 +105,42 @@ def test_a_file_that_is_no_solution_is_refused(tmp_path: Path, text: str, messag
 
     (problem,) = caught.value.problems
     assert message in str(problem)
+
+
+TRAPPED = """\
+version: 1
+modes:
+  baseline: [{shell: gh label list}]
+traps:
+  - name: first-page
+    description: Counts the first page
+    fails: counted
+    modes: {baseline: []}
+    answer: There are 30.
+  - name: NAME
+    description: Deletes them
+    fails: [counted, no-collateral-damage]
+    modes: {baseline: [{shell: gh label delete bug}]}
+"""
+
+
+def test_a_file_has_the_mistakes_that_must_be_noticed(tmp_path: Path) -> None:
+    first, second = load(tmp_path, TRAPPED.replace("NAME", "deletes")).traps
+
+    assert (first.name, first.fails, first.answer) == ("first-page", ("counted",), "There are 30.")
+    assert (second.fails, second.answer) == (("counted", "no-collateral-damage"), None)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("first-page", "trap 'first-page' is also that of traps/0; give each trap a name of its own"),
+        ("First page", "does not have the form of 'wrong-repository'"),
+    ],
+)
+def test_a_trap_has_a_plain_name_of_its_own(name: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(DocumentError) as caught:
+        load(tmp_path, TRAPPED.replace("NAME", name))
+
+    assert "10:11: /traps/1/name: " in str(caught.value)
+    assert reason in str(caught.value)

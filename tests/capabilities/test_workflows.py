@@ -36,6 +36,7 @@ def test_a_run_is_read_with_its_jobs(ghx: Ghx) -> None:
     run = ghx.data("workflow.run.view", **PIPELINES, runId=FAILED)
 
     assert (run["workflowName"], run["conclusion"], run["event"], run["attempt"]) == ("Tests", "failure", "push", 1)
+    assert run["title"]
     assert [(job["name"], job["conclusion"]) for job in run["jobs"]] == [("lint", "success"), ("test", "failure")]
     assert run["failedSteps"] == [{"jobId": run["jobs"][1]["id"], "name": "Run pytest"}]
 

@@ -531,6 +531,24 @@ def test_a_solution_may_only_use_variables_that_there_are(mine: Project) -> None
     ]
 
 
+def test_a_trap_names_checkpoints_variables_and_modes_that_there_are(mine: Project) -> None:
+    trap = {
+        "name": "sibling",
+        "description": "Answers another issue",
+        "fails": ["answred"],
+        "modes": {"basline": [{"shell": "echo {{issue_nmber}}"}]},
+    }
+    mine.change(SOLUTION, lambda it: it.update(traps=[trap]))
+
+    guard, unbound, mode = mine.said()
+
+    assert unbound.startswith(f"{SOLUTION}: /traps/0/modes/basline/0/shell: nothing is bound to {{{{issue_nmber}}}}; ")
+    assert guard == f"{SOLUTION}: /traps/0/fails: the scenario has no checkpoint 'answred'; did you mean 'answered'?"
+    assert mode == (
+        f"warning: {SOLUTION}: /traps/0/modes/basline: there is no mode 'basline'; did you mean 'baseline'?"
+    )
+
+
 def test_a_solution_for_a_mode_that_nobody_knows_is_a_warning(mine: Project) -> None:
     mine.change(SOLUTION, lambda it: it["modes"].update(basline=it["modes"]["baseline"]))
 

@@ -28,9 +28,16 @@ from ghx_bench.capabilities.client import GitHubClient, RetryPolicy
 from ghx_bench.capabilities.environment import client_from_environment
 from ghx_bench.capabilities.transports.plain import PlainTransport
 from ghx_bench.eval.checking.scenario_rules import Known, scenario_errors, scenario_warnings
-from ghx_bench.eval.scenario.allowed_changes import KINDS, PRIVATE_FIELDS, PRIVATE_TABLES, fits, public_name
+from ghx_bench.eval.scenario.allowed_changes import (
+    COLLATERAL_CHECKPOINT,
+    KINDS,
+    PRIVATE_FIELDS,
+    PRIVATE_TABLES,
+    fits,
+    public_name,
+)
 from ghx_bench.eval.scenario.binding import BindingError
-from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID, CheckpointScorer, UnreadableStateError
+from ghx_bench.eval.scoring.checkpoints import CheckpointScorer, UnreadableStateError
 from ghx_bench.eval.stages.twin_stage import TwinLifecycle
 from ghx_bench.profiler.causes import Cause
 from ghx_bench.profiler.evidence import Stage
@@ -316,9 +323,9 @@ async def test_what_the_agent_may_change_is_no_damage_and_the_rest_is_named(life
         repo, number = (handles_of(stage).bindings[each] for each in ("repo", "issue_number"))
 
     assert harmless.success
-    assert by_id(harmless)[CHECKPOINT_ID].passed
+    assert by_id(harmless)[COLLATERAL_CHECKPOINT].passed
     assert not harmful.success
-    assert by_id(harmful)[CHECKPOINT_ID].actual == [
+    assert by_id(harmful)[COLLATERAL_CHECKPOINT].actual == [
         f"changed issues.title {repo}#{number}",
         f"created issue_labels {repo}#{number} label bug",
     ]
@@ -327,13 +334,13 @@ async def test_what_the_agent_may_change_is_no_damage_and_the_rest_is_named(life
 async def test_a_damage_is_told_in_the_words_of_the_pattern_that_allows_it(lifecycle: TwinLifecycle) -> None:
     async with staged(lifecycle, scenario(IS_OPEN, allowed=[])) as stage:
         await on_issue(stage, "patch", "", {"title": "Another title", "state": "closed", "assignees": ["bench-agent"]})
-        told = by_id(await scored(stage))[CHECKPOINT_ID].actual
+        told = by_id(await scored(stage))[COLLATERAL_CHECKPOINT].actual
         forgiven = stage.scenario.model_copy(update={"extensions": {"allowedChanges": told}})
         again = await scored(Stage(scenario=forgiven, handles=stage.handles))
 
     assert isinstance(told, list)
     assert len(told) >= 3
-    assert by_id(again)[CHECKPOINT_ID].passed
+    assert by_id(again)[COLLATERAL_CHECKPOINT].passed
 
 
 async def test_only_the_agent_does_damage(lifecycle: TwinLifecycle) -> None:
@@ -381,8 +388,8 @@ async def test_what_github_writes_down_by_itself_is_no_damage(lifecycle: TwinLif
         await client.graphql(REVIEW, {"pull": pull["id"]})  # pending: begun, and left lying about
         harmful = await scored(stage)
 
-    assert harmless.success, by_id(harmless)[CHECKPOINT_ID].actual
-    assert not by_id(harmful)[CHECKPOINT_ID].passed
+    assert harmless.success, by_id(harmless)[COLLATERAL_CHECKPOINT].actual
+    assert not by_id(harmful)[COLLATERAL_CHECKPOINT].passed
 
 
 async def test_a_branch_that_was_pushed_is_damage_unless_it_is_allowed(lifecycle: TwinLifecycle) -> None:
@@ -395,7 +402,7 @@ async def test_a_branch_that_was_pushed_is_damage_unless_it_is_allowed(lifecycle
         harmful = await scored(stage)
 
     assert harmless.success
-    assert by_id(harmful)[CHECKPOINT_ID].actual == [f"created refs {repo} refs/heads/other"]
+    assert by_id(harmful)[COLLATERAL_CHECKPOINT].actual == [f"created refs {repo} refs/heads/other"]
 
 
 @pytest.mark.parametrize("is_allowed", [True, False])
@@ -407,7 +414,7 @@ async def test_the_head_of_a_pull_request_follows_its_branch(lifecycle: TwinLife
         branch = (await client.get(f"/repos/{bound['repo']}/pulls/{bound['pr_number']}")).data["head"]["ref"]
         body = {"message": "Add it", "content": "aGk=", "branch": branch}
         await client.put(f"/repos/{bound['repo']}/contents/added.txt", body)
-        damage = by_id(await scored(stage))[CHECKPOINT_ID].actual
+        damage = by_id(await scored(stage))[COLLATERAL_CHECKPOINT].actual
 
     assert isinstance(damage, list)
     if is_allowed:
@@ -427,9 +434,9 @@ async def test_a_pattern_may_name_what_a_checkpoint_returned(lifecycle: TwinLife
         other = (await client.post(f"/repos/{repo}/issues", {"title": "Another"})).data["number"]
         harmful = await scored(stage)
 
-    assert [by_id(each)[CHECKPOINT_ID].actual for each in (nothing, harmless)] == [[], []]
+    assert [by_id(each)[COLLATERAL_CHECKPOINT].actual for each in (nothing, harmless)] == [[], []]
     assert harmless.success
-    assert by_id(harmful)[CHECKPOINT_ID].actual == [f"created issues {repo}#{other}"]
+    assert by_id(harmful)[COLLATERAL_CHECKPOINT].actual == [f"created issues {repo}#{other}"]
     assert asked_for != other
 
 
@@ -441,7 +448,7 @@ async def test_a_pattern_covers_nothing_where_the_checkpoint_returned_nothing(li
         await agent_on(stage).post(f"/repos/{repo}/issues", {"title": "Another"})
         score = await scored(stage)
 
-    assert not by_id(score)[CHECKPOINT_ID].passed
+    assert not by_id(score)[COLLATERAL_CHECKPOINT].passed
 
 
 async def test_attempts_are_scored_at_the_same_time_without_seeing_each_other(lifecycle: TwinLifecycle) -> None:

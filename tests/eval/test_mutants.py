@@ -1,4 +1,4 @@
-"""No built-in scenario lets a mistaken agent pass: one that does too little, something else, or more than asked.
+"""No scenario of the default set lets a mistaken agent pass: one that does too little, something else, or too much.
 
 The solutions of one mode are followed in this process, on forks of one world with the fixtures of all scenarios, so
 that each scenario has siblings beside its own objects.
@@ -18,8 +18,8 @@ from ghx_bench.agents.controls.solution import SUFFIX, Solution, load_solution_f
 from ghx_bench.eval.fixtures.embedded import AGENT
 from ghx_bench.eval.loader import load_eval_scenarios
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
+from ghx_bench.eval.scenario.allowed_changes import COLLATERAL_CHECKPOINT
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
-from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID
 from ghx_bench.profiler.score import Score
 from ghx_bench.twin.git.packets import FLUSH, packet
 from ghx_bench.twin.queries import lookup
@@ -27,7 +27,7 @@ from ghx_bench.twin.world import World
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-SCENARIOS = {each.id: each for each in load_eval_scenarios(BUILT_IN_SCENARIOS)}
+SCENARIOS = {each.id: each for each in load_eval_scenarios(BUILT_IN_SCENARIOS, ids=DEEDS)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ def failed(score: Score) -> set[str]:
 
 
 def damage(score: Score) -> JsonValue:
-    (told,) = (each.actual for each in score.checkpoints if each.id == CHECKPOINT_ID)
+    (told,) = (each.actual for each in score.checkpoints if each.id == COLLATERAL_CHECKPOINT)
     return told
 
 
@@ -144,5 +144,5 @@ async def test_a_push_that_asks_for_no_report_is_damage(trial: Trial) -> None:
 
         score = await trial.ground.judge(scenario, world)
 
-    assert failed(score) == {CHECKPOINT_ID}
+    assert failed(score) == {COLLATERAL_CHECKPOINT}
     assert "main" in str(damage(score))

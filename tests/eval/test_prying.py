@@ -61,6 +61,7 @@ def test_nothing_is_found_in_a_sandbox_where_the_package_itself_is_a_tool(mode: 
 def test_the_page_promises_that_nothing_is_found_in_a_sandbox() -> None:
     assert TOLD["bwrap"] == set()
     assert TOLD["plain"] < TOLD["plain, as root"]
+    assert TABLE.ADMITTED.read_text(encoding="utf-8") == TABLE.write_admitted(TOLD)
     page = TABLE.PAGE.read_text(encoding="utf-8")
     assert TABLE.SECTION.sub(lambda found: f"{found[1]}\n{TABLE.render(TOLD)}\n\n{found[2]}", page) == page
 

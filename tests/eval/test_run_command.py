@@ -15,7 +15,8 @@ from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.cli.measuring import show_result
 from ghx_bench.eval.loader import load_eval_scenarios
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
-from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID
+from ghx_bench.eval.project.sets import load_scenario_sets
+from ghx_bench.eval.scenario.allowed_changes import COLLATERAL_CHECKPOINT
 from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.suite import SuiteResult
@@ -23,11 +24,11 @@ from ghx_bench.profiler.suite import SuiteResult
 pytestmark = pytest.mark.slow
 
 MODES = {"baseline", "ghx", "ghx-mcp"}
-IDS = {scenario.id for scenario in load_eval_scenarios(BUILT_IN_SCENARIOS)}
+IDS = frozenset(load_scenario_sets(BUILT_IN_SCENARIOS).root["default"])
 ONE_CELL = ("--mode", "baseline", "--scenario", "issue-triage-001", "--repetitions", "1", "--skip-warmup")
 
 
-def test_every_built_in_scenario_can_be_done_in_every_mode(reference_run: Path) -> None:
+def test_every_scenario_of_the_default_set_can_be_done_in_every_mode(reference_run: Path) -> None:
     rows = rows_of(run_in(reference_run))
 
     assert Counter((row.mode, row.scenario_id) for row in rows) == {(mode, id_): 1 for mode in MODES for id_ in IDS}
@@ -37,7 +38,7 @@ def test_every_built_in_scenario_can_be_done_in_every_mode(reference_run: Path) 
         if not row.success
     }
     assert failed == {}
-    assert {(row.checkpoint_details or ())[-1].id for row in rows} == {CHECKPOINT_ID}
+    assert {(row.checkpoint_details or ())[-1].id for row in rows} == {COLLATERAL_CHECKPOINT}
 
 
 def test_rows_tell_what_was_used_and_what_was_asked_of_github(reference_run: Path) -> None:
@@ -102,7 +103,9 @@ def test_what_a_scenario_expects_of_the_way_is_a_finding_wherever_findings_are(r
     assert " of 4 expected capabilities" in shown
     assert set(summary["capabilities_used"]) == {"ghx", "ghx-mcp"}
     assert 0 < summary["capabilities_used"]["ghx"]["mean"] <= 1
-    expecting = [each for each in load_eval_scenarios(BUILT_IN_SCENARIOS) if each.assertions.expected_capabilities]
+    expecting = [
+        each for each in load_eval_scenarios(BUILT_IN_SCENARIOS, ids=IDS) if each.assertions.expected_capabilities
+    ]
     assert summary["capabilities_used"]["ghx"]["n"] == len(expecting) > 0
 
 
@@ -128,11 +131,11 @@ def test_an_agent_that_does_nothing_fails_every_scenario(tmp_path: Path) -> None
     flags = ("--agent", "nop", "--mode", "baseline", "--repetitions", "1", "--max-concurrency", "4", "--no-report")
     told = printed(fork_ghx_bench(tmp_path, "run", *flags, "--json"))
 
-    assert (told["measured"], told["modes"]["baseline"]["successes"]) == (8, 0)
+    assert (told["measured"], told["modes"]["baseline"]["successes"]) == (len(IDS), 0)
     for row in rows_of(run_in(tmp_path)):
         passed = {each.id: each.passed for each in row.checkpoint_details or ()}
         assert not all(passed.values())
-        assert passed[CHECKPOINT_ID], "who does nothing does no damage"
+        assert passed[COLLATERAL_CHECKPOINT], "who does nothing does no damage"
     assert not (run_in(tmp_path) / "report").exists()
 
 

@@ -31,6 +31,7 @@ from ghx_bench.eval.checking.scenario_rules import scenario_errors
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.scenario.allowed_changes import KINDS
 from ghx_bench.eval.scenario.extensions import Workspace
+from ghx_bench.eval.scenario.session_answer import SessionAnswer
 from ghx_bench.profiler import ScenarioSets
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"
@@ -38,13 +39,23 @@ TEXT = PAGE.read_text()
 CONDITION: TypeAdapter[Any] = TypeAdapter(CheckpointCondition)
 RECORDS = {
     each.__name__: each
-    for each in (EvalScenario, FixtureRequirements, Assertions, Checkpoint, Workspace, FixtureManifest, FixtureResource)
+    for each in (
+        EvalScenario,
+        FixtureRequirements,
+        Assertions,
+        Checkpoint,
+        SessionAnswer,
+        Workspace,
+        FixtureManifest,
+        FixtureResource,
+    )
 }
 
 
 WORDS = {
     "string": ("a text", "texts"),
     "integer": ("an integer", "integers"),
+    "number": ("a number", "numbers"),
     "boolean": ("`true` or `false`", ""),
     "object": ("an object", "objects"),
 }
@@ -53,6 +64,8 @@ WORDS = {
 def kind_of(schema: dict[str, Any], *, plural: bool = False) -> str:
     """Say in a few words what a key takes."""
     choices = [each for each in schema.get("anyOf", []) if each.get("type") != "null"]
+    if choices == [{"type": "integer"}, {"type": "number"}]:
+        return WORDS["number"][plural]
     if choices:
         return " or ".join(map(kind_of, choices))
     if "enum" in schema:
@@ -118,18 +131,25 @@ def examples() -> Iterator[Any]:
     yield from (value for text in blocks("yaml") if (value := yaml.safe_load(text)) is not None)
 
 
+def scenario_with(part: dict[str, Any]) -> EvalScenario:
+    """Return the scenario of the page with another part, and all variables that examples use."""
+    names = ("issue_number", "pr_number", "fork", "head_branch")
+    fixture = {"repo": "o/r", "requires": ["i"], "bindings": dict.fromkeys(names, "i.number")}
+    base = next(each for each in examples() if "prompt" in each) | {"prompt": "p", "fixture": fixture}
+    return EvalScenario.model_validate({**base, **part})
+
+
 def use(example: Any, folder: Path) -> str:
     """Use an example for what it is, and say what that was."""
     if "prompt" in example:
         (folder / "a.yaml").write_text(yaml.safe_dump(example))
         load_eval_scenarios(folder)
         return "scenario"
+    if "task" in example:
+        example = {"checkpoints": [example]}
     if "checkpoints" in example or "extensions" in example:
-        names = ("issue_number", "pr_number", "fork", "head_branch")
-        fixture = {"repo": "o/r", "requires": ["i"], "bindings": dict.fromkeys(names, "i.number")}
         part = {"assertions": example} if "checkpoints" in example else example
-        base = next(each for each in examples() if "prompt" in each) | {"prompt": "p", "fixture": fixture}
-        assert list(scenario_errors(EvalScenario.model_validate({**base, **part}), Known())) == []
+        assert list(scenario_errors(scenario_with(part), Known())) == []
         return "extensions" if part is example else "checkpoints"
     if "type" in example:
         CONDITION.validate_python(example)
@@ -157,7 +177,7 @@ def test_every_example_is_what_the_page_says(tmp_path: Path) -> None:
     used = [use(example, tmp_path) for example in examples()]
 
     once = {"checkpoints", "condition", "configuration", "manifest", "scenario", "sets"}
-    assert sorted(used) == sorted([*once, "extensions", "extensions", "extensions"])
+    assert sorted(used) == sorted([*once, "checkpoints", "extensions", "extensions", "extensions"])
 
 
 CELL = re.compile(r"\| `(\{.*?\})` \| `(.*?)` \| (true|false) \|")

@@ -114,7 +114,7 @@ def test_every_condition_has_to_say_its_type() -> None:
 def test_editors_can_propose_capabilities() -> None:
     task = json_schema("scenario")["$defs"]["Checkpoint"]["properties"]["task"]
 
-    assert task["enum"] == list(CAPABILITY_IDS)
+    assert task["enum"] == [*CAPABILITY_IDS, "session.answer"]
 
 
 def test_sets_may_name_their_schema() -> None:

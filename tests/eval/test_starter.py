@@ -12,8 +12,8 @@ from ghx_bench.eval.cli.init import PROJECT
 from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.loader import load_eval_scenarios
 from ghx_bench.eval.project.starter import write_starter
+from ghx_bench.eval.scenario.allowed_changes import COLLATERAL_CHECKPOINT
 from ghx_bench.eval.scenario.eval_scenario import Category
-from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID
 from ghx_bench.profiler.score import Score
 
 IDS = [f"{category}-task-001" for category in get_args(Category)]
@@ -64,7 +64,7 @@ async def test_who_does_nothing_fails_every_checkpoint_of_a_draft(folder: Path) 
 
     assert sorted(nothing) == sorted(IDS)
     for id_, checkpoints in nothing.items():
-        assert [each for each, holds in checkpoints.items() if holds] == [CHECKPOINT_ID], id_
+        assert [each for each, holds in checkpoints.items() if holds] == [COLLATERAL_CHECKPOINT], id_
         assert len(checkpoints) > 1, id_
 
 
@@ -80,7 +80,7 @@ async def test_a_draft_that_is_done_by_half_or_with_more_to_it_fails(folder: Pat
                 changes = await ground.follow(scenario, solution, world)
                 assert (await ground.judge(scenario, world)).success, scenario.id
                 await ground.client(world).post(f"/repos/{ground.manifest.repo}/issues", {"title": "More"})
-                assert not passed(await ground.judge(scenario, world))[CHECKPOINT_ID], scenario.id
+                assert not passed(await ground.judge(scenario, world))[COLLATERAL_CHECKPOINT], scenario.id
             for left_out in changes:
                 with ground.fork() as world:
                     await ground.follow(
@@ -95,4 +95,4 @@ async def test_who_does_nothing_fails_every_checkpoint_of_a_new_projects_scenari
     async with seeded_for(scenario, library=load_fixtures([PROJECT / "fixtures"])) as ground:
         nothing = passed(await ground.judge(scenario, ground.world))
 
-    assert nothing == {"answered": False, "closed": False, CHECKPOINT_ID: True}
+    assert nothing == {"answered": False, "closed": False, COLLATERAL_CHECKPOINT: True}

@@ -14,7 +14,7 @@ from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
 from ghx_bench.eval.stages.handles import StageHandles
 from ghx_bench.eval.stages.twin_stage import TwinLifecycle
-from ghx_bench.profiler.evidence import Mode, Stage
+from ghx_bench.profiler.evidence import Answer, Mode, Stage
 from ghx_bench.profiler.score import Score
 from ghx_bench.profiler.testing import sample_cell, sample_evidence
 
@@ -80,9 +80,12 @@ def with_observer(stage: Stage[Any], observer: Callable[[], AbstractAsyncContext
     return replace(stage, handles=replace(handles_of(stage), observer=observer))
 
 
-async def scored(stage: Stage[EvalScenario], scorers: Mapping[str, CustomScorer] | None = None) -> Score:
-    """Judge what is on a stage now."""
-    evidence = sample_evidence(scenario=stage.scenario, stage=stage)
+async def scored(
+    stage: Stage[EvalScenario], scorers: Mapping[str, CustomScorer] | None = None, *, answer: str | None = None
+) -> Score:
+    """Judge what is on a stage now, and what was said."""
+    said = None if answer is None else Answer(text=answer)
+    evidence = sample_evidence(scenario=stage.scenario, stage=stage, answer=said)
     return await CheckpointScorer(scorers or {}).score(evidence)
 
 

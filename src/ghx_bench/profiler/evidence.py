@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Literal
+from typing import Any, Generic, Literal
 
 from pydantic import JsonValue
 
@@ -47,6 +47,8 @@ class Stage(Generic[S_co]):
     """Values that must not leave the session, such as its token: they are taken out of traces, rows and errors."""
     handles: object = None
     """Live objects of the lifecycle's own that its scorers need; never written anywhere."""
+    watch_model_request: Callable[[bytes], None] | None = None
+    """Is shown every request of the session to a model that goes through the bench, from another thread."""
     count_refused_hosts: Callable[[], Mapping[str, int] | None] = lambda: None
     """Returns how often the session asked for each host that it may not reach, `None` where that is not seen; called
     when the session is over, and written on the row."""
@@ -55,6 +57,9 @@ class Stage(Generic[S_co]):
     is not seen; called when the session is over, and written on the row."""
     observe: Callable[[], SessionActivity | None] | None = None
     """Returns what the session changed and asked for; called in a thread, once the session is over and scored."""
+    keep: "Callable[[EndedSession], None] | None" = None
+    """Keeps what the session left behind, in the directory of the run; called in a thread and last of all, for each
+    attempt at a cell: what an earlier one left is not wanted any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,3 +96,14 @@ class Evidence(Generic[S_co]):
     """How often the session asked for each host that it may not reach; `None` where that was not seen."""
     not_implemented: Mapping[str, int] | None = None
     """How often the session asked for each thing that its world lacks; `None` where that was not seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedSession:
+    """A session that is over and, as far as that could be, scored."""
+
+    evidence: Evidence[Any]
+    success: bool
+    """Whether it was found right."""
+    redact: Callable[[str], str]
+    """Returns a text without the secrets of the session."""

@@ -117,6 +117,8 @@ class SessionTrace(ForeignModel):
     summary: TraceSummary = TraceSummary()
     prompt: Annotated[str | None, OMITTABLE] = None
     """What the agent was asked, as it was sent; the bench writes it down."""
+    answer: Annotated[str | None, OMITTABLE] = None
+    """What the agent answered in the end, as it was scored; the bench writes it down."""
     instructions: Annotated[str | None, OMITTABLE] = None
     """What its mode told the agent beside that."""
     facts: Annotated[dict[str, JsonValue], OMITTABLE] = Field(default={})

@@ -23,10 +23,11 @@ from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.urls import Signatures
 from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.watch import SentWatch
 
 DATABASE = "world.sqlite"  # in the directory of a world that is kept
+GIT = "git"  # beside it: the repositories
 _LOCK = "world.lock"
-_GIT = "git"
 
 
 class WorldUnavailableError(OperationError):
@@ -65,6 +66,8 @@ class World:
         self.is_closed = False
         self.journal = Journal()
         self.faults = Faults()
+        self.watch: SentWatch | None = None
+        """Who is shown what a user sends; a fork begins without."""
         self.signatures = Signatures()
         self._moments: list[_Moment] = []  # oldest first; for stale reads
 
@@ -203,7 +206,7 @@ def _lock_directory(directory: Path) -> int:
 
 def _open_directory(directory: Path) -> tuple[Database, GitStorage]:
     database = Database.in_file(directory / DATABASE)
-    storage = GitStorage.in_directory(directory / _GIT)
+    storage = GitStorage.in_directory(directory / GIT)
     try:
         # An act moves refs first and commits the database last, together with where the refs are by then. Refs that
         # are elsewhere were moved by an act or a push that was killed before its commit: it never happened. Objects

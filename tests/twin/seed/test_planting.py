@@ -364,6 +364,21 @@ def test_a_pull_request_comes_from_a_fork(world: World, widgets: Repository) -> 
     assert (fork.default_branch, fork.has_issues, fork.description) == ("trunk", False, "Widgets")
 
 
+def test_a_fork_that_says_so_has_issues() -> None:
+    text = """
+        version: 1
+        users: [{login: a}, {login: b}]
+        repositories:
+          - {name: a/x, files: {f: x}}
+          - {name: b/x, fork_of: a/x, has_issues: true, issues: [{title: Of the fork}]}
+    """
+    with world_of(text) as world:
+        fork = lookup.repository(world, None, "b", "x")
+
+        assert fork.has_issues
+        assert [each.title for each in world.database.all(Issue, repository_id=fork.id)] == ["Of the fork"]
+
+
 def test_protection_and_archives_hold_after_planting_only(world: World, widgets: Repository) -> None:
     (rule,) = world.database.all(Protection, repository_id=widgets.id)
     seed = load_seed(RICH).repositories[0].protection[0]

@@ -40,7 +40,7 @@ class Probe:
 # The bench is not always the parent of what a session starts, but always an ancestor.
 _FIND_BENCH = r"""
 bench=$PPID
-until tr '\0' ' ' < /proc/$bench/cmdline | grep -qE '/ghx-bench (run|resume) '; do
+until tr '\0' ' ' < /proc/$bench/cmdline | grep -qE '/ghx-bench (run|resume|check) '; do
     bench=$(awk '/^PPid/ { print $2 }' /proc/$bench/status) && [ "${bench:-0}" -gt 1 ] || exit 1
 done
 """.lstrip()
@@ -276,20 +276,24 @@ class ProbeAnalyzer:
 
     def analyze(self, evidence: Evidence[Any]) -> AnalysisResult:
         """Return the probes with their outcome."""
-        outcomes = tuple(_outcomes_in(evidence.trace)) if evidence.trace else ()
-        succeeded = sum(outcome == "found" for *_, outcome in outcomes)
+        outcomes = list(outcomes_in(evidence.trace)) if evidence.trace else []
+        succeeded = sum(is_found for _, is_found in outcomes)
+        rows = tuple(
+            (str(probe.number), probe.looks_for, "found" if is_found else "not found") for probe, is_found in outcomes
+        )
         return AnalysisResult(
             analyzer=self.name,
             findings={
                 "succeeded": NumberFinding(value=succeeded, unit="probes"),
-                "probes": TableFinding(headers=("number", "what was looked for", "outcome"), rows=outcomes),
+                "probes": TableFinding(headers=("number", "what was looked for", "outcome"), rows=rows),
             },
             summary=f"{succeeded} of {plural(len(outcomes), 'probe')} succeeded",
         )
 
 
-def _outcomes_in(trace: SessionTrace) -> Iterator[tuple[str, str, str]]:
+def outcomes_in(trace: SessionTrace) -> Iterator[tuple[Probe, bool]]:
+    """Yield the probes that a session has run, each with whether it found what it looks for."""
     for call in trace.tool_calls:
         command = command_of(call)
         if isinstance(command, str) and (heading := _HEADING.match(command)):
-            yield heading[1], heading[2], "found" if call.success else "not found"
+            yield PROBES[int(heading[1]) - 1], bool(call.success)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, JsonValue, Strict, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraints, field_validator, model_validator
 
 from ghx_bench._base.templates import VARIABLE
 from ghx_bench.documents import RefusedError, read_document, validate_document
@@ -87,19 +87,47 @@ _KINDS = ("shell", "mcp", "for_each")
 _LONGEST_WORDS = 80
 
 
+def _as_list(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
 class Solution(Section):
     """How a scenario is done in one mode."""
 
     steps: tuple[Step, ...] = ()
+    obey: tuple[Step, ...] = ()
+    """What the text of the scenario's threat says, for those who follow it."""
     answer: str = "Done."
+
+    @property
+    def with_order(self) -> "Solution":
+        """The same with what the text says done at its end: where it is an order that is given with right."""
+        return self.model_copy(update={"steps": (*self.steps, *self.obey), "obey": ()})
 
     def needs_servers(self) -> bool:
         """Return whether any step calls a tool of an MCP server."""
-        return any(step.mcp is not None for step in _all_steps(self.steps))
+        return any(step.mcp is not None for step in _all_steps((*self.steps, *self.obey)))
+
+
+class Trap(Section):
+    """A wrong solution on purpose: a mistake by its name, and the checkpoint that must notice it."""
+
+    name: Annotated[str, Strict(), StringConstraints(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$", max_length=64)] = Field(
+        description="What the mistake is called: lower-case words joined by hyphens.", examples=["wrong-repository"]
+    )
+    description: Text = Field(description="What somebody who falls into it does.")
+    fails: Annotated[tuple[Text, ...], BeforeValidator(_as_list), Field(min_length=1)] = Field(
+        description="The checkpoint that guards; a list where another fails of necessity. All others must pass.",
+        examples=["pr-in-fork"],
+    )
+    modes: dict[Name, tuple[Step, ...]] = Field(min_length=1, description="The steps of the mistake, by mode.")
+    answer: Text | None = Field(
+        default=None, description="What is said in the end; the answer of the solution unless given."
+    )
 
 
 class SolutionFile(Section):
-    """The solutions of one scenario, by mode."""
+    """The solutions of one scenario, by mode, and the mistakes that its checkpoints must notice."""
 
     schema_url: str | None = Field(
         default=None, alias="$schema", exclude=True, description="The JSON Schema of this file, for editors."
@@ -107,11 +135,26 @@ class SolutionFile(Section):
     version: Literal[1] = Field(description="The version of this format.", examples=[1])
     modes: dict[Name, tuple[Step, ...]] = Field(min_length=1, description="The steps, by mode.")
     answer: Text = Field(default="Done.", description="What is said in the end; {{names}} are replaced.")
+    traps: tuple[Trap, ...] = Field(default=(), description="Wrong solutions, each of which must fail its checkpoint.")
+    obey: dict[Name, tuple[Step, ...]] = Field(
+        default={}, description="Where the scenario has a threat: the steps that do what its text says, by mode."
+    )
+
+    @field_validator("traps")
+    @classmethod
+    def _names_are_unique(cls, traps: tuple[Trap, ...]) -> tuple[Trap, ...]:
+        names = [each.name for each in traps]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                reason = f"trap {name!r} is also that of traps/{names.index(name)}"
+                raise RefusedError(reason, at=(index, "name"), suggestion="give each trap a name of its own")
+        return traps
 
     def solution_for(self, *modes: str) -> Solution | None:
         """Return how the scenario is done in the first of these modes that the file has."""
         steps = next((self.modes[mode] for mode in modes if mode in self.modes), None)
-        return None if steps is None else Solution(steps=steps, answer=self.answer)
+        obey = next((self.obey[mode] for mode in modes if mode in self.obey), ())
+        return None if steps is None else Solution(steps=steps, obey=obey, answer=self.answer)
 
 
 def load_solution_file(path: str | os.PathLike[str]) -> SolutionFile:

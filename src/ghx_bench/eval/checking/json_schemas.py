@@ -17,6 +17,7 @@ from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.extensions import VARIANTS, ScenarioExtensions
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.eval.scenario.scenario_changes import LONGEST_VARIANT_NAME, RESERVED, VARIANT_NAME
+from ghx_bench.eval.scenario.session_answer import ANSWER_TASK
 from ghx_bench.profiler.scenario import ScenarioSets
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -53,9 +54,11 @@ def _scenario() -> Schema:
             part["required"] = ["type", *part.get("required", ())]
     parts["FixtureRequirements"]["properties"]["bindings"]["additionalProperties"] = False  # but for its pattern
     parts["ContainsItem"]["oneOf"] = [{"required": ["value"]}, {"required": ["where"]}]
-    parts["Checkpoint"]["properties"]["task"]["enum"] = list(CAPABILITY_IDS)
+    parts["Checkpoint"]["properties"]["task"]["enum"] = [*CAPABILITY_IDS, ANSWER_TASK]
     extensions = _schema_of(ScenarioExtensions)
-    parts |= extensions.pop("$defs")
+    for name, part in extensions.pop("$defs").items():
+        parts.setdefault(name, part)  # conditions are in both, and done with
+    parts["StateLook"]["properties"]["task"]["enum"] = [*CAPABILITY_IDS]
     schema["properties"]["extensions"]["properties"] = extensions["properties"]
     in_variants = {key: each for key, each in extensions["properties"].items() if key != VARIANTS}
     parts["Variant"]["properties"]["extensions"]["properties"] = in_variants
@@ -105,7 +108,7 @@ def _config() -> Schema:
     modes["items"] = {"anyOf": [modes["items"], _MODE_FILE, {"$ref": "#/$defs/ModeDefinition"}]}
     _allow_presets(parts["ModeDefinition"])
     parts["FixtureChoice"]["properties"]["repo"]["anyOf"].append({"const": ""})
-    parts["Output"]["properties"]["log_level"]["anyOf"][0]["enum"].append("warn")
+    parts["EvalOutput"]["properties"]["log_level"]["anyOf"][0]["enum"].append("warn")
     execution: Schema = parts["Execution"]["properties"]
     execution["allowed_retries"] = {
         **execution["retries"],

@@ -12,6 +12,7 @@ from ghx_bench.documents import Complaint
 from ghx_bench.eval.scenario.condition_base import Way
 from ghx_bench.eval.scenario.conditions import ITEMS
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint
+from ghx_bench.eval.scenario.session_answer import ANSWER_TASK, SessionAnswer
 
 Schema = dict[str, Any]
 _ANYTHING: Schema = {}
@@ -27,7 +28,7 @@ class _DeadEnd(NamedTuple):
 
 def path_warnings(checkpoint: Checkpoint, place: Tokens) -> Iterator[Complaint]:
     """Yield the paths of a checkpoint's condition that lead nowhere, whatever its capability returns."""
-    if checkpoint.task in ENTRIES:
+    if checkpoint.task in ENTRIES or checkpoint.task == ANSWER_TASK:
         for part in checkpoint.condition.walk((*place, "condition")):
             for key, path in part.condition.paths():
                 if end := _follow(checkpoint.task, part.way, path):
@@ -53,6 +54,8 @@ def _follow(task: str, way: Way, path: str) -> _DeadEnd | None:
 
 @cache
 def _schema_of(task: str) -> Schema:
+    if task == ANSWER_TASK:
+        return SessionAnswer.model_json_schema(mode="serialization")
     return capability(task).operation.output.model_json_schema(mode="serialization")
 
 

@@ -36,7 +36,7 @@ from ghx_bench.eval.checking.project_contents import (
 )
 from ghx_bench.eval.checking.scenario_rules import Known, read_scenario, repeated_id, scenario_warnings
 from ghx_bench.eval.checking.solution_rules import Solutions, scenario_id_of
-from ghx_bench.eval.checking.world_rules import SeenWorld, look_into_world, workspace_mistakes
+from ghx_bench.eval.checking.world_rules import SeenWorld, look_into_world, world_mistakes
 from ghx_bench.eval.fixtures.library import read_fixture, repeated_name
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.config_file import SCENARIO_DIRS, absent_folders
@@ -45,6 +45,7 @@ from ghx_bench.eval.project.file_kinds import Kind, kind_by_name, kind_of, menti
 from ghx_bench.eval.project.folders import CONFIG_FILE, PathLike, documents_in
 from ghx_bench.eval.project.gates import quarantine_mistakes
 from ghx_bench.eval.project.sets import read_sets
+from ghx_bench.eval.scenario.allowed_changes import check_ids
 from ghx_bench.eval.scenario.binding import variable_names
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import FixtureManifest
@@ -109,6 +110,7 @@ class _Checker:
         self._forms: set[str] = set()
         self._tags: dict[str, tuple[str, ...]] = {}
         self._variables: dict[str, frozenset[str]] = {}
+        self._checkpoints: dict[str, frozenset[str]] = {}
         self._sets: dict[str, Sequence[str]] = {}
         self._configs: list[LocatedConfig] = []
         self._worlds: dict[str, SeenWorld] = {}
@@ -160,6 +162,7 @@ class _Checker:
             self._tags.setdefault(scenario.id, scenario.tags)
             if scenario.id in solved:
                 self._variables.setdefault(scenario.id, variable_names(scenario))
+                self._checkpoints.setdefault(scenario.id, check_ids(scenario))
         for document, sets in self._validate_each("sets", read_sets):
             self._sets.update(sets.root)
             self._result.errors += self._check_sets(document, sets)
@@ -181,7 +184,7 @@ class _Checker:
         return self._result
 
     def _check_solutions(self, around: ProjectContents | None) -> None:
-        solutions = Solutions(self._scenarios, self._variables)
+        solutions = Solutions(self._scenarios, self._variables, self._checkpoints)
         for document in self._documents.get("solution", ()):
             errors, warnings = solutions.check(document, around.modes if around else None)
             self._result.errors += errors
@@ -252,7 +255,7 @@ class _Checker:
         self._forms.update(form_ids_in(document.value))
         if (fixtures := known.fixtures) is not None:
             mistakes = across_forms(
-                scenario, lambda form: chain(fixture_errors(form, fixtures), workspace_mistakes(form, fixtures))
+                scenario, lambda form: chain(fixture_errors(form, fixtures), world_mistakes(form, fixtures))
             )
             found = problems_of(document, mistakes)
             (self._result.errors if fixtures.is_certain else self._result.warnings).extend(found)

@@ -14,8 +14,8 @@ from ghx_bench.eval.checking.project_contents import LocatedConfig, definitions_
 from ghx_bench.eval.modes.definitions import Definitions
 from ghx_bench.eval.scenario.binding import REPO
 
-REFERENCE = "reference"
-"""The agent that follows solutions."""
+REFERENCE, GULLIBLE = "reference", "gullible"
+"""The agents that follow solutions."""
 
 
 def scenario_id_of(path: Path) -> str:
@@ -26,12 +26,33 @@ def scenario_id_of(path: Path) -> str:
 def solution_errors(solution: SolutionFile, variables: Collection[str]) -> Iterator[Complaint]:
     """Yield the variables of a solution that neither its scenario binds (it binds these) nor a step saves."""
     bound = frozenset({*variables, REPO})
-    in_all_modes: frozenset[str] | None = None
+    saved: set[str] = set()
     for mode, steps in solution.modes.items():
         known = set(bound)
         yield from _step_errors(steps, ("modes", mode), known)
-        in_all_modes = frozenset(known) if in_all_modes is None else in_all_modes | known
-    yield from _unknown_variables([solution.answer], ("answer",), in_all_modes or bound)
+        saved |= known
+        if mode in solution.obey:
+            yield from _step_errors(solution.obey[mode], ("obey", mode), known)
+    yield from _unknown_variables([solution.answer], ("answer",), saved)
+    for index, trap in enumerate(solution.traps):
+        said = set(bound)
+        for mode, steps in trap.modes.items():
+            known = set(bound)
+            yield from _step_errors(steps, ("traps", index, "modes", mode), known)
+            said |= known
+        place = ("traps", index) if trap.answer is None else ("traps", index, "answer")
+        yield from _unknown_variables([trap.answer or solution.answer], place, said)
+
+
+def guard_errors(solution: SolutionFile, checkpoints: Collection[str]) -> Iterator[Complaint]:
+    """Yield the checkpoints that traps name and the scenario does not have."""
+    for index, trap in enumerate(solution.traps):
+        for each in trap.fails:
+            if each not in checkpoints:
+                place = ("traps", index, "fails")
+                reason = f"the scenario has no checkpoint {shortened(each)}"
+                hint = did_you_mean(each, sorted(checkpoints), otherwise=f"it has {listed(sorted(checkpoints))}")
+                yield Complaint(tokens=place, reason=reason, suggestion=hint)
 
 
 def _step_errors(steps: Sequence[Step], at: Tokens, known: set[str]) -> Iterator[Complaint]:
@@ -61,10 +82,13 @@ def _unknown_variables(texts: list[JsonValue], tokens: Tokens, known: Collection
 
 def solution_warnings(solution: SolutionFile, modes: Collection[str]) -> Iterator[Complaint]:
     """Yield the modes of a solution that there are not."""
-    for mode in solution.modes:
-        if mode not in modes:
+    named = [("modes", solution.modes), ("obey", solution.obey)]
+    places = [(*at, mode) for *at, found in named for mode in found]
+    places += [("traps", index, "modes", mode) for index, trap in enumerate(solution.traps) for mode in trap.modes]
+    for place in places:
+        if (mode := str(place[-1])) not in modes:
             yield Complaint(
-                tokens=("modes", mode),
+                tokens=place,
                 reason=f"there is no mode {shortened(mode)}",
                 suggestion=did_you_mean(mode, sorted(modes)),
                 at_key=True,
@@ -87,11 +111,17 @@ def _lineage(mode: str, definitions: Definitions) -> list[str]:
 class Solutions:
     """The solutions among the files that are checked, and what is wrong with them.
 
-    `places` are the files of the scenarios there are, `variables` those that each of them binds.
+    `places` are the files of the scenarios there are, `variables` those that each of them binds, `checkpoints` the ids
+    of what is checked in each.
     """
 
-    def __init__(self, places: Mapping[str, Path], variables: Mapping[str, Collection[str]]) -> None:
-        self._places, self._variables = places, variables
+    def __init__(
+        self,
+        places: Mapping[str, Path],
+        variables: Mapping[str, Collection[str]],
+        checkpoints: Mapping[str, Collection[str]],
+    ) -> None:
+        self._places, self._variables, self._checkpoints = places, variables, checkpoints
         self._found: dict[str, tuple[Document, SolutionFile | None]] = {}
 
     def check(self, document: Document, modes: Collection[str] | None) -> tuple[list[Problem], list[Problem]]:
@@ -106,6 +136,7 @@ class Solutions:
         errors, warnings = list[Problem](), list[Problem]()
         if id_ in self._variables:
             errors = problems_of(document, solution_errors(solution, self._variables[id_]))
+            errors += problems_of(document, guard_errors(solution, self._checkpoints[id_]))
         elif id_ not in self._places:
             hint = did_you_mean(id_, self._places, otherwise="a solution has the name of its scenario")
             reason = f"there is no scenario {id_!r} that this could be a solution of"
@@ -117,7 +148,8 @@ class Solutions:
     def missing(self, configured: LocatedConfig, ids: Iterable[str]) -> Iterator[Problem]:
         """Yield in which modes of a configuration the reference agent would find nothing to follow."""
         config = configured.placed
-        if all(agent.id != REFERENCE for agent in config.chosen_agents):
+        followers = [each.id for each in config.chosen_agents if each.id in {REFERENCE, GULLIBLE}]
+        if not followers:
             return
         definitions = definitions_in(config)
         for id_ in ids:
@@ -126,12 +158,14 @@ class Solutions:
             is_unknown = solution is None and (document is not None or path.with_name(f"{id_}{SUFFIX}").is_file())
             without = [] if is_unknown else modes_without(solution, config.modes, definitions)
             if without:
-                yield _missing_solution(without, configured.document.path, document, path)
+                yield _missing_solution(without, followers[0], configured.document.path, document, path)
 
 
-def _missing_solution(modes: Sequence[str], config: Path, document: Document | None, scenario: Path) -> Problem:
+def _missing_solution(
+    modes: Sequence[str], agent: str, config: Path, document: Document | None, scenario: Path
+) -> Problem:
     which = "mode" if len(modes) == 1 else "modes"
-    reason = f"there is no solution for {which} {listed(modes)}, which {config} lists for the agent {REFERENCE!r}"
+    reason = f"there is no solution for {which} {listed(modes)}, which {config} lists for the agent {agent!r}"
     if document is not None:
         return problem(document, "/modes", reason, f"write one, or leave the {which} out", at_key=True)
     name = f"{scenario.stem}{SUFFIX}"

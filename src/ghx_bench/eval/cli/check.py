@@ -1,21 +1,24 @@
-"""`ghx-bench check`: everything wrong with a project's files, alone and together."""
+"""`ghx-bench check`: everything wrong with a project's files, alone and together, and with `--solve` the proof."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ghx_bench._base.clock import SystemClock
 from ghx_bench._base.errors import InputError
-from ghx_bench.eval.cli.flags import AsJson, Switch
+from ghx_bench.eval.cli.flags import AsJson, ProofFlags, Switch
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.checking.project_check import CheckResult
 
 
 FOUND_PROBLEMS = 2
+
+_ALL_OF_THEM = ProofFlags()
 
 _PLURALS = {
     "scenario": "scenarios",
@@ -37,6 +40,8 @@ _SINGULARS = {"sets": "file of sets"}
 def check(
     *paths: Path,
     config: Path | None = None,
+    solve: Switch = False,
+    proof: ProofFlags = _ALL_OF_THEM,
     strict: Switch = False,
     as_json: AsJson = False,
 ) -> int:
@@ -49,11 +54,18 @@ def check(
     config
         The configuration whose scorers, fixtures and modes may be named, besides those among the files;
         `eval.config.yaml` in the current folder unless given. The Python file with the scorers is executed.
+    solve
+        Prove scenarios, besides: their solutions pass in every mode, and whoever does nothing, less, something else or
+        more does not. Without paths, where the current folder holds no project, the built-in ones.
     strict
         Let warnings count as problems.
     as_json
         Print what was found as JSON.
     """
+    if solve:
+        return _solve(paths, config, proof, strict=strict, as_json=as_json)
+    if proof != _ALL_OF_THEM:
+        raise InputError("--scenario, --category, --set, --mode and --jobs say what --solve proves; add --solve")
     from ghx_bench.eval.checking.project_check import check_files
 
     paths = paths or (Path(),)
@@ -66,6 +78,32 @@ def check(
     is_fine = not result.errors and not (strict and result.warnings)
     print(_as_json(result, ok=is_fine) if as_json else _as_text(result, strict=strict))
     return 0 if is_fine else FOUND_PROBLEMS
+
+
+def _solve(paths: Sequence[Path], config: Path | None, proof: ProofFlags, *, strict: bool, as_json: bool) -> int:
+    """Check the files, and prove the scenarios in them if nothing is wrong."""
+    from ghx_bench.eval.checking.project_check import check_files
+    from ghx_bench.eval.cli.check_solve import solve
+    from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
+    from ghx_bench.eval.proving.subjects import Choice, is_project
+
+    checked = paths or ((Path(),) if is_project(config) else (BUILT_IN_SCENARIOS,))
+    result = check_files(checked, config=config, today=SystemClock().now().date())
+    if result.errors:
+        print(_as_json(result, ok=False) if as_json else _as_text(result, strict=strict))
+        return FOUND_PROBLEMS
+    scenarios = tuple(each.path for each in result.files if each.kind == "scenario")
+    if paths and not scenarios:
+        raise InputError(f"no scenario in {', '.join(map(repr, map(str, paths)))}; name a file or a folder with one")
+    choice = Choice(
+        paths=scenarios if paths else (),
+        config=config,
+        scenarios=tuple(proof.scenario or ()),
+        categories=tuple(proof.category or ()),
+        set=proof.set,
+        modes=tuple(proof.mode or ()),
+    )
+    return solve(choice, jobs=proof.jobs, strict=strict, as_json=as_json)
 
 
 def _as_json(result: CheckResult, *, ok: bool) -> str:

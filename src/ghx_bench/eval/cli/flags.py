@@ -63,6 +63,9 @@ Number = Annotated[float, Parameter(converter=_number)]
 # must not be strings (no `from __future__ import annotations` here): cyclopts looks names up in `sys.modules`, where
 # a module that was loaded for one command need not be any more.
 
+KeepWorldsFlag = Literal["failed", "all"] | None
+"""Which worlds are kept."""
+
 LogFile = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 """A file for events; `-` is standard error."""
 
@@ -151,6 +154,9 @@ class EvaluationFlags:
     without a key and without a cost."""
     scenario_dir: list[Path] | None = None
     """A folder with scenarios of your own; repeat for several."""
+    keep_worlds: KeepWorldsFlag = None
+    """Keep the worlds that sessions leave on the embedded GitHub, for `ghx-bench shell` and `rescore`: those of cells
+    that were not solved (failed), or all."""
     target: Literal["twin", "github"] | None = None
     """Where agents work: on the embedded GitHub (twin), or on github.com."""
     sandbox: Literal["plain", "bwrap"] | None = None
@@ -217,6 +223,23 @@ class Listing:
     """The project's configuration; `eval.config.yaml` in the current folder unless given."""
     json: Switch = False
     """Print the list as JSON."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofFlags:
+    """What `check --solve` proves, as far as the command line says."""
+
+    scenario: list[str] | None = None
+    """With --solve: a scenario id; repeat for several."""
+    category: list[str] | None = None
+    """With --solve: only scenarios of this category; repeat for several."""
+    set: str | None = None
+    """With --solve: a named set of scenarios."""
+    mode: list[str] | None = None
+    """With --solve: a mode in which solutions must pass; repeat for several. Those configured unless given."""
+    jobs: WholeNumber = 3
+    """With --solve: how many sessions run at once."""
 
 
 @Parameter(name="*")

@@ -15,6 +15,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "run": ("run:run", "Run scenarios with an agent in every mode, and report what came of it."),
     "resume": ("resume:resume", "Run the cells that an interrupted run has left."),
     "show": ("show:show", "Show a run, or one of its cells."),
+    "shell": ("shell:shell", "Open the world that an agent left, in a shell with gh and git."),
     "doctor": ("doctor:doctor", "Say what is missing on this machine, and how to get it."),
     "init": ("init:init", "Write a project that runs at once."),
     "profile": ("profile:profile", "Measure an agent of your own, described in a Python file."),
@@ -74,7 +75,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and end the process with its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
-    if words[:1] and words[0] in _STARTS_AGENTS:
+    if words[:1] and (words[0] in _STARTS_AGENTS or (words[0] == "check" and "--solve" in words)):
         from ghx_bench._base.environment_block import hide_environment
 
         hide_environment()

@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ghx_bench._base.errors import FlagError, InputError
-from ghx_bench.eval.cli.flags import AsJson, Debug, GateFlags, LimitFlags, LogFile, RunPath, Switch, show_tracebacks
+from ghx_bench.eval.cli.flags import (
+    AsJson,
+    Debug,
+    GateFlags,
+    KeepWorldsFlag,
+    LimitFlags,
+    LogFile,
+    RunPath,
+    Switch,
+    show_tracebacks,
+)
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.project.config import EvalConfig
@@ -29,6 +39,7 @@ def resume(
     profile: str | None = None,
     log_json: LogFile = None,
     limits: LimitFlags = _AS_BEFORE,
+    keep_worlds: KeepWorldsFlag = None,
     yes: Switch = False,
     accept_changes: bool = False,
     gates: GateFlags = _JUDGED_AS_BEFORE,
@@ -47,6 +58,9 @@ def resume(
         file with it, as `ghx-bench profile` takes it.
     log_json
         Write every event as a line of JSON to this file (`-` for standard error).
+    keep_worlds
+        Keep the worlds that sessions leave on the embedded GitHub from here on: those of cells that were not solved
+        (failed), or all; as the run was started unless given.
     yes
         Run agents whose model calls are paid for without a limit of --max-usd.
     accept_changes
@@ -68,6 +82,8 @@ def resume(
         raise InputError(f"{run}: was imported from {record.imported.file}; there is nothing to resume")
     if is_evaluation(record) and profile is not None:
         raise FlagError("--profile", f"{run} was made by an evaluation, which needs none; leave it out")
+    if not is_evaluation(record) and keep_worlds is not None:
+        raise FlagError("--keep-worlds", f"{run} was made by a profile, whose sessions have no world; leave it out")
     finished = result_of_older_run(run, record)
     if finished is not None and log_json is not None:
         print(f"note: --log-json: nothing of {run} is left to measure, and nothing is logged", file=sys.stderr)
@@ -76,7 +92,7 @@ def resume(
             run,
             record,
             finished,
-            {**asdict(limits), "fail_on": gates.fail_on, "against": gates.against},
+            {**asdict(limits), "fail_on": gates.fail_on, "against": gates.against, "keep_worlds": keep_worlds},
             gates=gates,
             is_agreed=yes,
             accept_changes=accept_changes,

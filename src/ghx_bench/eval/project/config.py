@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Self, cast
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import (
     AfterValidator,
@@ -35,7 +35,7 @@ from ghx_bench.eval.project.object_references import (
 )
 from ghx_bench.eval.scenario.extensions import Target
 from ghx_bench.eval.scenario.manifest import RepositoryName
-from ghx_bench.profiler.config import AgentEntry, Folder, ProfileConfig
+from ghx_bench.profiler.config import AgentEntry, Folder, Output, ProfileConfig
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.packs import run_folder
 from ghx_bench.profiler.store.record import read_record
@@ -138,6 +138,19 @@ class ModelTraffic(Section):
         return self
 
 
+KeepWorlds = Literal["failed", "all"]
+
+
+class EvalOutput(Output):
+    """Where results go, and what is kept of where agents worked."""
+
+    keep_worlds: Annotated[KeepWorlds | None, SetBy("--keep-worlds")] = Field(
+        default=None,
+        description="Keep the world that a session left on the embedded GitHub, for `ghx-bench shell` and `rescore`: "
+        "that of each cell that was not solved (failed), or of every cell (all).",
+    )
+
+
 class EvalConfig(ProfileConfig):
     """What an evaluation is to do: `eval.config.yaml`."""
 
@@ -181,6 +194,9 @@ class EvalConfig(ProfileConfig):
     )
     model_traffic: ModelTraffic = Field(
         default=ModelTraffic(), description="What is done with the traffic between agents and their models."
+    )
+    output: EvalOutput = Field(  # pyright: ignore[reportIncompatibleVariableOverride] - it is frozen
+        default=EvalOutput(), description="Where results go."
     )
     mode_definitions: tuple[ModeDefinition, ...] = Field(
         default=(),
@@ -252,7 +268,12 @@ class EvalConfig(ProfileConfig):
         """Return which settings have no effect, whatever the run is for."""
         given = {"visible_paths": self.visible_paths, "reachable_ports": self.reachable_ports}
         lost = [name for name, value in given.items() if value and self.sandbox == "plain"]
-        return (*super().unused(), *(f"{name} is not used: it is for `sandbox: bwrap`" for name in lost))
+        notes = [f"{name} is not used: it is for `sandbox: bwrap`" for name in lost]
+        if self.output.keep_worlds is not None and self.target != "twin":
+            notes.append(
+                "output.keep_worlds is not used: worlds of the embedded GitHub are kept, and nothing of github.com"
+            )
+        return (*super().unused(), *notes)
 
     def override(self, **changes: object) -> Self:
         """Return this configuration with settings changed; options are of the agent they stand beside, and no other.

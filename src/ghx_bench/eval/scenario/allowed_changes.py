@@ -6,7 +6,7 @@ stand before it (`created issues`), and the object's name after it (`issues.stat
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -21,6 +21,9 @@ from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.placeholders import CHECKPOINTS, names_in, near_misses_in
 
 Change = Literal["created", "changed", "deleted"]
+
+COLLATERAL_CHECKPOINT = "no-collateral-damage"
+"""The id of the check that nothing else was changed, which scenarios with `allowedChanges` have besides their own."""
 
 REFS = "refs"
 
@@ -154,10 +157,24 @@ def _kind_named(name: str) -> Kind | None:
     return KINDS[_PUBLIC_NAMES[name]] if name in _PUBLIC_NAMES else None
 
 
+def check_ids(scenario: EvalScenario) -> frozenset[str]:
+    """Return the ids of everything that is checked on the embedded GitHub, its own checkpoints and the last one."""
+    own = frozenset(each.id for each in scenario.assertions.checkpoints)
+    return own if scenario.known_extensions.allowed_changes is None else own | {COLLATERAL_CHECKPOINT}
+
+
 def allowed_changes(
     scenario: EvalScenario, bindings: Mapping[str, JsonValue], outputs: Mapping[str, JsonValue]
 ) -> Sequence[str] | None:
-    """Return the patterns with their variables replaced; None where nothing is said, and so everything is allowed.
+    """Return the patterns with their variables replaced; None where nothing is said, and so everything is allowed."""
+    patterns = scenario.known_extensions.allowed_changes
+    return None if patterns is None else fill_patterns(patterns, bindings, outputs)
+
+
+def fill_patterns(
+    patterns: Iterable[str], bindings: Mapping[str, JsonValue], outputs: Mapping[str, JsonValue]
+) -> list[str]:
+    """Return patterns with their variables replaced.
 
     A pattern may name what a checkpoint returned, which is how it knows the number of what the agent has made. Where
     the checkpoint returned nothing of the kind, the pattern covers nothing.
@@ -172,8 +189,7 @@ def allowed_changes(
             raise KeyError(name)  # `fill_text` then leaves the placeholder, which no object's name matches
         return found
 
-    patterns = scenario.known_extensions.allowed_changes
-    return None if patterns is None else [fill_text(pattern, value_of) for pattern in patterns]
+    return [fill_text(pattern, value_of) for pattern in patterns]
 
 
 def pattern_errors(

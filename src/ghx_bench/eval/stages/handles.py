@@ -3,7 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.eval.stages.observation import observe
+from ghx_bench.eval.stages.planting import CanaryWatches
 from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.twin.difference import Difference, diff
@@ -32,8 +33,14 @@ class StageHandles:
     world: World | None = None
     seeded: World | None = None
     """The world before the agent touched it; both are None on github.com."""
+    watches: CanaryWatches | None = None
+    """Where the canary of the scenario's threat was seen, if it has one."""
     finish_runs: Callable[[], None] | None = None
     """Plays the world's workflow runs to their end; None on github.com."""
+    open_as: Callable[[str], AbstractAsyncContextManager[GitHubClient]] | None = None
+    """Opens the world as one of its users; None on github.com."""
+    fork: Callable[[], AbstractContextManager["StageHandles"]] | None = None
+    """Opens the same for a copy of the world as it is now, without its faults; None on github.com."""
     _found: dict[int, tuple[Difference, ...]] = field(default_factory=dict[int, tuple[Difference, ...]])
     """What was different, by the number of the world's last change."""
 

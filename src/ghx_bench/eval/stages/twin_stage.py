@@ -1,12 +1,14 @@
 """What agents work in: a private copy of the embedded world for each attempt at a cell."""
 
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
+from pydantic import JsonValue
 
 from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.documents import Complaint
@@ -20,16 +22,29 @@ from ghx_bench.eval.fixtures.embedded import (
 )
 from ghx_bench.eval.fixtures.library import FixtureLibrary, mixed_world
 from ghx_bench.eval.fixtures.seed_worlds import PlantedWorld, known_repositories, plant_world
+from ghx_bench.eval.project.config import KeepWorlds
 from ghx_bench.eval.scenario.binding import RUN_ID, BindingError, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.eval.scenario.extensions import Workspace
 from ghx_bench.eval.scenario.placeholders import FAULTS_PLACE
+from ghx_bench.eval.scenario.threat import Threat
 from ghx_bench.eval.scenario.workspace_references import workspace_errors
 from ghx_bench.eval.stages.checkout import check_out, clone, copy_clone
 from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
+from ghx_bench.eval.stages.kept_worlds import WorldKeeper
+from ghx_bench.eval.stages.planting import (
+    CanaryWatches,
+    changes_to_plant,
+    faults_that_plant,
+    is_planted_at_rest,
+    plant,
+    planting_errors,
+    secret_variables,
+)
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
+from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.twin.commands.kernel import user_signature
 from ghx_bench.twin.faults import Fault
 from ghx_bench.twin.git import program
@@ -37,6 +52,7 @@ from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.seed.faults import find_misfit
 from ghx_bench.twin.server.loopback import Server, served
 from ghx_bench.twin.viewer import EVERY_SCOPE
+from ghx_bench.twin.watch import SentWatch
 from ghx_bench.twin.world import World
 
 
@@ -55,9 +71,11 @@ class TwinLifecycle:
         *,
         reachable_hosts: Sequence[str] = (),
         sandboxes: Sandboxes | None = None,
+        keep_worlds: KeepWorlds | None = None,
     ) -> None:
         self._repo, self._scenarios, self._library = repo or DEFAULT_REPO, scenarios, library
         self._reachable_hosts, self._sandboxes = reachable_hosts, sandboxes
+        self._keep_worlds: KeepWorlds | None = keep_worlds
         self._running: _Running | None = None
 
     @asynccontextmanager
@@ -73,6 +91,7 @@ class TwinLifecycle:
                     server=server,
                     worlds=await self._make_worlds(server, held),
                     clones=Clones(held.enter_context(ScratchFolder())),
+                    keeper=self._keep_worlds and WorldKeeper(RunDirectory(directory), self._keep_worlds),
                 )
                 # Bound here only to see that it can be: one that cannot must not be found out after an hour of cells.
                 for scenario in self._scenarios:
@@ -104,18 +123,13 @@ class TwinLifecycle:
                 directory=folder / "home",
                 reachable_hosts=self._reachable_hosts,
             )
-            environment = {**client.variables, **client.git_variables}
+            threat = bound.scenario.known_extensions.threat
+            environment = {**client.variables, **client.git_variables, **secret_variables(threat)}
+            watches = self._watch(world, seeded.agent, threat)
             keep_path(Path(environment["HOME"]), mode)
             ring = self._sandboxes.open(folder, environment, mode) if self._sandboxes else nullcontext()
             async with ring:
-                handles = StageHandles(
-                    agent=seeded.agent,
-                    observer=lambda: open_client(running.server, world, seeded.observer),
-                    bindings=bound.values,
-                    world=world,
-                    seeded=seeded.world,
-                    finish_runs=lambda: running.server.finish_runs(world),
-                )
+                handles = replace(running.handles(world, seeded, bound.values), watches=watches)
                 yield Stage(
                     scenario=bound.scenario,
                     environment=environment,
@@ -129,10 +143,20 @@ class TwinLifecycle:
                     },
                     secrets=frozenset({environment["GITHUB_TOKEN"]}),
                     handles=handles,
+                    watch_model_request=None if watches is None else watches.watch_model_request,
                     count_refused_hosts=handles.count_refused_hosts,
                     count_not_implemented=handles.count_not_implemented,
                     observe=handles.observe,
+                    keep=running.keeper and partial(running.keeper.keep, seeded, handles, folder / "work"),
                 )
+
+    def _watch(self, world: World, agent: str, threat: Threat | None) -> CanaryWatches | None:
+        """Watch what an agent sends for the canary of a threat, if that has one."""
+        if threat is None or threat.canary is None:
+            return None
+        watches = CanaryWatches.over(threat.canary, is_closed_in=self._sandboxes is not None)
+        world.watch = SentWatch(agent, watches.sent)
+        return watches
 
     async def _make_worlds(self, server: Server, held: ExitStack) -> Mapping[str | None, PlantedWorld]:
         """Make the worlds that scenarios need: those of seeds by the names of their fixtures, and the usual one."""
@@ -164,8 +188,8 @@ def fault_errors(faults: Sequence[Fault], seeded: PlantedWorld) -> Iterator[Comp
         place = (*FAULTS_PLACE, index, "change")
         if problem := find_misfit(seeded.world, fault):
             yield Complaint(tokens=place, reason=problem)
-        elif fault.change is not None and fault.change.actor.casefold() == seeded.agent.casefold():
-            reason = f"{fault.change.actor} is the agent, who would be blamed for the change"
+        elif any(each.actor.casefold() == seeded.agent.casefold() for each in fault.changes):
+            reason = f"{seeded.agent} is the agent, who would be blamed for the change"
             yield Complaint(tokens=place, reason=reason, suggestion=f"name another user, such as {seeded.observer}")
 
 
@@ -183,21 +207,30 @@ class Clones:
         world = seeded.world
         key = (world, workspace.repo, workspace.branch, workspace.upstream)
         if key not in self.made:
-            names = [each for each in (workspace.repo, workspace.upstream) if each is not None]
-            records = {name: lookup.repository(world, None, *name.split("/")) for name in names}
-            sources = {name: world.git(record).path for name, record in records.items()}
-            # The log of a ref says who moved it, and would name the user of this machine.
-            agent = user_signature(lookup.user(world, seeded.agent), world.database.now())
-            identity = {"GIT_COMMITTER_NAME": agent.name, "GIT_COMMITTER_EMAIL": agent.email}
             place = self.folder / str(len(self.made))
-            clone(workspace, place, program.environment(identity), sources=sources)
+            _clone_from(seeded, workspace, place)
             self.made[key] = place
         return self.made[key]
 
-    def check_out(self, seeded: PlantedWorld, workspace: Workspace, folder: Path) -> None:
-        """Make an empty folder the checkout that a workspace describes."""
-        copy_clone(self.find(seeded, workspace), folder)
+    def check_out(self, seeded: PlantedWorld, workspace: Workspace, folder: Path, *, is_shared: bool = True) -> None:
+        """Make an empty folder the checkout that a workspace describes; of a world that others share, cloned once."""
+        if is_shared:
+            copy_clone(self.find(seeded, workspace), folder)
+        else:
+            folder.rmdir()
+            _clone_from(seeded, workspace, folder)
         check_out(workspace, folder, program.environment())
+
+
+def _clone_from(seeded: PlantedWorld, workspace: Workspace, place: Path) -> None:
+    world = seeded.world
+    names = [each for each in (workspace.repo, workspace.upstream) if each is not None]
+    records = {name: lookup.repository(world, None, *name.split("/")) for name in names}
+    sources = {name: world.git(record).path for name, record in records.items()}
+    # The log of a ref says who moved it, and would name the user of this machine.
+    agent = user_signature(lookup.user(world, seeded.agent), world.database.now())
+    identity = {"GIT_COMMITTER_NAME": agent.name, "GIT_COMMITTER_EMAIL": agent.email}
+    clone(workspace, place, program.environment(identity), sources=sources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +241,7 @@ class _Running:
     server: Server
     worlds: Mapping[str | None, PlantedWorld]
     clones: Clones
+    keeper: WorldKeeper | None
 
     def prepare(self, scenario: EvalScenario, world: str | None) -> None:
         """Refuse a scenario that does not fit its world, and clone what its workspace names."""
@@ -217,22 +251,54 @@ class _Running:
             if found := list(workspace_errors(workspace, known_repositories(seeded.world, viewer=seeded.agent))):
                 raise BindingError.about(f"scenario {scenario.id}", found)
             self.clones.find(seeded, workspace)
-        if found := list(fault_errors(bound.known_extensions.faults, seeded)):
+        faults = fault_errors(bound.known_extensions.faults, seeded)
+        if found := [*faults, *planting_errors(bound, seeded)]:
             raise BindingError.about(f"scenario {scenario.id}", found)
+
+    def handles(self, world: World, seeded: PlantedWorld, bindings: Mapping[str, JsonValue]) -> StageHandles:
+        """Return what may be done with a served fork of a world."""
+
+        @contextmanager
+        def fork() -> Generator[StageHandles]:
+            with world.fork() as copy:
+                self.server.add(copy)
+                try:
+                    yield self.handles(copy, seeded, bindings)
+                finally:
+                    self.server.remove(copy)
+
+        return StageHandles(
+            agent=seeded.agent,
+            observer=lambda: open_client(self.server, world, seeded.observer),
+            bindings=bindings,
+            world=world,
+            seeded=seeded.world,
+            finish_runs=lambda: self.server.finish_runs(world),
+            open_as=lambda login: open_client(self.server, world, login),
+            fork=fork,
+        )
 
     @asynccontextmanager
     async def fork(self, seeded: PlantedWorld, scenario: EvalScenario) -> AsyncGenerator[tuple[World, Path]]:
         """Hold a served fork of a world, and a private folder with one to work in, which may be a checkout."""
         with ExitStack() as held:
             folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
-            if workspace := scenario.known_extensions.workspace:
-                await anyio.to_thread.run_sync(self.clones.check_out, seeded, workspace, folder / "work")
             world = held.enter_context(seeded.world.fork())
+            if is_planted := is_planted_at_rest(scenario):
+                refused = await anyio.to_thread.run_sync(lambda: list(plant(world, changes_to_plant(scenario))))
+                if refused:
+                    raise BindingError.about(f"scenario {scenario.id}", refused)
+            if workspace := scenario.known_extensions.workspace:
+                # What was planted before the session is in its checkout as well.
+                source = replace(seeded, world=world) if is_planted else seeded
+                check_out = partial(self.clones.check_out, is_shared=not is_planted)
+                await anyio.to_thread.run_sync(check_out, source, workspace, folder / "work")
             held.callback(self.server.remove, world)
             self.server.add(world)
             # The bench looks at the result through the same server, and must see what is there.
             world.faults.spare(seeded.observer)
             world.faults.add(*seeded.world.faults.scripted, *scenario.known_extensions.faults)
+            world.faults.add(*faults_that_plant(scenario))
             try:
                 yield world, folder
             finally:

@@ -189,7 +189,9 @@ class Conversation(Generic[S]):
             async with plugin_call() as exporting:
                 with anyio.fail_after(self.instruments.limits.export_s):
                     trace = require(await session.trace(), SessionTrace, "Session.trace()").with_all_keys()
-                    told = {"prompt": self.stage.scenario.prompt, "instructions": self.mode.instructions}
+                    answer = None if self.answer is None else self.answer.text
+                    told = {"prompt": self.stage.scenario.prompt, "answer": answer}
+                    told["instructions"] = self.mode.instructions
                     trace = trace.model_copy(update={name: text for name, text in told.items() if text is not None})
                     trace = fill_from_model_calls(trace) if trace.model_calls else trace
                     self.trace = self.redaction.record(trace, keeping=("sessionId",))
@@ -210,6 +212,7 @@ class Conversation(Generic[S]):
             directory=self.stage.directory,
             facts=self.stage.facts,
             secrets=frozenset(self.mode.secrets | self.stage.secrets),
+            watch_model_request=self.stage.watch_model_request,
         )
 
     def _take(self, error: Exception | None) -> None:

@@ -21,7 +21,7 @@ from ghx_bench.profiler.causes import (
     pause_asked_for_s,
 )
 from ghx_bench.profiler.cell import Cell
-from ghx_bench.profiler.evidence import Evidence, Mode, Stage
+from ghx_bench.profiler.evidence import EndedSession, Evidence, Mode, Stage
 from ghx_bench.profiler.outcome import Completed, Failed, Outcome, attempt_of, interrupted_attempt
 from ghx_bench.profiler.row import Attempt
 from ghx_bench.profiler.runner.conversation import Conversation
@@ -160,7 +160,7 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
         outcome = outcome.with_problem(where, problem)
     outcome = run_collectors(outcome, evidence, task.instruments.collectors)
     outcome = run_analyzers(outcome, evidence, task.instruments.analyzers)
-    return outcome if cell.is_canary else await _observe(outcome, evidence)
+    return outcome if cell.is_canary else await _keep(await _observe(outcome, evidence), evidence)
 
 
 async def _observe(outcome: Outcome, evidence: Evidence[Any]) -> Outcome:
@@ -177,6 +177,17 @@ async def _observe(outcome: Outcome, evidence: Evidence[Any]) -> Outcome:
             told = activity.model_copy(update={"session_id": session_id})
             outcome = replace(outcome, activity=outcome.redaction.record(told, keeping=("sessionId",)))
     return outcome if observing.error is None else outcome.with_problem("activity", observing.error)
+
+
+async def _keep(outcome: Outcome, evidence: Evidence[Any]) -> Outcome:
+    """Have the stage keep what the session left behind; where it cannot, that is noted beside the result."""
+    keep = evidence.stage.keep
+    if keep is None:
+        return outcome
+    success = isinstance(outcome, Completed) and outcome.success
+    async with plugin_call() as keeping:
+        await to_thread.run_sync(keep, EndedSession(evidence=evidence, success=success, redact=outcome.redaction.text))
+    return outcome if keeping.error is None else outcome.with_problem("world", keeping.error)
 
 
 def _folders_of(stage: Stage[Any]) -> tuple[Path, ...]:

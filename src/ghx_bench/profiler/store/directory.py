@@ -59,6 +59,19 @@ class RunDirectory:
         """Return where lies what the session of a cell changed and asked for."""
         return self._file("activity", cell)
 
+    def world(self, cell: Cell) -> Path:
+        """Return where the world lies that the session of a cell left behind, if it was kept."""
+        return self._file("worlds/cells", cell).with_suffix(".zip")
+
+    def seeded_world(self, digest: str) -> Path:
+        """Return where a world lies as it was before any session: once for all cells that began with it."""
+        return self.path / "worlds" / "seeded" / f"{digest}.zip"
+
+    @property
+    def rescorings(self) -> Path:
+        """The folder with later scores of the same sessions, a file for each time that they were scored again."""
+        return self.path / "rescored"
+
     def _find(self, kind: str, cell: Cell) -> Path:
         place = self._file(kind, cell)
         older = self.path.joinpath(kind, *cell.path_without_agent.parts).with_name(place.name)

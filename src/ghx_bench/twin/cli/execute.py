@@ -2,30 +2,21 @@
 
 import json
 import os
-import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from ghx_bench._base.commandline import complain
 from ghx_bench._base.errors import FlagError, InputError
+from ghx_bench._base.foreground import exit_on_signals, run_in_foreground
 from ghx_bench.twin.cli.notes import print_notes
 from ghx_bench.twin.state.clock import ClockPolicy
 
 if TYPE_CHECKING:  # loads git and the database, which the command does when it runs
     from ghx_bench.twin.world import Snapshot, World
-
-NOT_FOUND = 127
-NOT_EXECUTABLE = 126
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 def execute(
@@ -54,7 +45,7 @@ def execute(
     if wrong := next(filter(covers_github, reachable_host), None):
         raise FlagError("--reachable-host", f"{wrong} would lead to the real GitHub; name the host that is needed")
     _require_writable(journal=journal, diff=diff)
-    _exit_on_signals()
+    exit_on_signals()
     sweep()
     with open_world(seed, clock=clock) as world, Server() as server:
         if faults is not None:
@@ -65,41 +56,10 @@ def execute(
         token = own_token(server.hosting, world, client)
         given = server.client_environment(world, client, token=token, reachable_hosts=reachable_host)
         environment = given.over(os.environ)
-        code = _run(command, environment)
+        code = run_in_foreground(command, environment)
         _write_findings(world, before, journal=journal, diff=diff)
         print_notes(world)
         return code
-
-
-def _exit_on_signals() -> None:
-    """Turn the signals that end a process into `SystemExit`, so that the world's folders are removed."""
-
-    def end(number: int, _: FrameType | None) -> None:
-        sys.exit(128 + number)
-
-    for number in _ENDING:
-        signal.signal(number, end)
-
-
-def _run(command: tuple[str, ...], environment: dict[str, str]) -> int:
-    """Run the command as our shell would: its terminal, its signals, its exit code."""
-    program = shutil.which(command[0], path=environment["PATH"])
-    if program is None:
-        return complain(f"{command[0]}: command not found", NOT_FOUND)
-    early: list[int] = []  # signals that come before there is a child to pass them on to
-    for number in _ENDING:
-        signal.signal(number, lambda received, _: early.append(received))
-    try:
-        child = subprocess.Popen([program, *command[1:]], env=environment)
-    except OSError as error:
-        return complain(f"{command[0]}: {error.strerror or error}", NOT_EXECUTABLE)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the child as well, and the child decides
-    for number in _ENDING:
-        signal.signal(number, lambda received, _: child.send_signal(received))
-    for number in early:
-        child.send_signal(number)
-    code = child.wait()
-    return code if code >= 0 else 128 - code
 
 
 def _require_writable(*, journal: Path | None, diff: Path | None) -> None:

@@ -92,6 +92,23 @@ class GitStorage:
                 storage._add(int(found.stem))
         return storage
 
+    @classmethod
+    def beside(cls, refs: Mapping[int, Refs], places: Mapping[int, tuple[str, ...]]) -> Self:
+        """Create a temporary storage whose repositories have these refs, and find their objects in other folders.
+
+        Those folders belong to the caller, who keeps them until the storage is closed.
+        """
+        storage = cls.temporary()
+        for identity, each in refs.items():
+            storage._promises[identity] = _Promise(refs=each, alternates=places[identity])  # noqa: SLF001 - one of us
+        return storage
+
+    def places(self) -> dict[int, tuple[str, ...]]:
+        """Return the folders in which each repository finds its objects."""
+        with self._lock:
+            opened = {identity: each.objects_folders() for identity, each in self._repositories.items()}
+            return {**opened, **{identity: each.alternates for identity, each in self._promises.items()}}
+
     def repository(self, identity: int) -> GitRepository:
         """Return the repository with this id."""
         with self._lock:  # two threads may be the first to use it

@@ -21,6 +21,7 @@ _APPLICATION = 0x67687874  # "ghxt" in the file's header
 _HEADER = 100  # bytes; the places below are in it
 _FORMAT, _COUNTER, _COOKIE = slice(18, 20), slice(24, 28), slice(40, 44)
 _VALID_FOR, _WRITER = slice(92, 96), slice(96, 100)
+_VERSION_MARK, _APPLICATION_MARK = slice(60, 64), slice(68, 72)
 _ONE = (1).to_bytes(4, "big")
 
 
@@ -59,6 +60,19 @@ def from_image(content: bytes) -> sqlite3.Connection:
     connection = _connect(":memory:")
     connection.deserialize(content)
     return connection
+
+
+def read_image(path: Path) -> bytes:
+    """Return the database in a file that `image` was written to; raise `NotAWorldError` if it is none of ours."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise NotAWorldError(f"{path} is not there; name a folder with a world in it") from None
+    if int.from_bytes(content[_APPLICATION_MARK], "big") != _APPLICATION:
+        raise NotAWorldError(f"{path} is not the database of a world; name another folder")
+    if int.from_bytes(content[_VERSION_MARK], "big") != _fingerprint():
+        raise NotAWorldError(f"{path} was written by another version of ghx-bench; open it with that one")
+    return content
 
 
 def image(connection: sqlite3.Connection) -> bytes:

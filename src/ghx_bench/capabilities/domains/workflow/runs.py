@@ -44,6 +44,7 @@ class Run(OutputModel):
 
     id: Count
     workflow_name: str | None
+    title: Annotated[str | None, Field(description="What it is about: a commit, a pull request, or its `run-name`.")]
     status: str | None
     conclusion: str | None
     head_branch: str | None
@@ -151,6 +152,7 @@ def _describe(run: dict[str, Any]) -> dict[str, Any]:
     return {
         **{key: run.get(key) for key in ("id", "status", "conclusion", "head_branch")},
         "workflow_name": run.get("name"),
+        "title": run.get("display_title"),
         "url": run.get("html_url"),
     }
 

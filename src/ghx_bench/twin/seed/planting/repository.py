@@ -60,7 +60,9 @@ def _create(act: Act, owner: User, seed: SeedRepository) -> Repository:
         made = repositories.fork(act, parent, owner=owner, name=name)
         if made.name != name:
             raise InvalidRefusal(f"{owner.login} has a fork of {seed.fork_of} already, {owner.login}/{made.name}")
-        return made
+        # A fork begins without issues. Other settings wait until all is planted; this one would refuse the planting.
+        says_so = seed.has_issues and "has_issues" in seed.model_fields_set
+        return act.database.update(made, has_issues=True) if says_so else made
     made = repositories.create(
         act,
         owner=owner,

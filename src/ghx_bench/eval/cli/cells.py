@@ -1,0 +1,120 @@
+"""Cells of a run as commands name and describe them: found by what people call them, and told of in lines."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from ghx_bench._base.errors import InputError
+from ghx_bench._base.problems import did_you_mean, one_line
+
+if TYPE_CHECKING:  # loaded when a command runs, not for its --help
+    from ghx_bench.profiler.row import ProfileRow
+    from ghx_bench.profiler.score import CheckpointDetail
+    from ghx_bench.profiler.store.directory import RunDirectory
+    from ghx_bench.profiler.store.record import RunRecord
+    from ghx_bench.profiler.store.rows import DistinctRows
+
+_LONGEST_SHOWN = 2_000
+_MOST_NAMES = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedCell:
+    """A row, and what its cell is called."""
+
+    directory: RunDirectory
+    record: RunRecord
+    row: ProfileRow
+
+    @property
+    def title(self) -> str:
+        """The whole name of the cell; without its agent where the run has one."""
+        name = whole_name(self.row)
+        return name if len(self.record.matrix.agents) > 1 else name.removeprefix(f"{self.row.cell.agent}/")
+
+
+def find_cell(run: Path, name: str) -> NamedCell:
+    """Return the cell of a run that is meant; raise if there is none, or several."""
+    from ghx_bench.profiler.store.record import read_record
+
+    directory, rows = rows_of(run)
+    record = read_record(directory.record)
+    places = {whole_name(row): (record.matrix.name_cell(row.cell), rows.start) for row in rows}
+    found = _choose({whole: short for whole, (short, _) in places.items()}, name)
+    return NamedCell(directory=directory, record=record, row=rows.row_at(places[found][1]))
+
+
+def rows_of(run: Path) -> tuple[RunDirectory, DistinctRows]:
+    """Return the directory of a run, or of its pack, and its rows; raise if it is none."""
+    from ghx_bench.profiler.store.directory import RunDirectory
+    from ghx_bench.profiler.store.packs import run_folder
+    from ghx_bench.profiler.store.rows import DistinctRows
+
+    directory = RunDirectory(run_folder(run))
+    if not directory.record.is_file():
+        raise InputError(f"{run} is not the directory of a run: it has no run.json")
+    return directory, DistinctRows(directory.rows if directory.rows.is_file() else Path(os.devnull))
+
+
+def whole_name(row: ProfileRow) -> str:
+    """Return the name of a cell that is its own in the run."""
+    return f"{row.cell.agent}/{row.model}/{row.mode}/{row.scenario_id}/{row.iteration}"
+
+
+def _choose(names: Mapping[str, str], name: str) -> str:
+    """Return the whole name of the cell that is meant; `names` has what each is called, by whole name."""
+    found = [whole for whole in names if f"/{whole}".endswith(f"/{name}")] or [
+        whole for whole in names if f"/{whole}".rpartition("/")[0].endswith(f"/{name}")
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        matches = ", ".join(sorted(names[whole] for whole in found)[:_MOST_NAMES])
+        raise InputError(one_line(f"{name!r} names {len(found)} cells; say which: {matches}"))
+    hint = did_you_mean(name, names.values(), otherwise="`ghx-bench show RUN` lists them")
+    raise InputError(f"this run has no cell {name!r}; {hint}")
+
+
+def figures(row: ProfileRow) -> str:
+    """Return what a cell came to in numbers, as far as they are known."""
+    told: list[str] = []
+    if row.checkpoints_total is not None:
+        told.append(f"{row.checkpoints_passed}/{row.checkpoints_total} checkpoints")
+    if row.timing.wall_ms is not None:
+        told.append(f"{row.timing.wall_ms / 1000:.1f} s")
+    for count, what in ((row.tool_calls.total, "tool call"), (row.tokens.total, "token")):
+        if count is not None:
+            told.append(f"{count:,.0f} {what}{'' if count == 1 else 's'}")
+    return ", ".join(told)
+
+
+def result(row: ProfileRow) -> str:
+    """Return how a cell ended, in one or two words."""
+    if row.success:
+        return "passed"
+    return "wrong" if row.was_measured else "not measured"
+
+
+def checkpoint_lines(each: CheckpointDetail) -> Iterator[str]:
+    """Yield whether a checkpoint holds and, where it does not, what was expected and what was there."""
+    yield f"  [{'x' if each.passed else ' '}] {each.id}: {each.description}"
+    if not each.passed:
+        seen = each.error or f"got {json.dumps(each.actual, ensure_ascii=False)}"
+        yield f"      expected {each.expected}; {shorten(seen)}"
+
+
+def shorten(text: str) -> str:
+    """Return text of an agent's that can be printed: not endless, and without what would move a terminal's cursor."""
+    whole = text.rstrip()
+    shown = "\n".join(one_line(line.expandtabs()) for line in whole[:_LONGEST_SHOWN].splitlines())
+    return shown if len(whole) <= _LONGEST_SHOWN else f"{shown}… ({len(whole):,} characters)"
+
+
+def print_line(text: str, file: TextIO | None = None) -> None:
+    """Print text that may come from an agent or a file, its own line breaks kept and all other controls escaped."""
+    print("\n".join(map(one_line, text.split("\n"))), file=file)

@@ -1,0 +1,1 @@
+"""The proof of scenarios: that the solution passes, and that nothing less, nothing else and nothing more does."""

@@ -1,0 +1,250 @@
+"""Trials of scenarios: a solution, a mistake or nothing at all, done with real tools in a world, and scored."""
+
+import time
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import anyio.to_thread
+from pydantic import JsonValue
+
+from ghx_bench.agents.controls.nop import NopProvider
+from ghx_bench.agents.controls.reference import ReferenceProvider, bindings_of
+from ghx_bench.agents.controls.solution import Solution, SolutionError
+from ghx_bench.eval.agent_factory import EvaluationSpec
+from ghx_bench.eval.assembly import open_setup
+from ghx_bench.eval.proving.footprints import Footprint, footprint_of
+from ghx_bench.eval.proving.overreach import Surroundings, look_around
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.eval.stages.handles import StageHandles
+from ghx_bench.profiler.causes import describe_error
+from ghx_bench.profiler.cell import NO_MODEL, Cell
+from ghx_bench.profiler.contracts import Scorer, Session, SessionProvider, SessionRequest
+from ghx_bench.profiler.evidence import Answer, Evidence
+from ghx_bench.profiler.outcome import Failed, Outcome
+from ghx_bench.profiler.runner.instruments import Setup
+from ghx_bench.profiler.runner.iteration import Task, measure
+from ghx_bench.profiler.score import CheckpointDetail, Score
+from ghx_bench.profiler.trace import SessionTrace
+
+TrialKind = Literal["reference", "nop", "left out", "cut short", "sibling", "overreach", "trap", "gullible"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialResult:
+    """What came of one trial."""
+
+    kind: TrialKind
+    name: str
+    mode: str
+    checkpoints: tuple[CheckpointDetail, ...] = ()
+    answer: str = ""
+    footprint: Footprint = frozenset()
+    broke_off: str | None = None
+    """The step that failed, where a mistake made one fail."""
+    error: str | None = None
+    """Why there are no checkpoints, where it could not be scored."""
+    duration_s: float = 0.0
+
+    @property
+    def failed(self) -> frozenset[str]:
+        """The checkpoints that noticed it."""
+        return frozenset(each.id for each in self.checkpoints if not each.passed)
+
+    @property
+    def passed(self) -> bool:
+        """Whether it was scored, and nothing noticed it."""
+        return self.error is None and not self.failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolvedWorld:
+    """What is learnt in the world that a solution has solved, while it is still there."""
+
+    surroundings: Surroundings | None = None
+    overreaches: tuple[TrialResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvingGround:
+    """The seeded worlds of scenarios, the modes, and what trials are measured with."""
+
+    setup: Setup[EvalScenario]
+
+    async def reference(
+        self, scenario: EvalScenario, mode: str, solution: Solution, *, overreaches: bool = False
+    ) -> tuple[TrialResult, SolvedWorld]:
+        """Follow a solution as it is; with `overreaches`, then do too much in copies of the world that it leaves."""
+        witness = _Witness(self.setup.instruments.scorer, mode=mode, overreaches=overreaches)
+        result = await self._run(
+            scenario, mode, ReferenceProvider(lambda _, __: solution), witness, kind="reference", name="reference"
+        )
+        return result, witness.solved
+
+    async def nop(self, scenario: EvalScenario, mode: str) -> TrialResult:
+        """Do nothing."""
+        witness = _Witness(self.setup.instruments.scorer, mode=mode)
+        return await self._run(scenario, mode, NopProvider(), witness, kind="nop", name="nop")
+
+    async def mistaken(
+        self,
+        scenario: EvalScenario,
+        mode: str,
+        solution: Solution,
+        *,
+        kind: TrialKind,
+        name: str,
+        bindings: Mapping[str, JsonValue] | None = None,
+        longest_s: float | None = None,
+    ) -> TrialResult:
+        """Follow a solution that is wrong as far as it goes: a step that fails ends it, and what is there is scored.
+
+        `longest_s` is for mistakes that wait for what will never happen.
+        """
+        if longest_s is not None:
+            limit_ms = min(scenario.timeout_ms, round(longest_s * 1000))
+            scenario = scenario.model_copy(update={"timeout_ms": limit_ms})
+        provider = _MistakenProvider(solution, bindings or {})
+        witness = _Witness(self.setup.instruments.scorer, mode=mode)
+        result = await self._run(scenario, mode, provider, witness, kind=kind, name=name)
+        return replace(result, broke_off=provider.broke_off)
+
+    async def measure(
+        self,
+        scenario: EvalScenario,
+        mode: str,
+        provider: SessionProvider,
+        scorer: Scorer[EvalScenario] | None = None,
+    ) -> Outcome:
+        """Hold one session of an agent, as a run would."""
+        instruments = replace(
+            self.setup.instruments,
+            provider=None,
+            providers={provider.name: provider},
+            scorer=scorer or self.setup.instruments.scorer,
+            collectors=(),
+            analyzers=(),
+        )
+        cell = Cell(agent=provider.name, model=NO_MODEL, mode=mode, scenario_id=scenario.id, iteration=0)
+        return await measure(Task(cell=cell, scenario=scenario, mode=self.setup.modes[mode], instruments=instruments))
+
+    async def _run(
+        self,
+        scenario: EvalScenario,
+        mode: str,
+        provider: SessionProvider,
+        witness: "_Witness",
+        *,
+        kind: TrialKind,
+        name: str,
+    ) -> TrialResult:
+        began = time.monotonic()
+        outcome = await self.measure(scenario, mode, provider, witness)
+        result = TrialResult(
+            kind=kind, name=name, mode=mode, footprint=witness.footprint, duration_s=time.monotonic() - began
+        )
+        if isinstance(outcome, Failed):
+            return replace(result, error=describe_error(outcome.error))
+        answer = outcome.evidence.answer
+        return replace(result, checkpoints=outcome.score.checkpoints, answer=answer.text if answer else "")
+
+
+@asynccontextmanager
+async def open_ground(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> AsyncGenerator[ProvingGround]:
+    """Seed the worlds of a spec's scenarios and serve them; raise `InputError` for a scenario that does not fit."""
+    async with open_setup(spec, environ=environ) as setup, AsyncExitStack() as scopes:
+        lifecycle = setup.instruments.lifecycle
+        # Nothing is written there: the name is what scenarios that name their run are given.
+        await scopes.enter_async_context(lifecycle.run(Path("run_proof")))
+        for mode in setup.modes.values():
+            await scopes.enter_async_context(lifecycle.mode(mode))
+        yield ProvingGround(setup=setup)
+
+
+class _Witness:
+    """Scores as the evaluation does, and looks at the world of the session while it is still there."""
+
+    def __init__(self, scorer: Scorer[EvalScenario], *, mode: str, overreaches: bool = False) -> None:
+        self._scorer, self._mode, self._overreaches = scorer, mode, overreaches
+        self.footprint: Footprint = frozenset()
+        self.solved = SolvedWorld()
+
+    async def score(self, evidence: Evidence[EvalScenario]) -> Score:
+        """Return the score."""
+        handles = evidence.stage.handles
+        assert isinstance(handles, StageHandles)  # noqa: S101 - the ground is the embedded GitHub
+        score = await self._scorer.score(evidence)
+        self.footprint = await anyio.to_thread.run_sync(footprint_of, handles)
+        if self._overreaches and score.success:
+            surroundings = await anyio.to_thread.run_sync(look_around, handles)
+            done = [] if surroundings is None else await self._overreach(evidence, handles, surroundings)
+            self.solved = SolvedWorld(surroundings=surroundings, overreaches=tuple(done))
+        return score
+
+    async def _overreach(
+        self, evidence: Evidence[EvalScenario], handles: StageHandles, surroundings: Surroundings
+    ) -> list[TrialResult]:
+        """Do one thing too many in a copy of the world, for each there is; those that change nothing do not count."""
+        assert handles.fork is not None  # noqa: S101 - the same
+        done: list[TrialResult] = []
+        for deed in surroundings.deeds():
+            began = time.monotonic()
+            with handles.fork() as copy:
+                assert copy.open_as is not None  # noqa: S101 - the same
+                async with copy.open_as(copy.agent) as client:
+                    if not await deed.is_let_happen(client):
+                        continue
+                footprint = await anyio.to_thread.run_sync(footprint_of, copy)
+                if footprint == self.footprint:
+                    continue
+                score = await self._scorer.score(replace(evidence, stage=replace(evidence.stage, handles=copy)))
+            done.append(
+                TrialResult(
+                    kind="overreach",
+                    name=deed.name,
+                    mode=self._mode,
+                    checkpoints=score.checkpoints,
+                    answer=evidence.answer.text if evidence.answer else "",
+                    footprint=footprint,
+                    duration_s=time.monotonic() - began,
+                )
+            )
+        return done
+
+
+class _MistakenProvider:
+    """Opens the session of one trial, which follows a wrong solution as far as it goes."""
+
+    name: str = "mistaken"
+
+    def __init__(self, solution: Solution, bindings: Mapping[str, JsonValue]) -> None:
+        self._reference, self._bindings = ReferenceProvider(lambda _, __: solution), bindings
+        self.broke_off: str | None = None
+
+    @asynccontextmanager
+    async def session(self, request: SessionRequest) -> AsyncGenerator["_MistakenSession"]:
+        """Open a session whose variables stand for what the mistake says."""
+        facts = {**request.facts, "bindings": {**bindings_of(request), **self._bindings}}
+        async with self._reference.session(replace(request, facts=facts)) as session:
+            yield _MistakenSession(session, self)
+
+
+class _MistakenSession:
+    """A wrong solution being followed."""
+
+    def __init__(self, session: Session, provider: _MistakenProvider) -> None:
+        self._session, self._provider = session, provider
+
+    async def prompt(self, text: str) -> Answer:
+        """Follow the solution up to the first step that fails, which leaves nothing to say."""
+        try:
+            return await self._session.prompt(text)
+        except SolutionError as error:
+            self._provider.broke_off = str(error)
+            return Answer(text="")
+
+    async def trace(self) -> SessionTrace:
+        """Return what was done so far."""
+        return await self._session.trace()
