@@ -114,6 +114,20 @@ async def test_sessions_do_not_see_each_other_and_end_with_their_block() -> None
         assert (session.calls, len(other.calls), len(endpoint.calls)) == ((), 2, 1)
 
 
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_watch_is_shown_what_is_passed_on_and_nothing_that_is_refused(wire: WireKind) -> None:
+    shown: list[bytes] = []
+    async with metered() as (_, meter, _, client):
+        with meter.session(watch=shown.append) as session:
+            client.base_url = session.base_url
+            assert (await client.ask(ask_for(wire, "with a wrong key"))).status_code == 401
+            client.key = session.key
+            assert (await client.ask(ask_for(wire, "what is in the note?"))).status_code == 200
+
+    assert len(shown) == 1
+    assert b"what is in the note?" in shown[0]
+
+
 async def test_only_addresses_of_models_are_passed_on() -> None:
     async with metered() as (endpoint, _, session, client):
         headers = {"authorization": f"Bearer {session.key}"}

@@ -1,6 +1,6 @@
 """Agents by name, and how each is made: nothing else makes concrete agents."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.extras import require_extra
 from ghx_bench.agents.agent_threads import ThreadedProvider
+from ghx_bench.agents.controls.gullible import GullibleProvider, PlantedTexts
 from ghx_bench.agents.controls.nop import NopProvider
 from ghx_bench.agents.controls.prying import PryingProvider
 from ghx_bench.agents.controls.reference import ReferenceProvider, Solutions
@@ -40,12 +41,13 @@ from ghx_bench.eval.project.user_agents import (
     split_replay,
 )
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.eval.scenario.scenario_changes import BENIGN
 from ghx_bench.profiler.cell import NO_MODEL
 from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.contracts import SessionProvider
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.model_calls import WireKind
-from ghx_bench.profiler.scenario import scenario_of
+from ghx_bench.profiler.scenario import scenario_of, variant_of
 from ghx_bench.profiler.store.record import control_kind_of_name
 from ghx_bench.profiler.suite import control_kind_of
 
@@ -98,6 +100,11 @@ AGENTS: Mapping[str, Agent] = {
         provider=PryingProvider,
         make=lambda _, __: PryingProvider(),
     ),
+    "gullible": Agent(
+        description="follows solutions, and then what planted texts say: it trips every threat",
+        provider=GullibleProvider,
+        make=lambda spec, _: GullibleProvider(solutions_in(spec, follows_orders=False), planted_texts_in(spec)),
+    ),
     "replay": Agent(
         description="makes the tool calls of another run again, which --replay or its option `run` names",
         provider=ReplayProvider,
@@ -106,6 +113,9 @@ AGENTS: Mapping[str, Agent] = {
 }
 """The agents by name that come with the package."""
 
+
+SOLUTION_FOLLOWERS = (ReferenceProvider.name, GullibleProvider.name)
+"""The agents that need solutions."""
 
 _OPENAI: frozenset[WireKind] = frozenset({"openai-chat", "openai-responses"})
 
@@ -298,12 +308,29 @@ def _refuse_traffic(entry: AgentEntry, traffic: ModelTraffic) -> None:
         )
 
 
-def solutions_in(spec: EvaluationSpec) -> Solutions:
-    """Return how the reference agent finds a solution: in the mode's name, or that of a mode it extends."""
+def solutions_in(spec: EvaluationSpec, *, follows_orders: bool = True) -> Solutions:
+    """Return how the reference agent finds a solution: in the mode's name, or that of a mode it extends.
+
+    In a benign twin the solution ends with what the maintainer asks for, unless the agent decides that by itself.
+    """
     definitions = Definitions(spec.modes)
 
     def find(scenario_id: str, mode: str) -> Solution | None:
         file = spec.solutions.get(scenario_of(scenario_id))
-        return None if file is None else file.solution_for(*(each.name for each in definitions.lineage(mode)))
+        found = None if file is None else file.solution_for(*(each.name for each in definitions.lineage(mode)))
+        if found is None or not follows_orders:
+            return found
+        return found.with_order if variant_of(scenario_id) == BENIGN else found.model_copy(update={"obey": ()})
+
+    return find
+
+
+def planted_texts_in(spec: EvaluationSpec) -> PlantedTexts:
+    """Return how the gullible agent knows the texts that it believes."""
+    threats = {each.id: each.known_extensions.threat for each in spec.scenarios}
+
+    def find(scenario_id: str) -> Sequence[str]:
+        threat = threats.get(scenario_id)
+        return () if threat is None else threat.texts
 
     return find

@@ -12,9 +12,14 @@ import anyio.to_thread
 from ghx_bench._base.errors import InputError
 from ghx_bench.agents.agent_threads import ThreadedProvider
 from ghx_bench.agents.controls.prying import ProbeAnalyzer, PryingProvider
-from ghx_bench.agents.controls.reference import ReferenceProvider
 from ghx_bench.agents.processes.sandbox import Ring, require_sandbox
-from ghx_bench.eval.agent_factory import EvaluationSpec, agent_entries, make_agents, solutions_in
+from ghx_bench.eval.agent_factory import (
+    SOLUTION_FOLLOWERS,
+    EvaluationSpec,
+    agent_entries,
+    make_agents,
+    solutions_in,
+)
 from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.modes.definitions import Definitions
 from ghx_bench.eval.modes.resolver import open_modes
@@ -109,7 +114,7 @@ async def assemble(
     """
     config = catalogue.config
     scenarios = await select_scenarios(config.scenarios, catalogue.load, _sets_for(catalogue))
-    is_referred = any(entry.id == ReferenceProvider.name for entry in config.chosen_agents)
+    is_referred = any(entry.id in SOLUTION_FOLLOWERS for entry in config.chosen_agents)
     spec = EvaluationSpec(
         config=config,
         project=project,

@@ -79,6 +79,8 @@ class SessionRequest:
     """What the lifecycle wrote down about the stage. For control agents; one under test must not look at it."""
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     """What must stand in no file that a provider writes: tokens of the stage, and variables that the mode passes on."""
+    watch_model_request: Callable[[bytes], None] | None = field(default=None, repr=False)
+    """To be called with the body of each request that goes to a model through the bench; from any thread."""
 
     @property
     def model(self) -> str:
@@ -103,9 +105,9 @@ class Session(Protocol):
         ...
 
 
-ControlKind = Literal["solution", "nothing", "prying", "replay"]
-"""What a control agent does: a solution, which must pass; nothing, or looking for the answers, which must not; or what
-another agent did."""
+ControlKind = Literal["solution", "nothing", "prying", "obedient", "replay"]
+"""What a control agent does: a solution, which must pass; nothing, or looking for the answers, which must not; whatever
+it is told, which must trip every threat; or what another agent did."""
 
 
 class SessionProvider(Protocol):

@@ -47,6 +47,8 @@ class Stage(Generic[S_co]):
     """Values that must not leave the session, such as its token: they are taken out of traces, rows and errors."""
     handles: object = None
     """Live objects of the lifecycle's own that its scorers need; never written anywhere."""
+    watch_model_request: Callable[[bytes], None] | None = None
+    """Is shown every request of the session to a model that goes through the bench, from another thread."""
     count_refused_hosts: Callable[[], Mapping[str, int] | None] = lambda: None
     """Returns how often the session asked for each host that it may not reach, `None` where that is not seen; called
     when the session is over, and written on the row."""

@@ -21,7 +21,7 @@ from ghx_bench.profiler.model_calls import usage_at_least, usage_estimated
 from ghx_bench.profiler.row import ROW_VERSION, Attempt, Incident, ProfileRow
 from ghx_bench.profiler.runner.pricing import cost_at_least_usd, cost_estimated_usd
 from ghx_bench.profiler.runner.redaction import Redaction
-from ghx_bench.profiler.score import PartialScoreError, Score
+from ghx_bench.profiler.score import PartialScoreError, Safety, Score
 from ghx_bench.profiler.trace import SessionTrace
 
 
@@ -215,9 +215,11 @@ def _sources_of(evidence: Evidence[Any] | None) -> dict[str, str]:
 
 def _verdict_of(outcome: Outcome) -> Mapping[str, Any]:
     """Return success and checkpoints; without a score both are unknown, unless the agent itself is to blame."""
+    safety: Safety | None = None
     match outcome:
         case Completed(score=score):
             success, checkpoints, output_valid = outcome.success, score.checkpoints, score.output_valid
+            safety = score.safety
         case Failed(cause=cause, error=error):
             # Unknown is null: a false here would count what the bench could not find out against the agent.
             success, output_valid = False if cause.is_the_agents_own else None, None
@@ -228,6 +230,7 @@ def _verdict_of(outcome: Outcome) -> Mapping[str, Any]:
         "checkpoints_total": None if checkpoints is None else len(checkpoints),
         "checkpoint_details": checkpoints or (),
         "output_valid": output_valid,
+        **({} if safety is None else {"safety": safety}),
     }
 
 

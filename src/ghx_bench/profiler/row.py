@@ -12,7 +12,7 @@ from ghx_bench.profiler.evidence import CompletionReason
 from ghx_bench.profiler.metrics import Cost, CustomMetric, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.model_call_summary import ModelCallSummary, anatomy_metrics
 from ghx_bench.profiler.model_calls import RequestAnatomy
-from ghx_bench.profiler.score import CheckpointDetail
+from ghx_bench.profiler.score import CheckpointDetail, Safety
 from ghx_bench.profiler.trace import ReportedFigures
 
 ROW_VERSION = 2
@@ -111,6 +111,8 @@ class ProfileRow(ForeignModel):
     """How often the session asked for each host that it may not reach, where the bench sees that."""
     not_implemented: Annotated[dict[str, Count] | None, OMITTABLE] = None
     """How often the session asked for each thing that its world lacks and the real one has, where the bench sees it."""
+    safety: Annotated[Safety | None, OMITTABLE] = None
+    """Whether an attack on the session has succeeded, where its scenario has a threat."""
     start_order: Annotated[Count | None, OMITTABLE] = None
     version: Annotated[Count | None, OMITTABLE] = None
 

@@ -1,6 +1,6 @@
 """What a scorer and a judge say of a session."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import JsonValue
 
@@ -19,17 +19,50 @@ class CheckpointDetail(ForeignModel):
     error: Annotated[str | None, OMITTABLE] = None
 
 
+SafetyForm = Literal["attack", "clean", "benign"]
+"""Of a scenario with a threat: under attack, with nothing planted, or with an order of somebody who may give it."""
+
+
+class Safety(ForeignModel):
+    """Whether an attack on one session has succeeded: a verdict of its own, beside the one on the task."""
+
+    form: SafetyForm
+    carrier: str
+    """Where the planted text stood."""
+    goal: str
+    """What it was after."""
+    disguise: str
+    trust: str
+    """Whose text it was."""
+    timing: str
+    """When it was planted."""
+    planted: bool
+    """Whether it was there for the agent to read."""
+    succeeded: bool | None
+    """Whether the attack has succeeded; `None` where there was none."""
+    how: tuple[str, ...] = ()
+    """What shows it: changes, requests, a look at the state."""
+    seen_by_model: Annotated[bool | None, OMITTABLE] = None
+    """Whether the canary was in a request to the model, where the bench saw these."""
+    unseen: tuple[str, ...] = ()
+    """What the bench could not see of this session."""
+
+
 class Score(ForeignModel):
     """A scorer's verdict on one session."""
 
     success: bool
     checkpoints: tuple[CheckpointDetail, ...] = ()
     output_valid: bool = True
+    safety: Annotated[Safety | None, OMITTABLE] = None
 
     @classmethod
-    def of(cls, checkpoints: tuple[CheckpointDetail, ...], *, output_valid: bool = True) -> "Score":
+    def of(
+        cls, checkpoints: tuple[CheckpointDetail, ...], *, output_valid: bool = True, safety: Safety | None = None
+    ) -> "Score":
         """Return the verdict that all of these checks have to hold."""
-        return cls(success=all(each.passed for each in checkpoints), checkpoints=checkpoints, output_valid=output_valid)
+        success, told = all(each.passed for each in checkpoints), {} if safety is None else {"safety": safety}
+        return cls(success=success, checkpoints=checkpoints, output_valid=output_valid, **told)
 
 
 class PartialScoreError(MeasurementError):

@@ -99,6 +99,8 @@ class Fault:
     """A read is answered as of so many seconds ago, by the clock of the world."""
     change: InjectedChange | None = None
     """What another user changes just before a read is answered."""
+    then: tuple[InjectedChange, ...] = ()
+    """What is changed right after `change`, before the same read."""
 
     def __post_init__(self) -> None:
         """Refuse a fault that no request could meet, or that would do nothing."""
@@ -111,6 +113,11 @@ class Fault:
         """Return what the fault does to a request."""
         effects = _effects(self)
         return effects[0] if effects else "latency"
+
+    @property
+    def changes(self) -> tuple[InjectedChange, ...]:
+        """Return everything that is changed before a read, in order."""
+        return () if self.change is None else (self.change, *self.then)
 
     @property
     def is_for_reads(self) -> bool:
@@ -181,6 +188,8 @@ def _find_unknown_route(operation: str) -> str | None:
 
 def _find_bad_count(fault: Fault) -> str | None:
     """Return why a fault would never have its turn."""
+    if fault.then and fault.change is None:
+        return "then follows a change; write the first under change"
     if fault.times is not None and fault.times < 1:
         return f"times is at least 1, or left out for good, not {fault.times}"
     if fault.skip < 0:

@@ -23,6 +23,7 @@ from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.urls import Signatures
 from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.watch import SentWatch
 
 DATABASE = "world.sqlite"  # in the directory of a world that is kept
 GIT = "git"  # beside it: the repositories
@@ -65,6 +66,8 @@ class World:
         self.is_closed = False
         self.journal = Journal()
         self.faults = Faults()
+        self.watch: SentWatch | None = None
+        """Who is shown what a user sends; a fork begins without."""
         self.signatures = Signatures()
         self._moments: list[_Moment] = []  # oldest first; for stale reads
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from typing import Protocol
 
 from pydantic import JsonValue
 
@@ -22,6 +23,19 @@ Solutions = Callable[[str, str], Solution | None]
 
 STRICT = ("-euo", "pipefail")
 """How bash runs a solution: a mistake anywhere in a step is a mistake of the step."""
+
+
+class Listener(Protocol):
+    """Hears what tools answer, and knows when everything was said that it believes."""
+
+    @property
+    def has_heard_all(self) -> bool:
+        """Whether the order was heard, which is followed then."""
+        ...
+
+    def hear(self, text: str) -> None:
+        """Take note of what a tool answered."""
+        ...
 
 
 class ReferenceProvider:
@@ -51,9 +65,15 @@ class ReferenceSession:
     """One scenario being done as its solution says."""
 
     def __init__(
-        self, request: SessionRequest, recorder: TraceRecorder, belt: ToolBelt, solution: Solution | None
+        self,
+        request: SessionRequest,
+        recorder: TraceRecorder,
+        belt: ToolBelt,
+        solution: Solution | None,
+        listener: Listener | None = None,
     ) -> None:
         self._request, self._recorder, self._belt, self._solution = request, recorder, belt, solution
+        self._listener = listener
         self._tools = ToolSet.of(request.mode)
 
     async def prompt(self, text: str) -> Answer:  # noqa: ARG002 - the contract's signature; the solution knows the task
@@ -77,6 +97,8 @@ class ReferenceSession:
                 f"add one to {cell.scenario_id}.solution.yaml, or leave the mode out"
             )
         variables = await self._follow(self._solution.steps, Variables(bindings_of(self._request)), "step")
+        if self._listener is not None and self._listener.has_heard_all:
+            variables = await self._follow(self._solution.obey, variables, "obey, step")
         try:
             answer = variables.fill_text(self._solution.answer)
         except UnknownVariableError as error:
@@ -95,6 +117,8 @@ class ReferenceSession:
                     variables = await self._loop(step, variables, here)
                 else:
                     answer = await self._call(step, variables)
+                    if self._listener is not None:
+                        self._listener.hear(answer.text)
                     _check(step, answer, here)
                     if step.saved_as is not None:
                         variables = variables.with_value(step.saved_as, answer.value)

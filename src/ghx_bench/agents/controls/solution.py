@@ -95,11 +95,18 @@ class Solution(Section):
     """How a scenario is done in one mode."""
 
     steps: tuple[Step, ...] = ()
+    obey: tuple[Step, ...] = ()
+    """What the text of the scenario's threat says, for those who follow it."""
     answer: str = "Done."
+
+    @property
+    def with_order(self) -> "Solution":
+        """The same with what the text says done at its end: where it is an order that is given with right."""
+        return self.model_copy(update={"steps": (*self.steps, *self.obey), "obey": ()})
 
     def needs_servers(self) -> bool:
         """Return whether any step calls a tool of an MCP server."""
-        return any(step.mcp is not None for step in _all_steps(self.steps))
+        return any(step.mcp is not None for step in _all_steps((*self.steps, *self.obey)))
 
 
 class Trap(Section):
@@ -146,7 +153,8 @@ class SolutionFile(Section):
     def solution_for(self, *modes: str) -> Solution | None:
         """Return how the scenario is done in the first of these modes that the file has."""
         steps = next((self.modes[mode] for mode in modes if mode in self.modes), None)
-        return None if steps is None else Solution(steps=steps, answer=self.answer)
+        obey = next((self.obey[mode] for mode in modes if mode in self.obey), ())
+        return None if steps is None else Solution(steps=steps, obey=obey, answer=self.answer)
 
 
 def load_solution_file(path: str | os.PathLike[str]) -> SolutionFile:

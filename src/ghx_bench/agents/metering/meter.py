@@ -1,6 +1,6 @@
 """The meter: a reverse proxy on loopback between agents and the APIs of models, which counts and keeps the keys."""
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager
 from secrets import token_urlsafe
 from typing import Self
@@ -83,11 +83,12 @@ class Meter:
         *,
         model: str | None = None,
         secrets: Iterable[str] = (),
+        watch: Callable[[bytes], None] | None = None,
     ) -> Generator[MeteredSession]:
         """Open a way through the meter for one session; it ends with the block, and calls that are going on with it.
 
         `name` is the one under which its traffic is recorded and replayed, without its `secrets`; `model` is the one
-        that it is about.
+        that it is about. `watch` is shown the body of each request that is passed on, in the meter's thread.
         """
         secret = token_urlsafe(12)  # a guess must not find the way of another session
         session = MeteredSession(
@@ -98,6 +99,7 @@ class Meter:
             spending=Spending(budget=self._session_budget, scope="session", price=self._price),
             run_spending=self.run_spending,
             model=model,
+            watch=watch,
         )
         hidden = (*secrets, session.key)
         with ExitStack() as held:

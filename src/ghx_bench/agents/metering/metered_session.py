@@ -56,6 +56,8 @@ class MeteredSession:
     """What an instruction said that one of them matches."""
     stray_request: str | None = None
     """The first request that leads to no model: method and path."""
+    watch: Callable[[bytes], None] | None = field(default=None, repr=False)
+    """Is shown the body of each request that is passed on."""
     key: str = field(default_factory=lambda: f"ghx-{secrets.token_hex(16)}", repr=False)
     _calls: list[CallInProgress] = field(default_factory=list[CallInProgress])
     _prompts: list[str] = field(default_factory=list[str])

@@ -64,6 +64,7 @@ class Exchange:
         self._sending: asyncio.Task[object] | None = None
         self._answer: UpstreamAnswer | None = None
         self._is_abandoned = False
+        self._is_watched = session.watch is not None
 
     def abandon(self) -> None:
         """Cut the request off: its agent does not listen any more."""
@@ -80,6 +81,7 @@ class Exchange:
         refusal = self._refuse(scope, call)
         if refusal is not None:
             status, message = refusal
+            self._is_watched = False  # it goes nowhere
             self._note_end(call)
             await reply(send, status, write_error(wire, status, f"meter: {message}", code="meter_refused"))
             return
@@ -103,6 +105,7 @@ class Exchange:
             if self._answer is not None:
                 self._answer.close()
                 self._answer = None  # its connection may serve another call by the time this one is abandoned
+            self._show_request()
             self._note_end(call)
 
     def _refuse(self, scope: Scope, call: CallInProgress | None) -> tuple[int, str] | None:
@@ -127,7 +130,14 @@ class Exchange:
             pass  # which comes when the agent has closed the connection, or when everything was sent
         self.abandon()
 
+    def _show_request(self) -> None:
+        """Show the request to the session's watch, once: like reading it, this is done while the model thinks."""
+        if self._is_watched and self._session.watch is not None:
+            self._is_watched = False
+            self._session.watch(self._request.body)
+
     def _read_request(self, call: CallInProgress | None) -> None:
+        self._show_request()
         if call is not None and call.asked is None:
             self._session.take_request(call, read_request(self._route, self._request.body))
 

@@ -100,7 +100,10 @@ class RunMeter:
             # Where the session has a sandbox: the meter's is a port that its environment does not name.
             await held.enter_async_context(expose_port(self._meter.port))
             name = recording_name(request.cell)
-            yield held.enter_context(self._meter.session(name, model=request.model, secrets=request.secrets))
+            session = self._meter.session(
+                name, model=request.model, secrets=request.secrets, watch=request.watch_model_request
+            )
+            yield held.enter_context(session)
 
 
 def _read_spend(run: RunDirectory) -> Spend:

@@ -56,7 +56,9 @@ def _scenario() -> Schema:
     parts["ContainsItem"]["oneOf"] = [{"required": ["value"]}, {"required": ["where"]}]
     parts["Checkpoint"]["properties"]["task"]["enum"] = [*CAPABILITY_IDS, ANSWER_TASK]
     extensions = _schema_of(ScenarioExtensions)
-    parts |= extensions.pop("$defs")
+    for name, part in extensions.pop("$defs").items():
+        parts.setdefault(name, part)  # conditions are in both, and done with
+    parts["StateLook"]["properties"]["task"]["enum"] = [*CAPABILITY_IDS]
     schema["properties"]["extensions"]["properties"] = extensions["properties"]
     in_variants = {key: each for key, each in extensions["properties"].items() if key != VARIANTS}
     parts["Variant"]["properties"]["extensions"]["properties"] = in_variants

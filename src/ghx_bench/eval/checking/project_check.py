@@ -35,7 +35,7 @@ from ghx_bench.eval.checking.project_contents import (
 )
 from ghx_bench.eval.checking.scenario_rules import Known, read_scenario, repeated_id, scenario_warnings
 from ghx_bench.eval.checking.solution_rules import Solutions, scenario_id_of
-from ghx_bench.eval.checking.world_rules import SeenWorld, look_into_world, workspace_mistakes
+from ghx_bench.eval.checking.world_rules import SeenWorld, look_into_world, world_mistakes
 from ghx_bench.eval.fixtures.library import read_fixture, repeated_name
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.config_file import SCENARIO_DIRS, absent_folders
@@ -254,7 +254,7 @@ class _Checker:
         self._forms.update(form_ids_in(document.value))
         if (fixtures := known.fixtures) is not None:
             mistakes = across_forms(
-                scenario, lambda form: chain(fixture_errors(form, fixtures), workspace_mistakes(form, fixtures))
+                scenario, lambda form: chain(fixture_errors(form, fixtures), world_mistakes(form, fixtures))
             )
             found = problems_of(document, mistakes)
             (self._result.errors if fixtures.is_certain else self._result.warnings).extend(found)

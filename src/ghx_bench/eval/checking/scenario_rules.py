@@ -27,6 +27,7 @@ from ghx_bench.documents import (
 from ghx_bench.eval.checking.fixture_references import KnownFixtures, is_explained_by_another_error
 from ghx_bench.eval.checking.form_rules import across_forms, id_errors
 from ghx_bench.eval.checking.output_paths import path_warnings
+from ghx_bench.eval.checking.threat_rules import threat_errors
 from ghx_bench.eval.project.custom_scorers import custom_conditions_in, scorer_names
 from ghx_bench.eval.project.folders import CONFIG_FILE
 from ghx_bench.eval.scenario.allowed_changes import pattern_errors
@@ -51,6 +52,7 @@ from ghx_bench.eval.scenario.placeholders import (
     CHECKPOINT_LIST,
     CHECKPOINTS,
     FAULTS_PLACE,
+    LOOK_PLACE,
     PROMPT,
     PlacedText,
     Use,
@@ -58,10 +60,12 @@ from ghx_bench.eval.scenario.placeholders import (
     is_before_session,
     names_in,
     near_misses_in,
+    success_look,
     texts_of,
     uses_in,
 )
 from ghx_bench.eval.scenario.session_answer import ANSWER_TASK
+from ghx_bench.eval.scenario.threat import patterns_in_threat
 from ghx_bench.eval.scenario.variants import variant_errors
 
 _BEGINS = "{{"
@@ -171,8 +175,7 @@ def scenario_errors(scenario: EvalScenario, known: Known) -> Iterator[Complaint]
     yield from _check_repository(scenario, known)
     yield from _check_variables(scenario, uses, known)
     yield from _check_spellings(scenario, texts[1:], known)  # the first is the prompt, in which it may be meant
-    for index, checkpoint in enumerate(scenario.assertions.checkpoints):
-        place = (*CHECKPOINT_LIST, index)
+    for place, checkpoint in _checks_of(scenario):
         yield from _check_task(checkpoint, place, known)
         yield from _check_placeholders(checkpoint, place, samples)
         yield from _check_scorers(checkpoint, place, known)
@@ -183,6 +186,13 @@ def scenario_errors(scenario: EvalScenario, known: Known) -> Iterator[Complaint]
     yield from _check_extensions(scenario, known)
 
 
+def _checks_of(scenario: EvalScenario) -> Iterator[tuple[Tokens, Checkpoint]]:
+    """Yield the looks at GitHub that a scenario asks for, that of its threat among them, and where they stand."""
+    yield from (((*CHECKPOINT_LIST, index), each) for index, each in enumerate(scenario.assertions.checkpoints))
+    if (look := success_look(scenario)) is not None:
+        yield LOOK_PLACE, look
+
+
 def scenario_warnings(scenario: EvalScenario, known: Known, *, solution: Path) -> Iterator[Complaint]:
     """Yield what is allowed, and probably not meant; `solution` is where its solution is, if it has one."""
     if not scenario.assertions.checkpoints:
@@ -191,9 +201,9 @@ def scenario_warnings(scenario: EvalScenario, known: Known, *, solution: Path) -
         )
     yield from _binding_warnings(scenario, known, solution)
     yield from _check_spellings(scenario, [(PROMPT, scenario.prompt)], known)
-    for index, checkpoint in enumerate(scenario.assertions.checkpoints):
-        yield from _input_warnings(checkpoint, (*CHECKPOINT_LIST, index), known)
-        yield from path_warnings(checkpoint, (*CHECKPOINT_LIST, index))
+    for place, checkpoint in _checks_of(scenario):
+        yield from _input_warnings(checkpoint, place, known)
+        yield from path_warnings(checkpoint, place)
     for key in scenario.extensions or ():
         if key not in KEYS and (meant := nearest(key, KEYS)):
             reason = f"the bench reads no {shortened(key)} here"
@@ -216,9 +226,14 @@ def _check_extensions(scenario: EvalScenario, known: Known) -> Iterator[Complain
     yield from (replace(each, tokens=("extensions", *each.tokens)) for each in refused)
     if not refused:
         yield from _check_twin_only(scenario.known_extensions)
+    if not refused and scenario.known_extensions.faults and "github" in scenario.known_extensions.targets:
+        hint = "add 'targets: [twin]' beside them"
+        yield Complaint(tokens=FAULTS_PLACE, reason="only the embedded GitHub has faults", suggestion=hint)
+    if not refused:
+        yield from threat_errors(scenario)
     variables = variable_names(scenario).union(known.variables)
-    for index, pattern in _patterns(scenario):
-        yield from pattern_errors(pattern, ("extensions", "allowedChanges", index), scenario, variables)
+    for tokens, pattern in _patterns(scenario):
+        yield from pattern_errors(pattern, tokens, scenario, variables)
 
 
 def _check_twin_only(extensions: ScenarioExtensions) -> Iterator[Complaint]:
@@ -234,10 +249,15 @@ def _check_twin_only(extensions: ScenarioExtensions) -> Iterator[Complaint]:
 
 def _patterns(scenario: EvalScenario) -> Iterator[tuple[int, str]]:
     """Yield the patterns of `allowedChanges` that can be read, whatever else is wrong with the extensions."""
+
+
+def _patterns(scenario: EvalScenario) -> Iterator[PlacedText]:
+    """Yield the patterns of changes that can be read, whatever else is wrong with the extensions."""
     found = (scenario.extensions or {}).get("allowedChanges")
     for index, pattern in enumerate(found if isinstance(found, list) else ()):
         if isinstance(pattern, str) and pattern.strip():
-            yield index, pattern
+            yield ("extensions", "allowedChanges", index), pattern
+    yield from patterns_in_threat(scenario.extensions)
 
 
 def _check_repository(scenario: EvalScenario, known: Known) -> Iterator[Complaint]:

@@ -14,8 +14,8 @@ from ghx_bench.eval.checking.project_contents import LocatedConfig, definitions_
 from ghx_bench.eval.modes.definitions import Definitions
 from ghx_bench.eval.scenario.binding import REPO
 
-REFERENCE = "reference"
-"""The agent that follows solutions."""
+REFERENCE, GULLIBLE = "reference", "gullible"
+"""The agents that follow solutions."""
 
 
 def scenario_id_of(path: Path) -> str:
@@ -148,7 +148,8 @@ class Solutions:
     def missing(self, configured: LocatedConfig, ids: Iterable[str]) -> Iterator[Problem]:
         """Yield in which modes of a configuration the reference agent would find nothing to follow."""
         config = configured.placed
-        if all(agent.id != REFERENCE for agent in config.chosen_agents):
+        followers = [each.id for each in config.chosen_agents if each.id in {REFERENCE, GULLIBLE}]
+        if not followers:
             return
         definitions = definitions_in(config)
         for id_ in ids:
@@ -157,12 +158,14 @@ class Solutions:
             is_unknown = solution is None and (document is not None or path.with_name(f"{id_}{SUFFIX}").is_file())
             without = [] if is_unknown else modes_without(solution, config.modes, definitions)
             if without:
-                yield _missing_solution(without, configured.document.path, document, path)
+                yield _missing_solution(without, followers[0], configured.document.path, document, path)
 
 
-def _missing_solution(modes: Sequence[str], config: Path, document: Document | None, scenario: Path) -> Problem:
+def _missing_solution(
+    modes: Sequence[str], agent: str, config: Path, document: Document | None, scenario: Path
+) -> Problem:
     which = "mode" if len(modes) == 1 else "modes"
-    reason = f"there is no solution for {which} {listed(modes)}, which {config} lists for the agent {REFERENCE!r}"
+    reason = f"there is no solution for {which} {listed(modes)}, which {config} lists for the agent {agent!r}"
     if document is not None:
         return problem(document, "/modes", reason, f"write one, or leave the {which} out", at_key=True)
     name = f"{scenario.stem}{SUFFIX}"

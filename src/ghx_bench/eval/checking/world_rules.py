@@ -1,6 +1,7 @@
 """What scenarios and fixtures name in a world: seeds are planted, and workspaces looked up in what is there."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -12,11 +13,12 @@ from ghx_bench.eval.checking.fixture_references import KnownFixtures, Repositori
 from ghx_bench.eval.fixtures.fixture_document import FixtureDocument
 from ghx_bench.eval.fixtures.fixture_rules import files_on
 from ghx_bench.eval.fixtures.marks import DEFAULT_SEEDING, branch_on_github
-from ghx_bench.eval.fixtures.placeholder_values import LOGINS, fork_name
+from ghx_bench.eval.fixtures.placeholder_values import LOGINS, VISITOR, fork_name
 from ghx_bench.eval.scenario.binding import RUN_ID, BindingError, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import FixtureManifest
-from ghx_bench.eval.scenario.placeholders import WORKSPACE_PLACE
+from ghx_bench.eval.scenario.placeholders import THREAT_PLACE, WORKSPACE_PLACE
+from ghx_bench.eval.scenario.threat_references import author_errors
 from ghx_bench.eval.scenario.workspace_references import KnownRepository, workspace_errors
 
 _DEFAULT_BRANCH = "main"
@@ -44,7 +46,7 @@ def look_into_world(document: Document, fixture: FixtureDocument) -> SeenWorld:
     with world:
         if problems := problems_of(document, seed_worlds.world_errors(fixture, world)):
             raise DocumentError(problems)
-        visible = seed_worlds.known_repositories(world, viewer=fixture.world.agent)
+        visible = seed_worlds.known_repositories(world, viewer=fixture.world.agent, with_people=True)
         seen = {name: _remember(each) for name, each in visible.items()}
         return SeenWorld(seed_worlds.describe_world(fixture, world).to_wire(), seen)
 
@@ -52,12 +54,13 @@ def look_into_world(document: Document, fixture: FixtureDocument) -> SeenWorld:
 def _remember(repository: KnownRepository) -> KnownRepository:
     """Return the same without the world behind it, which is about to be closed."""
     files = {name: repository.files(name) for name in repository.branches}
-    return KnownRepository(default_branch=repository.default_branch, branches=tuple(files), files=files.__getitem__)
+    return replace(repository, branches=tuple(files), files=files.__getitem__)
 
 
-def workspace_mistakes(scenario: EvalScenario, known: KnownFixtures) -> Iterator[Complaint]:
-    """Yield what the workspace of a scenario names that its world will not have; what is not known is left out."""
-    if scenario.known_extensions.workspace is None:
+def world_mistakes(scenario: EvalScenario, known: KnownFixtures) -> Iterator[Complaint]:
+    """Yield what the workspace and the threat of a scenario name that its world will not have, as far as is known."""
+    extensions = scenario.known_extensions
+    if extensions.workspace is None and extensions.threat is None:
         return
     requires = scenario.fixture.requires if scenario.fixture is not None else ()
     samples = {name: known.resources[name][0] for name in requires if name in known.resources}
@@ -69,17 +72,22 @@ def workspace_mistakes(scenario: EvalScenario, known: KnownFixtures) -> Iterator
         {"seedId": DEFAULT_SEEDING, "createdAt": "never", "repo": repo, "fixtures": samples}
     )
     try:
-        bound = bind(scenario, manifest, {RUN_ID: ""}).scenario.known_extensions.workspace
+        bound = bind(scenario, manifest, {RUN_ID: ""}).scenario
     except BindingError as error:
         for each in error.problems:
-            if (tokens := tokens_of(each.pointer))[:2] == WORKSPACE_PLACE:
+            if (tokens := tokens_of(each.pointer))[:2] in {WORKSPACE_PLACE, THREAT_PLACE}:
                 yield Complaint(tokens=tokens, reason=each.reason, suggestion=each.suggestion)
         return
-    assert bound is not None  # noqa: S101 - it was there before
     documents = {name: known.documents[name] for name in requires if name in known.documents}
     # Elsewhere than on the twin, the repository may have any branch and any file.
-    if world is not None or (known.is_certain and len(documents) == len(requires)):
-        yield from workspace_errors(bound, world or _usual_world(known.repo, documents))
+    if world is None and not (known.is_certain and len(documents) == len(requires)):
+        return
+    world = world or _usual_world(known.repo, documents)
+    if (workspace := bound.known_extensions.workspace) is not None:
+        yield from workspace_errors(workspace, world)
+    if (threat := bound.known_extensions.threat) is not None and bound.fixture and bound.fixture.repo in world:
+        agent = next((each.world.agent for each in documents.values() if each.world is not None), LOGINS["agent"])
+        yield from author_errors(threat, world[bound.fixture.repo].may_write, agent=agent)
 
 
 def _usual_world(repo: str, fixtures: Mapping[str, FixtureDocument]) -> dict[str, KnownRepository]:
@@ -93,7 +101,10 @@ def _usual_world(repo: str, fixtures: Mapping[str, FixtureDocument]) -> dict[str
             place = repo if branch.fork is None else fork_name(repo, LOGINS[branch.fork])
             name = branch_on_github(branch.name, DEFAULT_SEEDING)
             found[place][name] = files_on(fixture, branch, EMBEDDED_FILES)
+    everybody = {**dict.fromkeys(LOGINS.values(), True), VISITOR: False}
     return {
-        name: KnownRepository(default_branch=_DEFAULT_BRANCH, branches=branches, files=branches.__getitem__)
+        name: KnownRepository(
+            default_branch=_DEFAULT_BRANCH, branches=branches, files=branches.__getitem__, may_write=everybody
+        )
         for name, branches in found.items()
     }

@@ -19,7 +19,7 @@ _MOST_TOLD = 20
 _LONGEST = 1_000
 _LONGEST_VALUE = 150
 _NOT_IN_XML = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_HOPED_TO_FAIL = frozenset({"nothing", "prying"})
+_HOPED_TO_FAIL = frozenset({"nothing", "prying", "obedient"})
 
 
 @dataclass(slots=True, kw_only=True)

@@ -25,6 +25,7 @@ from ghx_bench.eval.cli.spending import rows_in
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.profiler.cell import Matrix
 from ghx_bench.profiler.metric_table import UNKNOWN
+from ghx_bench.profiler.scenario import scenario_of
 from ghx_bench.profiler.suite import SuitePlan, control_names
 
 if TYPE_CHECKING:  # numpy loads where an effect is reckoned with, and is only there with the extra `report`
@@ -177,11 +178,13 @@ def _effects(plan: SuitePlan[EvalScenario], rate: float) -> "Iterator[SamplePlan
     from ghx_bench.profiler.stats.sample_size import plan_sample_size
 
     matrix, analysis = plan.matrix, plan.config.analysis
+    scenarios = len({scenario_of(each) for each in matrix.scenario_ids})
     noise = assumed_rates(
         rate=rate,
         between_sd=USUAL_BETWEEN_SD,
-        scenarios=len(matrix.scenario_ids),
+        scenarios=scenarios,
         repetitions=matrix.repetitions,
+        forms=len(matrix.scenario_ids) / scenarios,
     )
     comparisons = max(1, len(planned_pairs(matrix.arms, analysis))) * len(analysis.primary)
     for step in _STEPS:

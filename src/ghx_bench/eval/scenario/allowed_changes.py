@@ -6,7 +6,7 @@ stand before it (`created issues`), and the object's name after it (`issues.stat
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -166,7 +166,15 @@ def check_ids(scenario: EvalScenario) -> frozenset[str]:
 def allowed_changes(
     scenario: EvalScenario, bindings: Mapping[str, JsonValue], outputs: Mapping[str, JsonValue]
 ) -> Sequence[str] | None:
-    """Return the patterns with their variables replaced; None where nothing is said, and so everything is allowed.
+    """Return the patterns with their variables replaced; None where nothing is said, and so everything is allowed."""
+    patterns = scenario.known_extensions.allowed_changes
+    return None if patterns is None else fill_patterns(patterns, bindings, outputs)
+
+
+def fill_patterns(
+    patterns: Iterable[str], bindings: Mapping[str, JsonValue], outputs: Mapping[str, JsonValue]
+) -> list[str]:
+    """Return patterns with their variables replaced.
 
     A pattern may name what a checkpoint returned, which is how it knows the number of what the agent has made. Where
     the checkpoint returned nothing of the kind, the pattern covers nothing.
@@ -181,8 +189,7 @@ def allowed_changes(
             raise KeyError(name)  # `fill_text` then leaves the placeholder, which no object's name matches
         return found
 
-    patterns = scenario.known_extensions.allowed_changes
-    return None if patterns is None else [fill_text(pattern, value_of) for pattern in patterns]
+    return [fill_text(pattern, value_of) for pattern in patterns]
 
 
 def pattern_errors(

@@ -27,14 +27,18 @@ from ghx_bench.eval.scenario.placeholders import (
     CHECKPOINT_LIST,
     CHECKPOINTS,
     FAULTS_PLACE,
+    LOOK_PLACE,
     PROMPT,
+    THREAT_PLACE,
     WORKSPACE_PLACE,
     fill_checkpoint,
     has_references,
     is_before_session,
     is_name,
     names_used_by,
+    success_look,
 )
+from ghx_bench.eval.scenario.threat import BOUND_KEYS, THREAT, StateLook, is_text_name, plants_in
 
 RUN_ID = "run_id"
 FIXTURE_REPO = "fixture_repo"
@@ -230,6 +234,9 @@ class _Binder:
         if (scenario.extensions or {}).get(FAULTS):
             extensions = cast("JsonObject", changes.get("extensions", scenario.extensions))
             changes["extensions"] = {**extensions, FAULTS: self._bind_faults(extensions[FAULTS], FAULTS_PLACE)}
+        if isinstance(threat := (scenario.extensions or {}).get(THREAT), dict):
+            extensions = cast("JsonObject", changes.get("extensions", scenario.extensions))
+            changes["extensions"] = {**extensions, THREAT: self._bind_threat(threat)}
         checkpoints = tuple(self._bind_checkpoint(*each) for each in enumerate(scenario.assertions.checkpoints))
         changes["assertions"] = scenario.assertions.model_copy(update={"checkpoints": checkpoints})
         return scenario.model_copy(update=changes)
@@ -272,6 +279,36 @@ class _Binder:
                 }
             case _:
                 return value
+
+    def _bind_threat(self, threat: JsonObject) -> JsonObject:
+        """Replace placeholders in a threat, but in its patterns, which may name what checkpoints return."""
+        bound = {**threat}
+        for key in [key for key in BOUND_KEYS if key in threat]:
+            bound[key] = self._bind_faults(threat[key], (*THREAT_PLACE, key))
+        for place, plant in plants_in(threat):
+            filled = self._bind_plant(plant, (*THREAT_PLACE, *place))
+            if len(place) == 1:
+                bound["plant"] = filled
+            else:
+                bound[str(place[0])] = {**cast("JsonObject", threat[str(place[0])]), "plant": filled}
+        if (look := success_look(self._scenario)) is not None:
+            found, misfits = fill_checkpoint(look, lambda slot: self._values_for((*LOOK_PLACE, *slot.tokens)))
+            for each in misfits:
+                self._refuse((*LOOK_PLACE, *each.tokens), f"after binding, {each.reason}", None)
+            wire = {key: each for key, each in found.to_wire().items() if key in StateLook.model_fields}
+            bound["succeeds"] = {**cast("JsonObject", threat["succeeds"]), "checkpoint": wire}
+        return bound
+
+    def _bind_plant(self, plant: JsonValue, place: Tokens) -> JsonValue:
+        """Replace placeholders in planting requests; those for the texts stay until these are planted."""
+        values = self._values_for(place)
+
+        def value_of(name: str) -> JsonValue:
+            if is_text_name(name):
+                raise KeyError(name)
+            return values(name)
+
+        return fill(plant, value_of)
 
     def _look_up(self, fixture: FixtureRequirements, manifest: FixtureManifest) -> None:
         for index, name in enumerate(fixture.requires):

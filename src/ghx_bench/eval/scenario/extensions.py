@@ -10,6 +10,7 @@ from ghx_bench._base.problems import did_you_mean, in_words, shortened
 from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import FilePath, Section, Text
 from ghx_bench.eval.scenario.scenario_changes import Variants
+from ghx_bench.eval.scenario.threat import Threat
 from ghx_bench.twin.seed.format import SeedFault
 from ghx_bench.twin.viewer import KNOWN_SCOPES
 
@@ -149,6 +150,9 @@ class ScenarioExtensions(BaseModel):
     )
     variants: Variants = Field(
         default={}, description="Other forms of the scenario, by name; such a one is then ID@name."
+    )
+    threat: Threat | None = Field(
+        default=None, description="A text that somebody without a say plants where the agent reads."
     )
     rubric: JsonValue = Field(default=None, description="What a judge is given, where the evaluation has one.")
 

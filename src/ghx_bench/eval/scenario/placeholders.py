@@ -15,6 +15,7 @@ from ghx_bench.documents import Complaint, explain
 from ghx_bench.eval.scenario.condition_base import FixedText, Slot, put
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario
 from ghx_bench.eval.scenario.extensions import FAULTS, WORKSPACE, names_in_workspace
+from ghx_bench.eval.scenario.threat import THREAT, strings_in_threat
 
 CHECKPOINTS = "checkpoints."
 """How the name of a placeholder begins that stands for the output of an earlier checkpoint; no other has a dot."""
@@ -24,6 +25,10 @@ CHECKPOINT_LIST: Tokens = ("assertions", "checkpoints")
 
 WORKSPACE_PLACE: Tokens = ("extensions", WORKSPACE)
 FAULTS_PLACE: Tokens = ("extensions", FAULTS)
+THREAT_PLACE: Tokens = ("extensions", THREAT)
+LOOK_PLACE: Tokens = (*THREAT_PLACE, "succeeds", "checkpoint")
+ORDER_FOLLOWED = "order-followed"
+"""The checkpoint of a benign twin: what its text asks for was done."""
 
 PlacedText = tuple[Tokens, str]
 """A text that may contain placeholders, and where it is."""
@@ -63,6 +68,9 @@ def texts_of(scenario: EvalScenario) -> Iterator[PlacedText]:
     yield PROMPT, scenario.prompt
     yield from (((*WORKSPACE_PLACE, key), text) for key, text in names_in_workspace(scenario.extensions))
     yield from strings_in((scenario.extensions or {}).get(FAULTS), FAULTS_PLACE)
+    yield from strings_in_threat(scenario.extensions)
+    if (look := success_look(scenario)) is not None:
+        yield from (((*LOOK_PLACE, *slot.tokens), slot.text) for slot in slots_of(look))
     for index, checkpoint in enumerate(scenario.assertions.checkpoints):
         for slot in slots_of(checkpoint):
             yield (*CHECKPOINT_LIST, index, *slot.tokens), slot.text
@@ -70,7 +78,25 @@ def texts_of(scenario: EvalScenario) -> Iterator[PlacedText]:
 
 def is_before_session(tokens: Tokens) -> bool:
     """Return whether a text is needed before the session, when no checkpoint has returned anything yet."""
-    return tokens == PROMPT or tokens[:2] in {WORKSPACE_PLACE, FAULTS_PLACE}
+    return tokens == PROMPT or tokens[:2] in {WORKSPACE_PLACE, FAULTS_PLACE, THREAT_PLACE}
+
+
+def success_look(scenario: EvalScenario) -> Checkpoint | None:
+    """Return the look at the state that tells whether the attack on a scenario has succeeded, if it has one."""
+    try:
+        threat = scenario.known_extensions.threat
+    except ValidationError:
+        return None  # the extensions have mistakes of their own
+    if threat is None or threat.succeeds.checkpoint is None:
+        return None
+    look = threat.succeeds.checkpoint
+    return Checkpoint(
+        id=ORDER_FOLLOWED,
+        description="What the planted text asks for was done",
+        task=look.task,
+        input=look.input,
+        condition=look.condition,
+    )
 
 
 def slots_of(checkpoint: Checkpoint) -> Iterator[Slot]:

@@ -10,7 +10,9 @@ from ghx_bench._base.wire import JsonObject
 from ghx_bench.documents import Complaint
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequirements
 from ghx_bench.eval.scenario.extensions import VARIANTS
-from ghx_bench.eval.scenario.scenario_changes import FixtureChanges, ScenarioChanges, Variant
+from ghx_bench.eval.scenario.placeholders import THREAT_PLACE
+from ghx_bench.eval.scenario.scenario_changes import BENIGN, CLEAN, FixtureChanges, ScenarioChanges, Variant
+from ghx_bench.eval.scenario.threat import THREAT, Form, ThreatForm
 from ghx_bench.profiler.scenario import VARIANT_MARK
 
 VARIANTS_PLACE: Tokens = ("extensions", VARIANTS)
@@ -29,8 +31,12 @@ class Overlay(NamedTuple):
 
 def overlays_of(scenario: EvalScenario) -> tuple[Overlay, ...]:
     """Return what each form but the plain one changes, in the order of the file."""
-    variants = scenario.known_extensions.variants
-    return tuple(Overlay(name, variant, (*VARIANTS_PLACE, name)) for name, variant in variants.items())
+    known = scenario.known_extensions
+    variants = (Overlay(name, each, (*VARIANTS_PLACE, name)) for name, each in known.variants.items())
+    if known.threat is None or scenario.variant is not None:
+        return tuple(variants)
+    forms = ((CLEAN, known.threat.clean), (BENIGN, known.threat.benign))
+    return *variants, *(Overlay(name, each or ThreatForm(), (*THREAT_PLACE, name)) for name, each in forms)
 
 
 def forms_of(scenario: EvalScenario) -> tuple[EvalScenario, ...]:
@@ -45,6 +51,15 @@ def forms_of(scenario: EvalScenario) -> tuple[EvalScenario, ...]:
     return scenario, *(_lay_over(scenario, each) for each in overlays)
 
 
+def threat_form(scenario: EvalScenario) -> Form:
+    """Return which form of a scenario with a threat this is."""
+    match scenario.variant:
+        case "clean" | "benign" as form:
+            return form
+        case _:
+            return "attack"
+
+
 def form_ids_in(document: JsonValue) -> Iterator[str]:
     """Yield the ids of the forms of a scenario in a file, whatever else is wrong with it."""
     if not isinstance(document, dict) or not isinstance(id_ := document.get("id"), str):
@@ -52,7 +67,10 @@ def form_ids_in(document: JsonValue) -> Iterator[str]:
     yield id_
     extensions = document.get("extensions")
     variants = extensions.get(VARIANTS) if isinstance(extensions, dict) else None
-    yield from (f"{id_}{VARIANT_MARK}{name}" for name in (variants if isinstance(variants, dict) else ()))
+    names = list(variants) if isinstance(variants, dict) else []
+    if isinstance(extensions, dict) and isinstance(extensions.get(THREAT), dict):
+        names += [CLEAN, BENIGN]
+    yield from (f"{id_}{VARIANT_MARK}{name}" for name in names)
 
 
 def place_in_file(overlay: Overlay, tokens: Tokens) -> Tokens:

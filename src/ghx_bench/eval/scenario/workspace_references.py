@@ -1,7 +1,7 @@
 """What a workspace names: whether there are such repositories, such a branch, and the files that it removes."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ghx_bench._base.problems import Tokens, did_you_mean, listed, shortened
 from ghx_bench.documents import Complaint
@@ -17,6 +17,8 @@ class KnownRepository:
     branches: Collection[str]
     files: Callable[[str], Collection[str] | None]
     """Returns the paths of the files on a branch; None where these are not known."""
+    may_write: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    """Everybody in the world, and whether they may write to the repository."""
 
 
 def workspace_errors(workspace: Workspace, known: Mapping[str, KnownRepository]) -> Iterator[Complaint]:

@@ -27,6 +27,7 @@ from ghx_bench.eval.scenario.manifest import FixtureManifest, load_fixture_manif
 from ghx_bench.eval.stages.checkout import check_out, clone
 from ghx_bench.eval.stages.github_environment import LiveHub, hub_from_environment, live_environment, with_host
 from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
+from ghx_bench.eval.stages.planting import CanaryWatches, secret_variables
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
 
@@ -121,9 +122,11 @@ class LiveLifecycle:
             keep_path(Path(environment["HOME"]), mode)
             if workspace := bound.scenario.known_extensions.workspace:
                 await anyio.to_thread.run_sync(self._check_out, workspace, folder / "work", environment)
+            threat = bound.scenario.known_extensions.threat
+            watches = CanaryWatches.over(threat.canary, is_closed_in=False) if threat and threat.canary else None
             yield Stage(
                 scenario=bound.scenario,
-                environment=environment,
+                environment={**environment, **secret_variables(threat)},
                 directory=folder / "work",
                 own_folder=folder,
                 facts={"target": "github", "repo": self._repo, "bindings": dict(bound.values)},
@@ -132,7 +135,9 @@ class LiveLifecycle:
                     agent=running.login,
                     observer=lambda: nullcontext(running.clients["author"]),
                     bindings=bound.values,
+                    watches=watches,
                 ),
+                watch_model_request=None if watches is None else watches.watch_model_request,
             )
 
     def _check_out(self, workspace: Workspace, folder: Path, environment: Mapping[str, str]) -> None:

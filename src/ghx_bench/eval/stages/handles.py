@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.eval.stages.observation import observe
+from ghx_bench.eval.stages.planting import CanaryWatches
 from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.twin.difference import Difference, diff
@@ -32,6 +33,8 @@ class StageHandles:
     world: World | None = None
     seeded: World | None = None
     """The world before the agent touched it; both are None on github.com."""
+    watches: CanaryWatches | None = None
+    """Where the canary of the scenario's threat was seen, if it has one."""
     finish_runs: Callable[[], None] | None = None
     """Plays the world's workflow runs to their end; None on github.com."""
     open_as: Callable[[str], AbstractAsyncContextManager[GitHubClient]] | None = None

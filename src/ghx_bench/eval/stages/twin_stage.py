@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -27,10 +27,20 @@ from ghx_bench.eval.scenario.binding import RUN_ID, BindingError, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.eval.scenario.extensions import Workspace
 from ghx_bench.eval.scenario.placeholders import FAULTS_PLACE
+from ghx_bench.eval.scenario.threat import Threat
 from ghx_bench.eval.scenario.workspace_references import workspace_errors
 from ghx_bench.eval.stages.checkout import check_out, clone, copy_clone
 from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
 from ghx_bench.eval.stages.kept_worlds import WorldKeeper
+from ghx_bench.eval.stages.planting import (
+    CanaryWatches,
+    changes_to_plant,
+    faults_that_plant,
+    is_planted_at_rest,
+    plant,
+    planting_errors,
+    secret_variables,
+)
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
@@ -42,6 +52,7 @@ from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.seed.faults import find_misfit
 from ghx_bench.twin.server.loopback import Server, served
 from ghx_bench.twin.viewer import EVERY_SCOPE
+from ghx_bench.twin.watch import SentWatch
 from ghx_bench.twin.world import World
 
 
@@ -112,11 +123,22 @@ class TwinLifecycle:
                 directory=folder / "home",
                 reachable_hosts=self._reachable_hosts,
             )
-            environment = {**client.variables, **client.git_variables}
+            threat = bound.scenario.known_extensions.threat
+            environment = {**client.variables, **client.git_variables, **secret_variables(threat)}
+            watches = self._watch(world, seeded.agent, threat)
             keep_path(Path(environment["HOME"]), mode)
             ring = self._sandboxes.open(folder, environment, mode) if self._sandboxes else nullcontext()
             async with ring:
                 handles = running.handles(world, seeded, bound.values)
+                handles = StageHandles(
+                    agent=seeded.agent,
+                    observer=lambda: open_client(running.server, world, seeded.observer),
+                    bindings=bound.values,
+                    world=world,
+                    seeded=seeded.world,
+                    watches=watches,
+                    finish_runs=lambda: running.server.finish_runs(world),
+                )
                 yield Stage(
                     scenario=bound.scenario,
                     environment=environment,
@@ -130,11 +152,20 @@ class TwinLifecycle:
                     },
                     secrets=frozenset({environment["GITHUB_TOKEN"]}),
                     handles=handles,
+                    watch_model_request=None if watches is None else watches.watch_model_request,
                     count_refused_hosts=handles.count_refused_hosts,
                     count_not_implemented=handles.count_not_implemented,
                     observe=handles.observe,
                     keep=running.keeper and partial(running.keeper.keep, seeded, handles, folder / "work"),
                 )
+
+    def _watch(self, world: World, agent: str, threat: Threat | None) -> CanaryWatches | None:
+        """Watch what an agent sends for the canary of a threat, if that has one."""
+        if threat is None or threat.canary is None:
+            return None
+        watches = CanaryWatches.over(threat.canary, is_closed_in=self._sandboxes is not None)
+        world.watch = SentWatch(agent, watches.sent)
+        return watches
 
     async def _make_worlds(self, server: Server, held: ExitStack) -> Mapping[str | None, PlantedWorld]:
         """Make the worlds that scenarios need: those of seeds by the names of their fixtures, and the usual one."""
@@ -166,8 +197,8 @@ def fault_errors(faults: Sequence[Fault], seeded: PlantedWorld) -> Iterator[Comp
         place = (*FAULTS_PLACE, index, "change")
         if problem := find_misfit(seeded.world, fault):
             yield Complaint(tokens=place, reason=problem)
-        elif fault.change is not None and fault.change.actor.casefold() == seeded.agent.casefold():
-            reason = f"{fault.change.actor} is the agent, who would be blamed for the change"
+        elif any(each.actor.casefold() == seeded.agent.casefold() for each in fault.changes):
+            reason = f"{seeded.agent} is the agent, who would be blamed for the change"
             yield Complaint(tokens=place, reason=reason, suggestion=f"name another user, such as {seeded.observer}")
 
 
@@ -185,21 +216,30 @@ class Clones:
         world = seeded.world
         key = (world, workspace.repo, workspace.branch, workspace.upstream)
         if key not in self.made:
-            names = [each for each in (workspace.repo, workspace.upstream) if each is not None]
-            records = {name: lookup.repository(world, None, *name.split("/")) for name in names}
-            sources = {name: world.git(record).path for name, record in records.items()}
-            # The log of a ref says who moved it, and would name the user of this machine.
-            agent = user_signature(lookup.user(world, seeded.agent), world.database.now())
-            identity = {"GIT_COMMITTER_NAME": agent.name, "GIT_COMMITTER_EMAIL": agent.email}
             place = self.folder / str(len(self.made))
-            clone(workspace, place, program.environment(identity), sources=sources)
+            _clone_from(seeded, workspace, place)
             self.made[key] = place
         return self.made[key]
 
-    def check_out(self, seeded: PlantedWorld, workspace: Workspace, folder: Path) -> None:
-        """Make an empty folder the checkout that a workspace describes."""
-        copy_clone(self.find(seeded, workspace), folder)
+    def check_out(self, seeded: PlantedWorld, workspace: Workspace, folder: Path, *, is_shared: bool = True) -> None:
+        """Make an empty folder the checkout that a workspace describes; of a world that others share, cloned once."""
+        if is_shared:
+            copy_clone(self.find(seeded, workspace), folder)
+        else:
+            folder.rmdir()
+            _clone_from(seeded, workspace, folder)
         check_out(workspace, folder, program.environment())
+
+
+def _clone_from(seeded: PlantedWorld, workspace: Workspace, place: Path) -> None:
+    world = seeded.world
+    names = [each for each in (workspace.repo, workspace.upstream) if each is not None]
+    records = {name: lookup.repository(world, None, *name.split("/")) for name in names}
+    sources = {name: world.git(record).path for name, record in records.items()}
+    # The log of a ref says who moved it, and would name the user of this machine.
+    agent = user_signature(lookup.user(world, seeded.agent), world.database.now())
+    identity = {"GIT_COMMITTER_NAME": agent.name, "GIT_COMMITTER_EMAIL": agent.email}
+    clone(workspace, place, program.environment(identity), sources=sources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,7 +260,8 @@ class _Running:
             if found := list(workspace_errors(workspace, known_repositories(seeded.world, viewer=seeded.agent))):
                 raise BindingError.about(f"scenario {scenario.id}", found)
             self.clones.find(seeded, workspace)
-        if found := list(fault_errors(bound.known_extensions.faults, seeded)):
+        faults = fault_errors(bound.known_extensions.faults, seeded)
+        if found := [*faults, *planting_errors(bound, seeded)]:
             raise BindingError.about(f"scenario {scenario.id}", found)
 
     def handles(self, world: World, seeded: PlantedWorld, bindings: Mapping[str, JsonValue]) -> StageHandles:
@@ -251,14 +292,22 @@ class _Running:
         """Hold a served fork of a world, and a private folder with one to work in, which may be a checkout."""
         with ExitStack() as held:
             folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
-            if workspace := scenario.known_extensions.workspace:
-                await anyio.to_thread.run_sync(self.clones.check_out, seeded, workspace, folder / "work")
             world = held.enter_context(seeded.world.fork())
+            if is_planted := is_planted_at_rest(scenario):
+                refused = await anyio.to_thread.run_sync(lambda: list(plant(world, changes_to_plant(scenario))))
+                if refused:
+                    raise BindingError.about(f"scenario {scenario.id}", refused)
+            if workspace := scenario.known_extensions.workspace:
+                # What was planted before the session is in its checkout as well.
+                source = replace(seeded, world=world) if is_planted else seeded
+                check_out = partial(self.clones.check_out, is_shared=not is_planted)
+                await anyio.to_thread.run_sync(check_out, source, workspace, folder / "work")
             held.callback(self.server.remove, world)
             self.server.add(world)
             # The bench looks at the result through the same server, and must see what is there.
             world.faults.spare(seeded.observer)
             world.faults.add(*seeded.world.faults.scripted, *scenario.known_extensions.faults)
+            world.faults.add(*faults_that_plant(scenario))
             try:
                 yield world, folder
             finally:

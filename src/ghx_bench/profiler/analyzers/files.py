@@ -325,7 +325,9 @@ def recollect(
 def _told_by_row(row: ProfileRow) -> dict[str, Any]:
     score = None
     if row.success is not None and row.output_valid is not None:
-        score = Score(success=row.success, checkpoints=row.checkpoint_details, output_valid=row.output_valid)
+        score = Score(
+            success=row.success, checkpoints=row.checkpoint_details, output_valid=row.output_valid, safety=row.safety
+        )
     return {
         "tokens": row.tokens,
         "timing": row.timing,

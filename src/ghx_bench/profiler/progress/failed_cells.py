@@ -34,7 +34,8 @@ class FailedCells:
 
     def __init__(self, record: RunRecord) -> None:
         self._record = record
-        self._to_fail = {name for name, kind in record.control_agents.items() if kind in {"nothing", "prying"}}
+        to_fail = {"nothing", "prying", "obedient"}
+        self._to_fail = {name for name, kind in record.control_agents.items() if kind in to_fail}
         self._failures: dict[tuple[str, str, str], _Failure] = {}
         self._cells = 0
 

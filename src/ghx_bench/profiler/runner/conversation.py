@@ -212,6 +212,7 @@ class Conversation(Generic[S]):
             directory=self.stage.directory,
             facts=self.stage.facts,
             secrets=frozenset(self.mode.secrets | self.stage.secrets),
+            watch_model_request=self.stage.watch_model_request,
         )
 
     def _take(self, error: Exception | None) -> None:

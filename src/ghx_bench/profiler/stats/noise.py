@@ -88,23 +88,26 @@ def pilot_components(
 
 
 def assumed_amounts(
-    *, within_cv: float, between_sd: float, scenarios: int = 0, repetitions: int = 1
+    *, within_cv: float, between_sd: float, scenarios: int = 0, repetitions: int = 1, forms: float = 1
 ) -> VarianceComponents:
     """Assume the noise of tokens, time or cost: how repetitions vary, and how the effect varies between scenarios.
 
     `within_cv` is the standard deviation of one scenario's repetitions over their mean (0.3 is common); `between_sd`
     is the standard deviation of the effect between scenarios, as a share (0.1: most within 20 % of the average).
+    `forms` is how many forms a scenario has, itself and its variants, each repeated so often.
     """
     _check_assumption("within_cv", within_cv, 10)
     _check_assumption("between_sd", between_sd, 10)
-    return _assume("log", log1p(within_cv**2), between_sd**2, scenarios, repetitions)
+    return _assume("log", log1p(within_cv**2), between_sd**2, scenarios, repetitions, forms=forms)
 
 
-def assumed_rates(*, rate: float, between_sd: float, scenarios: int = 0, repetitions: int = 1) -> RateNoise:
+def assumed_rates(
+    *, rate: float, between_sd: float, scenarios: int = 0, repetitions: int = 1, forms: float = 1
+) -> RateNoise:
     """Assume the noise of success: the rate itself, and how the effect varies between scenarios, as a share."""
     _check_assumption("rate", rate, 1)
     _check_assumption("between_sd", between_sd, 1)
-    components = _assume("raw", rate * (1 - rate), between_sd**2, scenarios, repetitions)
+    components = _assume("raw", rate * (1 - rate), between_sd**2, scenarios, repetitions, forms=forms)
     return RateNoise(
         **components.model_dump(by_alias=False), rate=rate, rows=0, within_share=1.0, between_is_assumed=True
     )
@@ -138,7 +141,9 @@ def _within_share(sample: PairedSample) -> float:
     return found / possible
 
 
-def _assume(scale: Scale, within: float, between: float, scenarios: int, repetitions: int) -> VarianceComponents:
+def _assume(
+    scale: Scale, within: float, between: float, scenarios: int, repetitions: int, *, forms: float
+) -> VarianceComponents:
     return VarianceComponents(
         between=between,
         within_a=within,
@@ -148,6 +153,7 @@ def _assume(scale: Scale, within: float, between: float, scenarios: int, repetit
         repetitions_b=repetitions,
         scale=scale,
         base=1.0,
+        **({} if forms == 1 else {"forms": forms}),
     )
 
 

@@ -13,6 +13,7 @@ from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.scenario import scenario_of
 from ghx_bench.profiler.stats.arrays import BoolArray, FloatArray, IntArray
 from ghx_bench.profiler.stats.errors import BadPairError
 from ghx_bench.profiler.stats.pairs import PairedBlock, PairedSample
@@ -64,6 +65,7 @@ class Observations:
     """What the statistics see of rows. A number that is not known is NaN in here, and never leaves as one."""
 
     scenario: Factor[str]
+    """The form of a scenario that a row is of: rows are paired within it. What the scenarios are, `tasks` says."""
     agent: Factor[str]
     model: Factor[str]
     arm: Factor[Arm]
@@ -86,6 +88,16 @@ class Observations:
     def metric_names(self) -> tuple[str, ...]:
         """Every metric that some row knows, success first."""
         return (SUCCESS, *sorted(self.metrics))
+
+    @cached_property
+    def tasks(self) -> Factor[str]:
+        """The scenario of every row, whatever its variant: what is a sample of other tasks."""
+        bases = [scenario_of(each) for each in self.scenario.known]
+        if bases == list(self.scenario.known):
+            return self.scenario
+        known = tuple(sorted(set(bases)))
+        numbers = np.array([known.index(each) for each in bases], dtype=np.int64)
+        return Factor(known=known, codes=numbers[self.scenario.codes])
 
     def column(self, metric: str, analysis_set: AnalysisSet) -> FloatArray:
         """Return a metric for one set of rows; NaN for rows that do not belong to it or do not know.
@@ -232,7 +244,7 @@ def why_unpaired(observations: Observations, a: Arm, b: Arm, metric: str, analys
 def pair_up(
     observations: Observations, a: Arm, b: Arm, metric: str, analysis_set: AnalysisSet, *, stratum: str = "agent"
 ) -> tuple[PairedSample, tuple[LeftOut, ...]]:
-    """Pair the rows of two arms within scenario, agent and model; return which rows were left out and why.
+    """Pair the rows of two arms within form, agent and model; return which rows were left out and why.
 
     `stratum` is the word for what stands in the place of agents.
     """
@@ -245,7 +257,8 @@ def pair_up(
     scale: Scale = "log" if is_positive and metric != SUCCESS else "raw"
     blocks = (
         PairedBlock(
-            scenario=observations.scenario.known[scenario],
+            scenario=scenario_of(observations.scenario.known[scenario]),
+            form=observations.scenario.known[scenario],
             agent=agents.known[agent],
             model=models.known[model],
             a=_on_scale(sides[a][scenario, agent, model], scale),
@@ -282,7 +295,7 @@ def mark_compared_rows(observations: Observations, a: Arm, b: Arm, metric: str, 
     numbers = [{name: number for number, name in enumerate(each.known)} for each in (scenarios, agents, models)]
     shape = tuple(map(len, numbers))
     paired = {
-        tuple(known[name] for known, name in zip(numbers, (each.scenario, each.agent, each.model), strict=True))
+        tuple(known[name] for known, name in zip(numbers, (each.form, each.agent, each.model), strict=True))
         for each in sample.blocks
     }
     if not paired:

@@ -13,14 +13,17 @@ from ghx_bench.profiler.stats.result_records import EffectSizes, Scale, Variance
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedBlock:
-    """Repetitions of one scenario with one agent and model, by mode; sorted, as the order of rows must not matter."""
+    """Repetitions of one form of a scenario with one agent and model, by mode; sorted: the order must not matter."""
 
     scenario: str
+    """The task, whatever its variant."""
     model: str
     a: FloatArray
     b: FloatArray
     agent: str = ""
     """Empty where agents are not told apart."""
+    form: str = ""
+    """The id of the scenario, with its variant if it is one; empty where forms are not told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ class Side:
 
 @dataclass(frozen=True, kw_only=True)
 class PairedSample:
-    """Blocks that have both modes. Every scenario weighs the same, and so do the agents and models within it."""
+    """Blocks that have both modes. Every scenario weighs the same, and so do the variants, agents and models of one."""
 
     blocks: tuple[PairedBlock, ...]
     scale: Scale
@@ -106,7 +109,7 @@ class PairedSample:
         return 1 / (len(self.scenarios) * blocks[self._scenario_of])
 
     def by_scenario(self, values: FloatArray) -> FloatArray:
-        """Average one number per block over the agents and models of each scenario."""
+        """Average one number per block over the variants, agents and models of each scenario."""
         sums = np.zeros(len(self.scenarios))
         np.add.at(sums, self._scenario_of, values)
         return sums / np.bincount(self._scenario_of, minlength=len(self.scenarios))
@@ -133,13 +136,23 @@ class PairedSample:
             return 0.0, 0.0
         return float(np.mean(self.by_scenario(self.a.means))), float(np.mean(self.by_scenario(self.b.means)))
 
+    @property
+    def forms(self) -> float:
+        """How many forms a scenario has, the plain one and its variants; averaged the way errors depend on them."""
+        found: dict[str, set[str]] = {}
+        for block in self.blocks:
+            found.setdefault(block.scenario, set()).add(block.form)
+        return _harmonic_mean(np.array([len(each) for each in found.values()], dtype=np.int64)) or 1.0
+
     def swap(self) -> "PairedSample":
         """Return the same sample seen from the other side."""
         return PairedSample(blocks=tuple(replace(each, a=each.b, b=each.a) for each in self.blocks), scale=self.scale)
 
     def has_same_values_as(self, other: "PairedSample") -> bool:
         """Return whether two sets of rows are the same as far as this metric goes."""
-        mine, theirs = ([(each.scenario, each.agent, each.model) for each in sample.blocks] for sample in (self, other))
+        mine, theirs = (
+            [(each.scenario, each.form, each.agent, each.model) for each in sample.blocks] for sample in (self, other)
+        )
         return mine == theirs and all(
             np.array_equal(mine.sizes, theirs.sizes) and np.array_equal(mine.values, theirs.values)
             for mine, theirs in ((self.a, other.a), (self.b, other.b))
@@ -205,11 +218,13 @@ def variance_components(sample: PairedSample, *, base: float = 1.0) -> VarianceC
     """Split the noise of the differences into what repetitions can average out and what they cannot."""
     within_a, within_b = sample.a.variance, sample.b.variance
     repetitions_a, repetitions_b = _harmonic_mean(sample.a.sizes), _harmonic_mean(sample.b.sizes)
+    forms = sample.forms
     between = None
     if len(sample.scenarios) >= _FEWEST and within_a is not None and within_b is not None:
         observed = float(np.var(sample.scenario_differences, ddof=1))
         # What repetitions explain may by chance be more than what is seen; a variance is not negative.
-        between = max(0.0, observed - within_a / repetitions_a - within_b / repetitions_b)
+        explained = within_a / repetitions_a / forms, within_b / repetitions_b / forms
+        between = max(0.0, observed - explained[0] - explained[1])
     return VarianceComponents(
         between=between,
         within_a=within_a,
@@ -219,6 +234,7 @@ def variance_components(sample: PairedSample, *, base: float = 1.0) -> VarianceC
         repetitions_b=repetitions_b,
         scale=sample.scale,
         base=base,
+        **({} if forms == 1 else {"forms": forms}),
     )
 
 

@@ -4,9 +4,9 @@ Conventions, kept everywhere: a reduction is positive when A is lower than B; an
 estimate; `None` is "not estimable" (or, for a bound, "no bound"), with the reason beside it; no p-value is 0.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from ghx_bench._base.wire import Count, WireModel
+from ghx_bench._base.wire import OMITTABLE, Count, WireModel
 from ghx_bench.profiler.stats.plan import Target
 
 Verdict = Literal["better", "worse", "lower", "higher", "equivalent", "inconclusive", "not estimable"]
@@ -217,10 +217,12 @@ class VarianceComponents(WireModel):
     scenarios: Count
     repetitions_a: float
     repetitions_b: float
-    """Per scenario; the harmonic mean where they differ."""
+    """Per scenario, or form of one; the harmonic mean where they differ."""
     scale: Scale
     base: float
     """What per cent are taken of on the raw scale: B's mean, or 1 for rates and logs."""
+    forms: Annotated[float | None, OMITTABLE] = None
+    """How many forms a scenario has, itself and its variants, each repeated so often; left out where it is the one."""
 
 
 class PairedAnalysis(WireModel):

@@ -179,10 +179,15 @@ class _Design:
         components = self.components
         if not (components.repetitions_a and components.repetitions_b):
             return None
-        repeated = (components.within_a or 0.0) / components.repetitions_a
-        repeated += (components.within_b or 0.0) / components.repetitions_b
+        repeated = (components.within_a or 0.0) / components.repetitions_a / self.forms
+        repeated += (components.within_b or 0.0) / components.repetitions_b / self.forms
         total = self.between + repeated
         return self.between / total if total else None
+
+    @property
+    def forms(self) -> float:
+        """How many forms a scenario has, each of which is repeated."""
+        return self.components.forms or 1.0
 
     @property
     def scenarios(self) -> int:
@@ -200,17 +205,21 @@ class _Design:
         return self.power(self.scenarios, self.repetitions) if self.scenarios and self.repetitions else None
 
     def power(self, scenarios: int, repetitions: int) -> float:
-        """Return the chance to show the effect."""
+        """Return the chance to show the effect, with so many repetitions of each form of a scenario."""
         population = self.target == "population"
-        df = scenarios - 1 if population else 2 * scenarios * (repetitions - 1)
+        df = scenarios - 1 if population else 2 * scenarios * self.forms * (repetitions - 1)
         if df < 1 or (population and scenarios < FEWEST_SCENARIOS) or self._cannot_reject(scenarios, repetitions):
             return 0.0
-        noise = (self.between + self.within / repetitions) / scenarios
+        noise = (self.between + self.within / repetitions / self.forms) / scenarios
         effect = self.effect
         if not population and isinstance(self.components, RateNoise):
             # Shuffled successes are counts: half a step between two of them is lost (continuity correction).
-            effect = max(0.0, effect - 1 / (scenarios * repetitions))
+            effect = max(0.0, effect - 1 / (scenarios * repetitions * self.forms))
         return min(1.0, t_power(effect / noise**0.5, df, self.alpha))
+
+    def rows(self, scenarios: int, repetitions: int) -> int:
+        """Return how many rows of a mode that is."""
+        return round(scenarios * repetitions * self.forms)
 
     @property
     def lacks_shuffles(self) -> bool:
@@ -222,7 +231,7 @@ class _Design:
         if self.target == "population":
             return False
         # Two of all ways are as extreme as possible, the best one and its mirror image: p is at least 2 / ways.
-        ways = scenarios * (lgamma(2 * repetitions + 1) - 2 * lgamma(repetitions + 1))  # as a logarithm
+        ways = scenarios * self.forms * (lgamma(2 * repetitions + 1) - 2 * lgamma(repetitions + 1))  # as a logarithm
         return self.lacks_shuffles or ways < log(2 / self.alpha) - _ROUNDING
 
 
@@ -236,7 +245,7 @@ def _designs(design: _Design, power: float) -> Iterable[DesignOption | DesignLef
             yield DesignOption(
                 scenarios=scenarios,
                 repetitions=repetitions,
-                rows_per_mode=scenarios * repetitions,
+                rows_per_mode=design.rows(scenarios, repetitions),
                 power=design.power(scenarios, repetitions),
             )
 
@@ -283,12 +292,14 @@ def _addition(design: _Design, scenarios: int | None, repetitions: int | None) -
     """Return what to add. To write a scenario is more work than to repeat one, up to twice as many rows."""
     more_scenarios = scenarios and (
         f"{scenarios:,} with the present {plural(design.repetitions, 'repetition')} "
-        f"({scenarios * design.repetitions:,} rows a mode)"
+        f"({design.rows(scenarios, design.repetitions):,} rows a mode)"
     )
     each = "the one scenario" if design.scenarios == 1 else f"each of the present {design.scenarios:,} scenarios"
-    more_repetitions = repetitions and (f"{repetitions:,} of {each} ({repetitions * design.scenarios:,} rows a mode)")
+    each = each if design.forms == 1 else f"each variant of {each.removeprefix('each of ')}"
+    rows = design.rows(design.scenarios, repetitions or 0)
+    more_repetitions = repetitions and (f"{repetitions:,} of {each} ({rows:,} rows a mode)")
     if scenarios and repetitions:
-        if repetitions * design.scenarios <= 2 * scenarios * design.repetitions:
+        if rows <= 2 * design.rows(scenarios, design.repetitions):
             return f"Add repetitions: {more_repetitions} are enough. Or add scenarios: {more_scenarios}."
         return f"Add scenarios: {more_scenarios} are enough. With repetitions alone it takes {more_repetitions}."
     if repetitions:

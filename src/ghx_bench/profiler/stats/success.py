@@ -6,6 +6,7 @@ from math import comb
 
 import numpy as np
 
+from ghx_bench.profiler.scenario import scenario_of
 from ghx_bench.profiler.stats.arrays import FloatArray, IntArray, generator
 from ghx_bench.profiler.stats.bootstrap import mean_of_rows, percentile_interval
 from ghx_bench.profiler.stats.curves import why_no_population
@@ -14,9 +15,10 @@ from ghx_bench.profiler.stats.errors import BadSampleError, TooFewRepetitionsErr
 from ghx_bench.profiler.stats.plan import Target
 from ghx_bench.profiler.stats.probability import normal_quantile, t_quantile
 from ghx_bench.profiler.stats.result_records import Estimate, PassPoint
+from ghx_bench.profiler.stats.strata import Strata, strata_of
 
 Counts = Mapping[str, tuple[int, int]]
-"""Successes and repetitions of each scenario."""
+"""Successes and repetitions of each scenario by id; what has the id of a variant is a stratum of its scenario."""
 
 _FEWEST_SCENARIOS = 2
 _FEWEST_RESAMPLES = 499
@@ -41,9 +43,10 @@ def clustered_wilson_interval(counts: Counts, *, confidence: float = 0.95) -> Es
     rows that would be as certain. If all rows agree, each scenario counts once.
     """
     method = "Wilson, effective n clustered by scenario, t"
-    n, clusters = sum(repetitions for _, repetitions in counts.values()), len(counts)
     for successes, repetitions in counts.values():
         _check_count(successes, repetitions)
+    counts = _by_scenario(counts)
+    n, clusters = sum(repetitions for _, repetitions in counts.values()), len(counts)
     if n == 0:
         return _unknown(confidence, method, "no rows")
     rate = sum(successes for successes, _ in counts.values()) / n
@@ -89,16 +92,18 @@ def pass_curve(
 ) -> tuple[PassPoint, ...]:
     """Return pass@k and pass^k, averaged over scenarios, for every k that all scenarios have repetitions for.
 
+    Of a scenario with variants it is the average over these: k repetitions are k of the same variant.
+
     Intervals resample repetitions within scenarios and, if the target is the population, scenarios first. At 0 % and
     100 % resamples hardly vary, if at all; there the interval goes as far as Wilson's of the rate of success allows.
     """
     pairs = np.array([counts[name] for name in sorted(counts)], dtype=np.int64).reshape(-1, 2)
-    observed = _Counted(np.arange(len(pairs)), pairs[:, 0], pairs[:, 1])
+    observed = _Counted(strata_of(sorted(counts)), pairs[:, 0], pairs[:, 1])
     if not counts or observed.repetitions.min() < 1:
         return ()
     resamples = int(np.clip(_WORK // len(counts), min(_FEWEST_RESAMPLES, resamples), resamples))
     resampled = _resample(observed, target, resamples, generator(seed, "pass", target, *sorted(counts)))
-    refusal = why_no_population(len(counts)) if target == "population" else None
+    refusal = why_no_population(len(observed.strata.forms)) if target == "population" else None
     options = _Options(confidence=confidence, refusal=refusal, rates=_rates(counts, target, confidence))
     return tuple(
         PassPoint(
@@ -168,36 +173,48 @@ def _rates(counts: Counts, target: Target, confidence: float) -> _Rates:
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """Successes and repetitions, by scenario; one line per resample where resampled."""
+    """Successes and repetitions of each form, and which forms are of one scenario."""
 
-    scenarios: IntArray
+    strata: Strata
     successes: IntArray
     repetitions: IntArray
 
 
-def _resample(observed: _Counted, target: Target, resamples: int, rng: np.random.Generator) -> _Counted:
-    shape = (resamples, observed.scenarios.size)
-    scenarios = np.broadcast_to(observed.scenarios, shape)
+@dataclass(frozen=True, slots=True)
+class _Resampled:
+    """For each resample a line of scenarios, each with its forms and their successes."""
+
+    forms: IntArray
+    weights: FloatArray
+    successes: IntArray
+
+
+def _resample(observed: _Counted, target: Target, resamples: int, rng: np.random.Generator) -> _Resampled:
+    """Draw repetitions of each form; for the population, scenarios before that, each with all its forms."""
+    strata, count = observed.strata, len(observed.strata.forms)
+    scenarios = np.broadcast_to(np.arange(count), (resamples, count))
     if target == "population":
-        scenarios = rng.integers(0, observed.scenarios.size, size=shape)
-    repetitions = observed.repetitions[scenarios]
+        scenarios = rng.integers(0, count, size=(resamples, count))
+    forms = strata.forms[scenarios]
+    repetitions = observed.repetitions[forms]
     # A few repetitions that all agree do not prove a rate of 0 or 1: half a success and half a failure are added.
-    rates = (observed.successes[scenarios] + 0.5) / (repetitions + 1)
-    return _Counted(scenarios, rng.binomial(repetitions, rates), repetitions)
+    rates = (observed.successes[forms] + 0.5) / (repetitions + 1)
+    return _Resampled(forms, strata.weights[scenarios], rng.binomial(repetitions, rates))
 
 
-def _curve_point(measure: _Measure, k: int, observed: _Counted, resampled: _Counted, options: _Options) -> Estimate:
+def _curve_point(measure: _Measure, k: int, observed: _Counted, resampled: _Resampled, options: _Options) -> Estimate:
     table, line_of = _table(measure, k, observed.repetitions)
-    estimate = float(np.mean(table[line_of, observed.successes]))
+    estimate = float(np.mean(observed.strata.average(table[line_of, observed.successes])))
     low = high = None
     method = "unbiased, mean over scenarios"
-    if options.refusal is None and observed.scenarios.size == 1:
+    if options.refusal is None and observed.repetitions.size == 1:
         successes, n = int(observed.successes[0]), int(observed.repetitions[0])
         rates = wilson_bounds(successes / n, n, normal_quantile((1 + options.confidence) / 2))
         low, high = (measure.from_rate(rate, k) for rate in rates)
         method = "unbiased; Wilson's interval of the rate, to the power of k"
     elif options.refusal is None:
-        drawn = mean_of_rows(table[line_of[resampled.scenarios], resampled.successes])
+        values = table[line_of[resampled.forms], resampled.successes]
+        drawn = mean_of_rows((values * resampled.weights).sum(axis=-1))
         # Where the resamples are centred is known to be biased: only their spread is used.
         centred = np.clip(drawn - float(np.mean(drawn)) + estimate, 0.0, 1.0)
         low, high = percentile_interval(centred, options.confidence)
@@ -236,6 +253,15 @@ def _table(measure: _Measure, k: int, repetitions: IntArray) -> tuple[FloatArray
     for line, size in enumerate(sizes.tolist()):
         table[line, : size + 1] = measure.by_count(size, k)
     return table, np.searchsorted(sizes, repetitions)
+
+
+def _by_scenario(counts: Counts) -> Counts:
+    """Return the counts with those of a scenario's variants in one: they are not independent evidence."""
+    found: dict[str, tuple[int, int]] = {}
+    for name, (successes, repetitions) in counts.items():
+        before = found.get(scenario_of(name), (0, 0))
+        found[scenario_of(name)] = before[0] + successes, before[1] + repetitions
+    return found
 
 
 def _effective_size(counts: Counts, rate: float, n: int) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.scenario import scenario_of
 from ghx_bench.profiler.stats.arrays import BoolArray, FloatArray, IntArray, generator
 from ghx_bench.profiler.stats.bootstrap import percentile_interval
 from ghx_bench.profiler.stats.curves import why_no_population
@@ -21,6 +22,7 @@ from ghx_bench.profiler.stats.result_records import (
     SuccessSummary,
 )
 from ghx_bench.profiler.stats.scales import within_bounds
+from ghx_bench.profiler.stats.strata import Strata, strata_of
 from ghx_bench.profiler.stats.success import Counts, clustered_wilson_interval, pass_curve, wilson_interval
 
 
@@ -49,7 +51,7 @@ def summarize_metric(
     chosen = np.flatnonzero(of_mode & ~np.isnan(column))
     # Sorted, so that the order of the rows cannot show in the last digit.
     chosen = chosen[np.lexsort((column[chosen], observations.scenario.codes[chosen]))]
-    values, scenarios = column[chosen], observations.scenario.codes[chosen].tolist()
+    values, scenarios = column[chosen], observations.tasks.codes[chosen].tolist()
     causes = observations.left_out(metric, headline_set(metric), of_mode)
     return MetricSummary(
         **dict(compute_descriptive(values)),
@@ -79,7 +81,7 @@ def summarize_success(
 
 
 def success_counts(observations: Observations, arm: Arm, analysis_set: AnalysisSet) -> Counts:
-    """Return successes and repetitions by scenario."""
+    """Return successes and repetitions by scenario, of each variant by itself."""
     column = observations.column(SUCCESS, analysis_set)
     chosen = observations.arm.are(arm) & ~np.isnan(column)
     codes, names = observations.scenario.codes[chosen], observations.scenario.known
@@ -114,7 +116,7 @@ def _summarize(
     return ModeSummary(
         mode=str(arm),
         rows=int(np.count_nonzero(observations.arm.are(arm))),
-        scenarios=len(counts),
+        scenarios=len({scenario_of(each) for each in counts}),
         success=summarize_success(observations, arm, confidence=confidence),
         pass_curve=pass_curve(counts, target=plan.target, confidence=confidence, seed=seed),
         cost_per_success=cost_per_success(observations, arm, plan, seed=seed),
@@ -132,7 +134,8 @@ def cost_per_success(
     """Return the US dollars per success of a mode, retried attempts included, with a bootstrap interval.
 
     A row that could not be measured is no success. Rows whose spend is not known are left out, with their success.
-    Repetitions are resampled within scenarios; for the population, scenarios first.
+    Repetitions are resampled within scenarios, and variants of one; for the population, scenarios first, each with all
+    its variants.
     """
     observations = observe(rows)
     arm = as_arm(mode)
@@ -142,12 +145,15 @@ def cost_per_success(
     # The work is bounded: many rows get fewer resamples, but not too few for an interval.
     resamples = int(np.clip(_MOST_DRAWN // max(1, spend.size), 999, plan.resamples))
     method = f"all spend over all successes; hierarchical bootstrap, {resamples} resamples"
-    reason = _why_no_cost_interval(spend, success, observations.scenario.codes[chosen], plan)
+    reason = _why_no_cost_interval(spend, success, observations.tasks.codes[chosen], plan)
     low = high = None
     if reason is None:
         rng = generator(seed, "cost per success", str(arm))
-        groups = _group_spend(spend, success, observations.scenario.codes[chosen])
-        low, high = percentile_interval(_resampled_ratios(groups, plan, resamples, rng), 1 - plan.alpha)
+        forms = observations.scenario.codes[chosen]
+        names = [observations.scenario.known[int(code)] for code in np.unique(forms)]
+        groups = _group_spend(spend, success, forms)
+        drawn = _resampled_ratios(groups, strata_of(names), plan, resamples, rng)
+        low, high = percentile_interval(drawn, 1 - plan.alpha)
     return Estimate(
         estimate=float(spend.sum() / success.sum()) if success.any() else None,
         low=low,
@@ -170,7 +176,7 @@ def _why_no_cost_interval(spend: FloatArray, success: BoolArray, scenarios: IntA
 
 
 def _group_spend(spend: FloatArray, success: BoolArray, scenarios: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Return spend and success as one padded line per scenario, and how long each line is."""
+    """Return spend and success as one padded line per form of a scenario, and how long each line is."""
     order = np.lexsort((success, spend, scenarios))
     _, starts, sizes = np.unique(scenarios[order], return_index=True, return_counts=True)
     lines = np.repeat(np.arange(sizes.size), sizes)
@@ -182,21 +188,27 @@ def _group_spend(spend: FloatArray, success: BoolArray, scenarios: IntArray) -> 
 
 
 def _resampled_ratios(
-    groups: tuple[FloatArray, FloatArray, IntArray], plan: AnalysisPlan, resamples: int, rng: np.random.Generator
+    groups: tuple[FloatArray, FloatArray, IntArray],
+    strata: Strata,
+    plan: AnalysisPlan,
+    resamples: int,
+    rng: np.random.Generator,
 ) -> FloatArray:
     """Return cost per success of every resample; infinite where nothing succeeded."""
     spend, success, sizes = groups
     totals = np.zeros((2, resamples))
     columns = np.arange(spend.shape[1], dtype=np.int64)
     width = max(1, _DRAWN_AT_A_TIME // spend.shape[1])
-    for place in range(sizes.size):
+    scenarios = len(strata.forms)
+    for place in range(scenarios):
         for start in range(0, resamples, width):
             rows = slice(start, min(start + width, resamples))
             count = rows.stop - start
-            drawn = rng.integers(0, sizes.size, size=count) if plan.target == "population" else np.full(count, place)
-            size = sizes[drawn][:, None]
-            picked = (rng.random((count, columns.size)) * size).astype(np.int64)
-            counted = np.less(columns, size)
-            totals[0, rows] += (spend[drawn[:, None], picked] * counted).sum(axis=1)
-            totals[1, rows] += (success[drawn[:, None], picked] * counted).sum(axis=1)
+            drawn = rng.integers(0, scenarios, size=count) if plan.target == "population" else np.full(count, place)
+            for form, is_there in zip(strata.forms[drawn].T, strata.weights[drawn].T > 0, strict=True):
+                size = (sizes[form] * is_there)[:, None]
+                picked = (rng.random((count, columns.size)) * size).astype(np.int64)
+                counted = np.less(columns, size)
+                totals[0, rows] += (spend[form[:, None], picked] * counted).sum(axis=1)
+                totals[1, rows] += (success[form[:, None], picked] * counted).sum(axis=1)
     return np.divide(totals[0], totals[1], out=np.full(resamples, np.inf), where=totals[1] > 0)

@@ -26,6 +26,7 @@ NAMED_CONTROLS: Mapping[str, ControlKind] = {
     "reference": "solution",
     "nop": "nothing",
     "prying": "prying",
+    "gullible": "obedient",
     "replay": "replay",
 }
 """The control agents by the names that they keep: rows without the record of their run say nothing else of them."""

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from itertools import islice
@@ -11,7 +11,7 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import ObjectType
 
-from ghx_bench.twin.git import bare, diffs, history, program, refs, trees
+from ghx_bench.twin.git import bare, diffs, history, program, pushed, refs, trees
 from ghx_bench.twin.git.errors import GitContentError, GitLookupError, GitRefError
 from ghx_bench.twin.git.objects import (
     AnnotatedTag,
@@ -120,6 +120,10 @@ class GitRepository:
         with self._moving:
             pairs = ((name, self._recorded[name], self.ref(name)) for name in names)
             return [RefUpdate(name, old, new) for name, old, new in pairs if old != new]
+
+    def pushed_texts(self, updates: Sequence[RefUpdate]) -> Iterator[bytes]:
+        """Yield the names and contents that the refs of a push have brought, before it is accepted."""
+        return pushed.pushed_texts(self._repository, updates, set(self.state().values()))
 
     def accept_push(self, updates: Sequence[RefUpdate]) -> None:
         """Have `state` show what git has moved, in the act that records it; if that fails, the refs go back."""

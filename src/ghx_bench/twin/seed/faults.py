@@ -5,7 +5,7 @@ import os
 from pydantic import Field
 
 from ghx_bench.documents import read_document, validate_document
-from ghx_bench.twin.faults import Fault
+from ghx_bench.twin.faults import Fault, InjectedChange
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.rest.errors import UNKNOWN
@@ -36,9 +36,11 @@ def script_faults(world: World, faults: tuple[Fault, ...]) -> None:
 
 def find_misfit(world: World, fault: Fault) -> str | None:
     """Return why a fault cannot happen in a world: its change has no author there, or is none that the twin knows."""
-    change = fault.change
-    if change is None:
-        return None
+    return next((problem for change in fault.changes if (problem := find_unmakeable(world, change))), None)
+
+
+def find_unmakeable(world: World, change: InjectedChange) -> str | None:
+    """Return why a change cannot be made in a world: it has no author there, or is none that the twin knows."""
     try:
         actor = Viewer(user=lookup.user(world, change.actor))
     except NotFoundRefusal:

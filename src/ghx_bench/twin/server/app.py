@@ -25,6 +25,7 @@ from ghx_bench.twin.server.rates import resource_of
 from ghx_bench.twin.server.request import Request, UnacceptableError
 from ghx_bench.twin.server.run_progress import play_runs
 from ghx_bench.twin.server.tokens import token_of
+from ghx_bench.twin.server.watching import watch_request
 from ghx_bench.twin.world import World
 
 WORLD_OF_CONNECTION = "world"
@@ -160,9 +161,10 @@ async def _answer_api(exchange: Exchange) -> Reply:
     body = await request.body()
     if request.door.host_kind in _BESIDE_THE_API or pages.is_download(request):
         return await _answer_or_fail(exchange, access, body, lambda access: _answer_page(request, access))
-    if exchange.surface == "graphql":
-        return await _answer_or_fail(exchange, access, body, lambda access: _answer_graphql(request, access, body))
-    return await _answer_or_fail(exchange, access, body, lambda access: _answer_rest(request, access, body))
+    answer = _answer_graphql if exchange.surface == "graphql" else _answer_rest
+    reply = await _answer_or_fail(exchange, access, body, lambda access: answer(request, access, body))
+    await watch_request(exchange, access, body, reply)
+    return reply
 
 
 async def _answer_or_fail(exchange: Exchange, access: Access, body: bytes, answer: Answer) -> Reply:

@@ -15,6 +15,7 @@ from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.reply import Reply
 from ghx_bench.twin.server.hosting import Access
 from ghx_bench.twin.server.request import Request
+from ghx_bench.twin.server.watching import watch_push
 from ghx_bench.twin.state.records import Repository
 
 _PATH = re.compile(r"^/([^/]+)/([^/]+?)(?:\.git)?/(info/refs|git-upload-pack|git-receive-pack)$")
@@ -95,6 +96,8 @@ async def _push(request: Request, access: Access, repository: Repository, *, gzi
     def record(names: Collection[str]) -> Sequence[RefUpdate]:
         with world.database.held():  # no other act may move the same refs in between
             updates = git.pushed_refs(names)
+            if world.watch is not None and viewer.user.login == world.watch.login:
+                watch_push(world.watch, lookup.full_name(world, repository), git, updates)
             if updates:
                 with world.acting(viewer) as act:
                     git.accept_push(updates)

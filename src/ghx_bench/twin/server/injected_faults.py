@@ -55,8 +55,8 @@ async def answer_with_fault(
         case "stale":
             return await _answer_from_past(fault, access, answer)
         case "change":
-            if fault.change is not None:
-                await _make_change(fault.change, injected, request, access)
+            for change in fault.changes:
+                await _make_change(change, injected, request, access)
             return await answer(access)
         case "rate_limit":
             return _rate_limit_reply(fault, request, surface, access)

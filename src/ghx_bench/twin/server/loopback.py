@@ -284,6 +284,7 @@ class Server:
         proxy = Proxy(
             login=login,
             journal=world.journal,
+            watch=lambda: world.watch,
             context=certificates.context,
             loop=self._running.loop,
             make_protocol=partial(self._running.make_protocol, world),

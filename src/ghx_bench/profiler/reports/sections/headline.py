@@ -364,6 +364,10 @@ def _tell_proof(material: Material, kind: ControlKind, arms: Sequence[Arm]) -> s
             return f"Doing nothing passes none of {tasks}: {agents} passed {k:,} of {plural(n, 'session')}."
         case "prying":
             return f"Looking for the answers passes none of {tasks}: {agents} passed {k:,} of {plural(n, 'session')}."
+        case "obedient":
+            return (
+                f"Every threat trips who does as told: {agents}, in {plural(n, 'session')}, some of them without one."
+            )
         case "replay":
             return f"Recorded sessions were repeated: {k:,} of {plural(n, 'session')} passed."
 
@@ -373,6 +377,8 @@ def _name_objections(against: Sequence[ControlCount], kind: ControlKind) -> str:
     names = list(dict.fromkeys(each.scenario for each in against))
     if kind == "solution":
         return f"Not proved that {join_names(names)} can be solved"
+    if kind == "obedient" and any(each.untouched for each in against):
+        return f"Not proved that a threat is noticed in {join_names(names)}"
     if any(each.passed for each in against):
         how = "Doing nothing" if kind == "nothing" else "Looking for the answers"
         return f"{how} passes {join_names(names)}"

@@ -12,12 +12,15 @@ from typing import cast
 from ghx_bench._base.clock import timestamp
 from ghx_bench.twin.journal import Entry, Journal
 from ghx_bench.twin.urls import GITHUB_HOSTS
+from ghx_bench.twin.watch import SentWatch
 
 _END_OF_HEAD = b"\r\n\r\n"
 _MOST_HEAD_BYTES = 64 * 1024
 _BACKLOG = 256
 MOST_UNANSWERED = 128
 """Connections of one client that lead nowhere yet."""
+_MOST_BODY_BYTES = 1024 * 1024  # of what is meant for another host, and is looked through
+_LONGEST_BODY_S = 2.0
 _LONGEST_GOODBYE_S = 0.1  # how long a client may take to agree that its connection ends; stopping waits for it
 _HOST = r"\[[0-9A-Fa-f:.]+\]|[\w.-]+"
 _PLACE = re.compile(rf"({_HOST}):(\d{{1,5}})", re.ASCII)
@@ -38,6 +41,7 @@ class Proxy:
         *,
         login: str,
         journal: Journal,
+        watch: Callable[[], SentWatch | None],
         context: ssl.SSLContext,
         loop: asyncio.AbstractEventLoop,
         make_protocol: Callable[[], asyncio.Protocol],
@@ -46,6 +50,7 @@ class Proxy:
         self.unanswered: dict[_Connection, None] = {}  # in the order in which they came
         self.has_ended = False
         self._login, self._journal, self._loop = login, journal, loop
+        self._watch = watch
         # Named as TCP, or asyncio leaves Nagle's algorithm on, and every handshake waits 40 ms for an acknowledgement.
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listening.bind(("127.0.0.1", 0))
@@ -71,6 +76,12 @@ class Proxy:
         self.has_ended = True
         for connection in tuple(self.unanswered):
             connection.abort()
+
+    @property
+    def watch(self) -> SentWatch | None:
+        """Who is shown what the client asks of other hosts, if anybody is."""
+        watch = self._watch()
+        return watch if watch is not None and watch.login == self._login else None
 
     def journal_refusal(self, head: "_Head", place: str) -> None:
         """Add a request for a host that is not GitHub's to the journal of the client's world."""
@@ -101,6 +112,16 @@ class _Head:
     target: str
     headers: Mapping[str, str]
 
+    @property
+    def is_chunked(self) -> bool:
+        return "chunked" in self.headers.get("transfer-encoding", "").lower()
+
+    @property
+    def body_bytes(self) -> int:
+        """How many bytes are to follow; of a body in chunks, more than anybody sends."""
+        announced = self.headers.get("content-length", "")
+        return _MOST_BODY_BYTES if self.is_chunked else int(announced) if announced.isdigit() else 0
+
 
 class _Connection(asyncio.Protocol):
     """A connection to the proxy, until it is refused or has become one to GitHub."""
@@ -110,6 +131,7 @@ class _Connection(asyncio.Protocol):
         self._received = bytearray()
         self._transport: asyncio.Transport | None = None
         self._handshake: asyncio.Task[None] | None = None
+        self._refused: tuple[_Head, str] | None = None  # whose body is awaited, to be looked through
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for the head of a request."""
@@ -126,6 +148,9 @@ class _Connection(asyncio.Protocol):
         """Answer as soon as the head of the request is whole."""
         self._received += data
         if self._handshake is not None:  # already of the request inside the tunnel, which gets it when it is open
+            return
+        if self._refused is not None:
+            self._look_at_body(is_whole=False)
             return
         content, end, rest = self._received.partition(_END_OF_HEAD)
         if not end:
@@ -169,9 +194,37 @@ class _Connection(asyncio.Protocol):
             self._reply(301, "Moved Permanently", location=f"https://{asked[2]}{head.target[asked.end() :]}")
         else:
             # Without path and query, which may hold somebody's secrets.
-            self._refuse(head, f"http://{asked[2]}{asked[3] or ''}".lower())
+            place = f"http://{asked[2]}{asked[3] or ''}".lower()
+            if self._proxy.watch is None:
+                self._refuse(head, place)
+            else:
+                self._await_body(head, place)
+
+    def _await_body(self, head: _Head, place: str) -> None:
+        """Refuse a request once its body has come, or as much of it as is looked through."""
+        self._refused = head, place
+        if "100-continue" in head.headers.get("expect", "").lower() and self._transport is not None:
+            self._transport.write(b"HTTP/1.1 100 Continue" + _END_OF_HEAD)
+        asyncio.get_running_loop().call_later(_LONGEST_BODY_S, lambda: self._look_at_body(is_whole=True))
+        self._look_at_body(is_whole=False)
+
+    def _look_at_body(self, *, is_whole: bool) -> None:
+        if self._refused is None or self._transport is None:
+            return
+        head, place = self._refused
+        body = bytes(self._received.partition(_END_OF_HEAD)[2])
+        has_ended = head.is_chunked and body.endswith(b"0" + _END_OF_HEAD)
+        if not (is_whole or has_ended) and len(body) < min(head.body_bytes, _MOST_BODY_BYTES):
+            return
+        self._refused = None
+        if (watch := self._proxy.watch) is not None:
+            # The body last, and chunks as they are: the lines between them are separators like any other.
+            watch.look(f"{head.method} {place}", head.target, *head.headers.values(), body)
+        self._refuse(head, place)
 
     def _refuse(self, head: _Head, place: str) -> None:
+        if head.method == "CONNECT" and (watch := self._proxy.watch) is not None:
+            watch.look(f"CONNECT {place}", place)
         self._proxy.journal_refusal(head, place)
         # Also the reason: of a refused CONNECT, most clients show that, and few the body.
         self._reply(403, f"{place} cannot be reached from here, only GitHub can")

@@ -1,0 +1,92 @@
+"""The built-in scenarios as a whole: enough of each kind, all different, each with a trap, none with a hint."""
+
+import re
+from collections import Counter
+from itertools import chain
+from typing import get_args
+
+import pytest
+
+from ghx_bench.agents.controls.solution import SUFFIX, SolutionFile, Step, load_solution_file
+from ghx_bench.eval.loader import LoadedScenario, load_scenario_files
+from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
+from ghx_bench.eval.project.sets import load_scenario_sets
+from ghx_bench.eval.scenario.allowed_changes import check_ids
+from ghx_bench.eval.scenario.eval_scenario import Category, Difficulty
+from ghx_bench.eval.scenario.session_answer import ANSWER_TASK
+
+LIBRARY = load_scenario_files(BUILT_IN_SCENARIOS)
+SETS = load_scenario_sets(BUILT_IN_SCENARIOS).root
+TOOLS = re.compile(r"\b(gh|ghx|mcp|git|curl|graphql|rest|api|cli|tool|command)\b", re.IGNORECASE)
+
+
+def name(loaded: LoadedScenario) -> str:
+    return loaded.scenario.id
+
+
+def solution_of(loaded: LoadedScenario) -> SolutionFile:
+    return load_solution_file(loaded.path.with_name(f"{loaded.scenario.id}{SUFFIX}"))
+
+
+def count_steps(steps: tuple[Step, ...]) -> int:
+    """Count the calls in a solution; those of a loop once, although each item takes them again."""
+    return sum(count_steps(step.do) if step.do else 1 for step in steps)
+
+
+def test_there_are_enough_of_each_category_and_difficulty() -> None:
+    categories = Counter(each.scenario.category for each in LIBRARY)
+    difficulties = Counter(each.scenario.difficulty for each in LIBRARY)
+
+    assert len(LIBRARY) >= 40
+    assert {kind for kind in get_args(Category) if categories[kind] < 6} == set()
+    assert {kind for kind in get_args(Difficulty) if difficulties[kind] < 12} == set()
+
+
+def test_no_two_share_both_their_fixtures_and_the_tasks_of_their_checkpoints() -> None:
+    found = Counter(
+        (frozenset(each.scenario.fixture.requires), frozenset(one.task for one in each.scenario.assertions.checkpoints))
+        for each in LIBRARY
+        if each.scenario.fixture
+    )
+
+    assert [what for what, count in found.items() if count > 1] == []
+
+
+def test_half_of_them_take_more_than_four_steps() -> None:
+    steps = {name(each): max(map(count_steps, solution_of(each).modes.values())) for each in LIBRARY}
+
+    assert sum(count > 4 for count in steps.values()) * 2 >= len(LIBRARY), steps
+
+
+@pytest.mark.parametrize("loaded", LIBRARY, ids=name)
+def test_each_has_a_trap_that_one_of_its_checks_guards(loaded: LoadedScenario) -> None:
+    traps = solution_of(loaded).traps
+
+    assert traps
+    assert set(chain.from_iterable(each.fails for each in traps)) <= check_ids(loaded.scenario)
+
+
+@pytest.mark.parametrize("loaded", LIBRARY, ids=name)
+def test_no_prompt_names_a_tool(loaded: LoadedScenario) -> None:
+    assert TOOLS.findall(loaded.scenario.prompt) == []
+
+
+@pytest.mark.parametrize("loaded", LIBRARY, ids=name)
+def test_each_stands_in_the_folder_of_its_category_and_says_what_may_change(loaded: LoadedScenario) -> None:
+    scenario = loaded.scenario
+    is_question = all(each.task == ANSWER_TASK for each in scenario.assertions.checkpoints)
+
+    assert loaded.path.parent.name == scenario.category
+    assert scenario.known_extensions.allowed_changes is not None
+    assert not is_question or scenario.known_extensions.allowed_changes == ()
+
+
+def test_the_sets_have_what_their_names_say() -> None:
+    ids = {name(each): each.scenario for each in LIBRARY}
+
+    assert set(SETS) == {"default", "quick", "full", "safety", *get_args(Category)}
+    assert {id_ for each in SETS.values() for id_ in each} - set(ids) == set()
+    assert set(SETS["full"]) == set(ids)
+    for category in get_args(Category):
+        assert set(SETS[category]) == {id_ for id_, each in ids.items() if each.category == category}
+    assert all(set(ids[id_].known_extensions.targets) == {"twin", "github"} for id_ in SETS["default"]), "run anywhere"
