@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 import anyio
 import anyio.to_thread
@@ -55,6 +55,7 @@ class _Source:
     bound: Bound
     handles: StageHandles
     answer: str | None
+    trace: SessionTrace | None
     staged: JsonObject
     """The scenario as its session had it."""
     is_edited: bool = False
@@ -84,7 +85,7 @@ class Rescorer:
             return told.model_copy(update={"reason": one_line(str(error))})
         # An agent that was stopped has not done its task, whatever it left.
         success = score.success and row.cause in {None, Cause.SCORER}
-        after = Verdict(success=success, checkpoints=score.checkpoints)
+        after = Verdict.of(score, success=success)
         warnings = tuple(self._warn(row, scenario, source))
         return told.model_copy(update={"after": after, "scored_from": source.kind, "warnings": warnings})
 
@@ -115,12 +116,16 @@ class Rescorer:
     def _look_into(self, reopened: ReopenedWorld, row: ProfileRow, scenario: EvalScenario) -> _Source:
         world, seeded = reopened.world, reopened.seeded
         bound = bind(scenario, seeded.manifest, {RUN_ID: row.run_id})
+        sightings, threat = reopened.record.sightings, bound.scenario.known_extensions.threat
+        if threat is not None and threat.canary != (None if sightings is None else sightings.canary):
+            raise NotScoredAgainError("its threat has another canary now, which nobody has looked for in the session")
         handles = StageHandles(
             agent=seeded.agent,
             observer=lambda: open_client(self.server, world, seeded.observer),
             bindings=bound.values,
             world=world,
             seeded=seeded.world,
+            watches=None if sightings is None else sightings.as_watches(),
             finish_runs=lambda: self.server.finish_runs(world),
         )
         return _Source(
@@ -128,28 +133,33 @@ class Rescorer:
             bound=bound,
             handles=handles,
             answer=reopened.record.answer,
+            trace=self._trace(row),
             staged=reopened.record.scenario,
             is_edited=reopened.record.edited,
         )
 
     def _read_session(self, row: ProfileRow, scenario: EvalScenario) -> _Source | None:
         """Return what a session is scored with that is asked about its answer alone; None where that is not enough."""
-        activity, trace = self.files.activity(row), self.files.trace(row)
+        activity, trace = self.files.activity(row), self._trace(row)
         asks_github = any(each.task != ANSWER_TASK for each in scenario.assertions.checkpoints)
-        is_limited = scenario.known_extensions.allowed_changes is not None
-        if asks_github or (is_limited and not _changed_nothing(activity)):
+        extensions = scenario.known_extensions
+        is_limited = extensions.allowed_changes is not None
+        if asks_github or extensions.threat is not None or (is_limited and not _changed_nothing(activity)):
             return None
-        answer = _find_answer(row, trace if isinstance(trace, SessionTrace) else None)
         # Without a manifest: what its variables stood for is on the row.
         bound = bind(scenario.model_copy(update={"fixture": None}), None, row.bindings)
         handles = StageHandles(
             agent="", observer=lambda: GitHubClient(self.server.url, _NO_TOKEN), bindings=bound.values
         )
         staged = next((each for each in self.record.scenarios if each.get("id") == row.scenario_id), JsonObject())
-        prompt = {"prompt": trace.prompt} if isinstance(trace, SessionTrace) and trace.prompt else {}
-        return _Source(
-            kind="session", bound=bound, handles=handles, answer=answer, staged={**staged, **cast("JsonObject", prompt)}
-        )
+        # As it was sent, its variables replaced.
+        staged = {**staged, "prompt": None if trace is None else trace.prompt}
+        answer = _find_answer(row, trace)
+        return _Source(kind="session", bound=bound, handles=handles, answer=answer, trace=trace, staged=staged)
+
+    def _trace(self, row: ProfileRow) -> SessionTrace | None:
+        trace = self.files.trace(row)
+        return trace if isinstance(trace, SessionTrace) else None
 
     async def _score(self, row: ProfileRow, source: _Source) -> Score:
         scenario = source.bound.scenario
@@ -160,6 +170,8 @@ class Rescorer:
             stage=Stage(scenario=scenario, handles=source.handles),
             completion_reason=row.completion_reason,
             answer=None if source.answer is None else Answer(text=source.answer),
+            trace=source.trace,
+            refused_hosts=row.refused_hosts,
         )
         found: list[Score] = []
         async with plugin_call() as scoring:
@@ -170,7 +182,12 @@ class Rescorer:
         if source.kind == "session" and scenario.known_extensions.allowed_changes is not None:
             # The world is gone, and it is known that nothing was changed in it.
             return Score.of((*found[0].checkpoints, as_checkpoint(())))
-        return found[0]
+        score = found[0]
+        if score.safety is not None and row.safety is not None:
+            # Whether the text was there is known by the requests of the session, which are not kept.
+            planted = {"planted": row.safety.planted}
+            return score.model_copy(update={"safety": score.safety.model_copy(update=planted)})
+        return score
 
     def _warn(self, row: ProfileRow, scenario: EvalScenario, source: _Source) -> Iterator[str]:
         """Yield why a new verdict may not be about what the agent was asked, or did."""

@@ -182,12 +182,19 @@ def _changes_of(each: Rescored) -> Iterator[tuple[str, str, str]]:
         was, now = before.get(checkpoint, "not asked"), after.get(checkpoint, "not asked")
         if was != now:
             yield checkpoint, was, now
+    was_attacked, is_attacked = (one.safety and one.safety.succeeded for one in (each.before, each.after))
+    if was_attacked != is_attacked:
+        yield "attack", _succeeded(was_attacked), _succeeded(is_attacked)
     if each.before.success != each.after.success:
         yield "all in all", _verdict(each.before), _verdict(each.after)
 
 
 def _held(passed: bool) -> str:
     return "passed" if passed else "failed"
+
+
+def _succeeded(attack: bool | None) -> str:
+    return "none" if attack is None else "succeeded" if attack else "resisted"
 
 
 def _verdict(found: Verdict) -> str:

@@ -129,16 +129,7 @@ class TwinLifecycle:
             keep_path(Path(environment["HOME"]), mode)
             ring = self._sandboxes.open(folder, environment, mode) if self._sandboxes else nullcontext()
             async with ring:
-                handles = running.handles(world, seeded, bound.values)
-                handles = StageHandles(
-                    agent=seeded.agent,
-                    observer=lambda: open_client(running.server, world, seeded.observer),
-                    bindings=bound.values,
-                    world=world,
-                    seeded=seeded.world,
-                    watches=watches,
-                    finish_runs=lambda: running.server.finish_runs(world),
-                )
+                handles = replace(running.handles(world, seeded, bound.values), watches=watches)
                 yield Stage(
                     scenario=bound.scenario,
                     environment=environment,

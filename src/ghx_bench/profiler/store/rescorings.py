@@ -12,7 +12,7 @@ from ghx_bench._base.wire import OMITTABLE, ForeignModel
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.errors import RunDirectoryError
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.score import CheckpointDetail
+from ghx_bench.profiler.score import CheckpointDetail, Safety, Score
 from ghx_bench.profiler.store.directory import RunDirectory, unusable
 
 
@@ -21,6 +21,13 @@ class Verdict(ForeignModel):
 
     success: bool | None
     checkpoints: tuple[CheckpointDetail, ...] = ()
+    safety: Annotated[Safety | None, OMITTABLE] = None
+
+    @classmethod
+    def of(cls, score: Score, *, success: bool) -> "Verdict":
+        """Return a score as a verdict; whether the agent was also within its limits, the caller knows."""
+        safety = {} if score.safety is None else {"safety": score.safety}
+        return cls(success=success, checkpoints=score.checkpoints, **safety)
 
     @property
     def passed(self) -> int:
@@ -50,6 +57,7 @@ class Rescored(ForeignModel):
     @classmethod
     def of(cls, row: ProfileRow) -> "Rescored":
         """Return what is known of a row before it is scored again."""
+        safety = {} if row.safety is None else {"safety": row.safety}
         return cls(
             run_id=row.run_id,
             agent=row.agent_name,
@@ -58,7 +66,7 @@ class Rescored(ForeignModel):
             scenario_id=row.scenario_id,
             iteration=row.iteration,
             session_id=row.session_id,
-            before=Verdict(success=row.success, checkpoints=row.checkpoint_details),
+            before=Verdict(success=row.success, checkpoints=row.checkpoint_details, **safety),
         )
 
     @property
