@@ -226,10 +226,6 @@ def _check_extensions(scenario: EvalScenario, known: Known) -> Iterator[Complain
     yield from (replace(each, tokens=("extensions", *each.tokens)) for each in refused)
     if not refused:
         yield from _check_twin_only(scenario.known_extensions)
-    if not refused and scenario.known_extensions.faults and "github" in scenario.known_extensions.targets:
-        hint = "add 'targets: [twin]' beside them"
-        yield Complaint(tokens=FAULTS_PLACE, reason="only the embedded GitHub has faults", suggestion=hint)
-    if not refused:
         yield from threat_errors(scenario)
     variables = variable_names(scenario).union(known.variables)
     for tokens, pattern in _patterns(scenario):
@@ -245,10 +241,6 @@ def _check_twin_only(extensions: ScenarioExtensions) -> Iterator[Complaint]:
     if extensions.token_scopes is not None:
         reason = "only on the embedded GitHub can the bench choose the scopes of the agent's token"
         yield Complaint(tokens=("extensions", SCOPES), reason=reason, suggestion=hint)
-
-
-def _patterns(scenario: EvalScenario) -> Iterator[tuple[int, str]]:
-    """Yield the patterns of `allowedChanges` that can be read, whatever else is wrong with the extensions."""
 
 
 def _patterns(scenario: EvalScenario) -> Iterator[PlacedText]:
