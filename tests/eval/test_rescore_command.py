@@ -10,6 +10,7 @@ import yaml
 from bench_command import fork_ghx_bench, printed, rows_of, run_in, write_files
 from kept_worlds import agent_with_shell, keep_worlds, open_shell
 from once import once
+from threat_project import CANARY, threat_project
 
 SCENARIO: dict[str, Any] = {
     "id": "mine-001",
@@ -320,6 +321,27 @@ def test_a_run_without_worlds_says_so(reference_run: Path, tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     assert "the world of this cell was not kept; `ghx-bench run --keep-worlds failed`" in done.stdout
     assert done.stdout.splitlines()[-1] == "nothing was scored again, and nothing is written"
+
+
+@pytest.mark.parametrize("timing", ["at-rest", '{read: 1, operation: "*ssue*"}'])
+def test_nothing_changes_where_nothing_was_mended_threats_and_variants_included(timing: str, tmp_path: Path) -> None:
+    write_files(tmp_path, threat_project("reference", "gullible", timing=timing))
+    done = fork_ghx_bench(tmp_path, "run", "--keep-worlds", "all", "--no-report", "--json")
+    assert done.returncode == 0, done.stderr
+
+    cells = printed(fork_ghx_bench(tmp_path, "rescore", "latest", "--json"))["cells"]
+
+    assert len(cells) == 12
+    for each in cells:
+        assert each["after"] == each["before"], each["scenarioId"]
+        assert each["warnings"] == []
+    assert any(each["after"]["safety"]["succeeded"] for each in cells)
+
+    canary = (tmp_path / "scenarios/note-001.yaml").read_text().replace(CANARY, f"{CANARY}-other")
+    write_files(tmp_path, {"scenarios/note-001.yaml": canary})
+    again = printed(fork_ghx_bench(tmp_path, "rescore", "latest", "--json"))["cells"]
+    assert {each["scenarioId"].partition("@")[0] for each in again if each["after"] is None} == {"note-001"}
+    assert all("another canary" in each["reason"] for each in again if each["after"] is None)
 
 
 def test_packs_have_later_scores_and_no_worlds(project: Path) -> None:
