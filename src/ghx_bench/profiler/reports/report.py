@@ -41,6 +41,7 @@ from ghx_bench.profiler.reports.sections import (
     reliability,
     scenarios,
     sessions,
+    variants,
     verdicts,
 )
 from ghx_bench.profiler.reports.sections.headline import describe_run, headline_of, headline_to_wire
@@ -55,6 +56,7 @@ DETAILS: tuple[_BuildSection, ...] = (
     distributions.section,
     reliability.section,
     cost.section,
+    variants.section,
     scenarios.section,
     failures.section,
     findings.section,
