@@ -164,8 +164,11 @@ def _delete_file(at: str, branch: str, path: str) -> Deed:
     place = f"{at}/contents/{quote(path)}"
 
     async def delete(client: GitHubClient) -> None:
-        sha = (await client.get(place, params={"ref": branch})).data["sha"]
-        await client.delete(place, {"message": _TEXT, "branch": branch, "sha": sha})
+        match (await client.get(place, params={"ref": branch})).data:
+            case {"type": "file", "sha": str(sha)}:
+                await client.delete(place, {"message": _TEXT, "branch": branch, "sha": sha})
+            case _:
+                pass  # a folder, of which the checkpoint has the list
 
     return Deed(name=f"deletes {path} on {branch}", do=delete)
 
