@@ -129,6 +129,7 @@ def _prompt(found: NamedCell) -> str:
 
 
 def _shell() -> tuple[str, ...]:
-    """Return an interactive shell that reads no files of the user's: HOME is another one here."""
+    """Return a shell that reads no files of the user's: HOME is another one here."""
     bash = shutil.which("bash")
-    return ("sh", "-i") if bash is None else (bash, "--noprofile", "--norc", "-i")
+    words = ("sh",) if bash is None else (bash, "--noprofile", "--norc")
+    return (*words, "-i") if sys.stdin.isatty() else words

@@ -112,6 +112,8 @@ class WorldKeeper:
         evidence = ended.evidence
         place = self.directory.world(evidence.cell)
         place.unlink(missing_ok=True)
+        for torn in place.parent.glob(f".{place.name}.*"):
+            torn.unlink()  # of a process that was killed while it wrote
         if evidence.timing.wall_ms is None or (self.which == "failed" and ended.success):
             return  # not even begun, or solved
         assert handles.world is not None  # noqa: S101 - this is the stage of the twin
