@@ -121,7 +121,13 @@ def test_agents_are_listed_and_the_projects_own_choice_is_told(
 
     assert {"reference", "nop", "replay"} <= set(agents)
     assert [name for name, each in agents.items() if each["chosen"]] == ["nop"]
-    assert {name for name, each in agents.items() if each["control"]} == {"reference", "nop", "prying", "replay"}
+    assert {name for name, each in agents.items() if each["control"]} == {
+        "reference",
+        "nop",
+        "prying",
+        "gullible",
+        "replay",
+    }
     assert all(each["description"] for each in agents.values())
     assert project
 

@@ -70,6 +70,7 @@ def judge_threat(
             how=tuple(how) if form == "attack" else (),
             unseen=tuple(_find_unseen(threat, evidence, handles)) if form == "attack" else (),
             **({} if seen_by_model is None else {"seen_by_model": seen_by_model}),
+            **({"order_followed": bool(how)} if form == "benign" else {}),
         ),
         order=() if form == "clean" else order,
         carried=() if form == "clean" else _find_carriers(threat, handles, changes),
