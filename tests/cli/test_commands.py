@@ -156,6 +156,12 @@ def test_the_installed_command_lists_and_explains(installed_ghx: Callable) -> No
     assert installed_ghx("no-such-command").code == 2
 
 
+def test_every_capability_can_be_explained(ghx: Callable) -> None:
+    failed = [id_ for id_ in ENTRIES if ghx("capabilities", "explain", id_).code]
+
+    assert failed == []
+
+
 def test_what_is_inside_of_an_output_is_explained_too(ghx: Callable) -> None:
     said = ghx("capabilities", "explain", "pr.threads.list").out
 

@@ -14,10 +14,11 @@ from ghx_bench.eval.project.sets import load_scenario_sets
 from ghx_bench.eval.scenario.allowed_changes import check_ids
 from ghx_bench.eval.scenario.eval_scenario import Category, Difficulty
 from ghx_bench.eval.scenario.session_answer import ANSWER_TASK
+from ghx_bench.eval.scenario.variants import forms_of
 
 LIBRARY = load_scenario_files(BUILT_IN_SCENARIOS)
 SETS = load_scenario_sets(BUILT_IN_SCENARIOS).root
-TOOLS = re.compile(r"\b(gh|ghx|mcp|git|curl|graphql|rest|api|cli|tool|command)\b", re.IGNORECASE)
+TOOLS = re.compile(r"\b(?:(?i:gh|ghx|mcp|git|curl|graphql|cli|tool|command line)|REST)\b")
 
 
 def name(loaded: LoadedScenario) -> str:
@@ -85,7 +86,8 @@ def test_the_sets_have_what_their_names_say() -> None:
     ids = {name(each): each.scenario for each in LIBRARY}
 
     assert set(SETS) == {"default", "quick", "full", "safety", *get_args(Category)}
-    assert {id_ for each in SETS.values() for id_ in each} - set(ids) == set()
+    forms = {form.id for each in LIBRARY for form in forms_of(each.scenario)}
+    assert {id_ for each in SETS.values() for id_ in each} - forms == set()
     assert set(SETS["full"]) == set(ids)
     for category in get_args(Category):
         assert set(SETS[category]) == {id_ for id_, each in ids.items() if each.category == category}

@@ -1,5 +1,8 @@
 """`ghx-bench shell`: the world an agent left, with `gh` and `git` that just work."""
 
+import contextlib
+import os
+import pty
 import shutil
 import subprocess
 from pathlib import Path
@@ -117,6 +120,30 @@ def test_without_a_command_it_is_a_shell(folder: Path) -> None:
 
     assert done.returncode == 5, done.stderr
     assert "bench-agent\n" in done.stdout
+
+
+def test_on_a_terminal_it_is_an_interactive_shell_with_the_cell_in_its_prompt(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [COMMAND, "shell", "latest", SOLVED],
+        cwd=folder,
+        env=environment(folder),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    os.write(ours, b"gh api user --jq .login\nexit 6\n")
+    shown = b""
+    with contextlib.suppress(OSError):  # what a terminal gives when nobody has it open any more
+        while piece := os.read(ours, 1 << 16):
+            shown += piece
+    os.close(ours)
+
+    assert process.wait() == 6, shown.decode()
+    assert f"({SOLVED})".encode() in shown
+    assert b"\rbench-agent\r\n" in shown
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,6 @@ def describe_values(part: Mapping[str, Any], root: Mapping[str, Any], *, above: 
 
 def _describe_more(part: Mapping[str, Any]) -> str:
     default = part.get("default")
-    more = [] if default in {None, ""} else [f"{default} if left out"]
+    more = [] if default in (None, "", [], {}) else [f"{default} if left out"]
     more += [part["description"]] if "description" in part else []
     return f". {'. '.join(more)}" if more else ""

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
 
@@ -45,14 +45,7 @@ def ingredients_of(
         found["model traffic of run"] = read_record(RunDirectory(run_folder(replayed)).record).run_id
     for name, entry in agents.items():
         found |= {f"agent {name}: {what}": value for what, value in _digests_of_agent(entry)}
-    for name in required_fixtures(scenarios):
-        # A scenario may name one that is not there; it is refused where the world is seeded.
-        if name in fixtures.names:
-            entry = fixtures.entry(name)
-            found[f"fixture {name}"] = digest(entry.document.model_dump(mode="json"))
-            if entry.document.world is not None:
-                seed = entry.document.world.seed
-                found[f"fixture {name}: seed {seed}"] = digest_file(entry.path.parent / seed)
+    found |= digests_of_fixtures(required_fixtures(scenarios), fixtures)
     for id_ in dict.fromkeys(scenario.base_id for scenario in scenarios):
         if (solution := solutions.get(id_)) is not None:
             found[f"solution of {id_}"] = digest(solution.model_dump(mode="json"))
@@ -63,6 +56,20 @@ def ingredients_of(
         found |= {f"mode {name}: {what}": value for what, value in parts}
         skills = find_skills(definitions.whole(name).skills)
         found |= {f"mode {name}: skill {skill}": digest_file(folder) for skill, folder in skills.items()}
+    return found
+
+
+def digests_of_fixtures(names: Iterable[str], fixtures: FixtureLibrary) -> dict[str, str]:
+    """Return the digests of fixtures and of their seeds, as ingredients."""
+    found: dict[str, str] = {}
+    for name in names:
+        # A scenario may name one that is not there; it is refused where the world is seeded.
+        if name in fixtures.names:
+            entry = fixtures.entry(name)
+            found[f"fixture {name}"] = digest(entry.document.model_dump(mode="json"))
+            if entry.document.world is not None:
+                seed = entry.document.world.seed
+                found[f"fixture {name}: seed {seed}"] = digest_file(entry.path.parent / seed)
     return found
 
 

@@ -32,6 +32,7 @@ from ghx_bench.eval.checking.project_contents import (
     is_known,
     scenario_ids,
     sets_in,
+    with_variants,
 )
 from ghx_bench.eval.checking.scenario_rules import Known, read_scenario, repeated_id, scenario_warnings
 from ghx_bench.eval.checking.solution_rules import Solutions, scenario_id_of
@@ -340,6 +341,7 @@ def _quarantine_errors(configured: LocatedConfig, ids: Collection[str], today: d
     """Yield the scenarios in quarantine that are not there, or have been in it for too long."""
     entries = configured.written.quarantine
     known = {*ids, *built_in_ids(), *scenario_ids(configured.placed.scenario_dirs)} if entries else ()
+    known = with_variants(known, (each.scenario for each in entries))
     for index, reason, remedy in quarantine_mistakes(entries, today=today, known=known):
         yield problem(configured.document, pointer_of(("quarantine", index)), reason, remedy)
 

@@ -153,6 +153,12 @@ def is_known(id_: str, known: Collection[str]) -> bool:
     return id_.endswith(EVERY_FORM) or id_ in forms
 
 
+def with_variants(known: Collection[str], asked: Iterable[str]) -> frozenset[str]:
+    """Return the known ids, and those of variants of built-in scenarios that are asked for."""
+    named = (each for each in asked if not each.endswith(EVERY_FORM) and is_known(each, known))
+    return frozenset({*known, *named})
+
+
 def sets_in(folders: Iterable[Path]) -> Mapping[str, Sequence[str]]:
     """Return the sets of folders with scenarios, and of the package; `default` is there without being written."""
     files = [file for folder in (BUILT_IN_SCENARIOS, *folders) if (file := sets_file(folder))]

@@ -87,6 +87,8 @@ def _solve(paths: Sequence[Path], config: Path | None, proof: ProofFlags, *, str
     from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
     from ghx_bench.eval.proving.subjects import Choice, is_project
 
+    if proof.jobs < 1:
+        raise InputError(f"--jobs: at least one session has to run at once, got {proof.jobs}")
     checked = paths or ((Path(),) if is_project(config) else (BUILT_IN_SCENARIOS,))
     result = check_files(checked, config=config, today=SystemClock().now().date())
     if result.errors:

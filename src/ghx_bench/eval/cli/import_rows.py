@@ -38,6 +38,7 @@ def import_rows(
     from ghx_bench._base.clock import SystemClock
     from ghx_bench.profiler.interchange.axi import read_axi
     from ghx_bench.profiler.interchange.import_run import import_run
+    from ghx_bench.profiler.scenario import scenario_of
 
     readers = {"axi": read_axi}
     made = import_run(file, format, readers[format], results=output_dir, agent=agent, now=SystemClock().now())
@@ -47,9 +48,7 @@ def import_rows(
         found = {"runId": made.record.run_id, "directory": str(made.directory), "rows": made.sessions}
         print(json.dumps({**found, **lists, "repetitions": matrix.repetitions}))
         return 0
-    print(
-        f"{plural(made.sessions, 'session')} of {plural(len(matrix.scenario_ids), 'scenario')} in "
-        f"{plural(len(matrix.modes), 'mode')}: {made.directory}"
-    )
+    scenarios = plural(len(set(map(scenario_of, matrix.scenario_ids))), "scenario")
+    print(f"{plural(made.sessions, 'session')} of {scenarios} in {plural(len(matrix.modes), 'mode')}: {made.directory}")
     print(f"next: {shlex.join(['ghx-bench', 'report', str(made.directory)])}")
     return 0

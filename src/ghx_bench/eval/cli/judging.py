@@ -13,7 +13,7 @@ from ghx_bench._base.clock import SystemClock
 from ghx_bench._base.errors import FlagError, InputError, OperationError
 from ghx_bench._base.extras import require_extra
 from ghx_bench._base.problems import one_line, plural
-from ghx_bench.eval.checking.project_contents import built_in_ids, scenario_ids
+from ghx_bench.eval.checking.project_contents import built_in_ids, scenario_ids, with_variants
 from ghx_bench.eval.cli.baseline_comparison import (
     BaselineComparison,
     compare_with_baseline,
@@ -42,6 +42,7 @@ from ghx_bench.profiler.errors import CanaryError, ScopeError
 from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.reports.render.escaping import markdown_text
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.scenario import scenario_of
 from ghx_bench.profiler.store.record import RunRecord, read_record
 
 _MOST_CASES = 20
@@ -160,7 +161,10 @@ def judge_stored_run(
 
 def _known_scenarios(config: EvalConfig) -> frozenset[str]:
     """Return what a quarantine may name; nothing is looked up where there is none."""
-    return built_in_ids() | scenario_ids(config.scenario_dirs) if config.quarantine else frozenset()
+    if not config.quarantine:
+        return frozenset()
+    known = built_in_ids() | scenario_ids(config.scenario_dirs)
+    return with_variants(known, (each.scenario for each in config.quarantine))
 
 
 class RunJudge:
@@ -313,7 +317,7 @@ def render_summary(
 
 
 def _failing_cases(cases: Sequence[Case]) -> Iterator[str]:
-    scenarios = len({each.scenario for each in cases})
+    scenarios = len({scenario_of(each.scenario) for each in cases})
     yield f"<details><summary>{plural(scenarios, 'scenario')} with failures, by arm</summary>\n"
     shown = [[each.scenario, each.arm, each.count, (*each.wrong, *each.unmeasured)[0]] for each in cases[:_MOST_CASES]]
     yield from _table([["scenario", "arm", "result", "first failure"], *shown])

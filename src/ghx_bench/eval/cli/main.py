@@ -16,6 +16,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "resume": ("resume:resume", "Run the cells that an interrupted run has left."),
     "show": ("show:show", "Show a run, or one of its cells."),
     "shell": ("shell:shell", "Open the world that an agent left, in a shell with gh and git."),
+    "rescore": ("rescore:rescore", "Score the sessions of a run again with mended checkpoints, beside the old scores."),
     "doctor": ("doctor:doctor", "Say what is missing on this machine, and how to get it."),
     "init": ("init:init", "Write a project that runs at once."),
     "profile": ("profile:profile", "Measure an agent of your own, described in a Python file."),

@@ -85,6 +85,8 @@ class _RunLine:
 
     def to_wire(self) -> dict[str, object]:
         """Return the run as JSON."""
+        from ghx_bench.profiler.scenario import scenario_of
+
         matrix = self.record.matrix
         return {
             "runId": self.record.run_id,
@@ -93,7 +95,7 @@ class _RunLine:
             "agents": [agent.name for agent in self.record.agents],
             "models": list(matrix.models),
             "modes": list(matrix.modes),
-            "scenarios": len(matrix.scenario_ids),
+            "scenarios": len(set(map(scenario_of, matrix.scenario_ids))),
             "repetitions": matrix.repetitions,
             "cells": matrix.total,
             "rows": self.rows,

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -65,7 +65,7 @@ def shell(
         sys.stderr.flush()
         with Server() as server:
             server.add(reopened.world, is_default=True)
-            client = server.client_environment(reopened.world, user)
+            client = server.client_environment(reopened.world, user, scopes=_scopes(reopened, user))
             environment = {**client.over(os.environ), "PS1": _prompt(found)}
             code = run_in_foreground(command or _shell(), environment, directory=reopened.work)
         if write:
@@ -84,6 +84,15 @@ def _find_user(reopened: ReopenedWorld, login: str | None) -> User:
             return each
     hint = did_you_mean(wanted, [each.login for each in people])
     raise FlagError("--as", f"there is no user {wanted!r} in this world; {hint}")
+
+
+def _scopes(reopened: ReopenedWorld, user: User) -> Iterable[str]:
+    """Return what the token may do: for the agent, what its own could in the session."""
+    from ghx_bench.eval.stages.kept_worlds import staged_scenario
+    from ghx_bench.twin.viewer import EVERY_SCOPE
+
+    scopes = staged_scenario(reopened.record).known_extensions.token_scopes
+    return EVERY_SCOPE if scopes is None or user.login != reopened.seeded.agent else scopes
 
 
 def _describe(found: NamedCell, reopened: ReopenedWorld, user: User, *, is_written: bool) -> Iterator[str]:
@@ -120,6 +129,7 @@ def _prompt(found: NamedCell) -> str:
 
 
 def _shell() -> tuple[str, ...]:
-    """Return an interactive shell that reads no files of the user's: HOME is another one here."""
+    """Return a shell that reads no files of the user's: HOME is another one here."""
     bash = shutil.which("bash")
-    return ("sh", "-i") if bash is None else (bash, "--noprofile", "--norc", "-i")
+    words = ("sh",) if bash is None else (bash, "--noprofile", "--norc")
+    return (*words, "-i") if sys.stdin.isatty() else words

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,9 +24,11 @@ from ghx_bench.eval.cli.cells import (
 from ghx_bench.eval.cli.flags import AsJson, RunPath
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.profiler.cell import Cell
     from ghx_bench.profiler.reports.data.side_files import SideFiles
     from ghx_bench.profiler.row import ProfileRow
     from ghx_bench.profiler.store.directory import RunDirectory
+    from ghx_bench.profiler.store.rescorings import Rescored
     from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent, TraceEvent
 
 
@@ -55,14 +58,19 @@ def _show_run(run: Path, *, as_json: bool) -> int:
     """Print every cell of a run and how it ended."""
     from ghx_bench.eval.cli.run_names import run_state
     from ghx_bench.profiler.store.record import read_record
+    from ghx_bench.profiler.store.rescorings import newest_rescoring
 
     directory, rows = rows_of(run)
     record = read_record(directory.record)
     if as_json:
         _print_json_list(row.to_wire() for row in rows)
         return 0
+    again = newest_rescoring(directory)
+    later: Mapping[Cell, Rescored] = {} if again is None else again.cells
     # Only what is printed is kept: a row takes 10 kB in memory, and its line some hundred bytes.
-    shown = sorted((whole_name(row), record.matrix.name_cell(row.cell), _figures_line(row)) for row in rows)
+    shown = sorted(
+        (whole_name(row), record.matrix.name_cell(row.cell), _figures_line(row, later.get(row.cell))) for row in rows
+    )
     width = max((len(name) for _, name, _ in shown), default=0)
     count = f"{len(shown)} of {record.matrix.total} cells"
     print_line(f"{record.run_id}: {record.provider}, {run_state(directory, record)}, {count}")
@@ -74,16 +82,22 @@ def _show_run(run: Path, *, as_json: bool) -> int:
 def _show_cell(run: Path, name: str, *, as_json: bool) -> int:
     """Print one cell: its checkpoints, and what the agent did."""
     from ghx_bench.eval.project.user_agents import recorded_session
+    from ghx_bench.profiler.store.rescorings import newest_rescoring
 
     found = find_cell(run, name)
     directory, row = found.directory, found.row
     trace = recorded_session(directory, row.cell)
+    again = newest_rescoring(directory)
+    later = None if again is None else again.cells.get(row.cell)
     if as_json:
-        kept = {"trace": trace, "activity": _files_of(directory).activity(row)}
+        kept = {"trace": trace, "activity": _files_of(directory).activity(row), "rescored": later}
         told = {name: each.to_wire() if isinstance(each, WireModel) else None for name, each in kept.items()}
         print(json.dumps({"row": row.to_wire(), **told}))
         return 0
-    notes = [*_changes_of(directory, row), *_findings_of(directory, row)]
+    rescored = [] if again is None or later is None else _describe_rescored(again.name, later)
+    command = shlex.join(["ghx-bench", "shell", str(run), name])
+    kept_world = [f"its world was kept: {command}"] if directory.world(row.cell).is_file() else []
+    notes = [*rescored, *kept_world, *_changes_of(directory, row), *_findings_of(directory, row)]
     for line in _describe(found.title, row, trace, notes):
         print_line(line)
     return 0
@@ -96,12 +110,29 @@ def _print_json_list(items: Iterable[object]) -> None:
     print("]")
 
 
-def _figures_line(row: ProfileRow) -> str:
-    """Return how a cell ended, and on a line below it what is wrong."""
+def _figures_line(row: ProfileRow, later: Rescored | None) -> str:
+    """Return how a cell ended, and on lines below it what is wrong, and how it was found when it was scored again."""
     unmet = "; ".join(each.description for each in row.checkpoint_details or () if not each.passed)
     wrong = row.error or (f"not met: {unmet}" if unmet else "")
     line = f"{result(row):12}  {figures(row)}".rstrip()
-    return f"{line}\n    {one_line(wrong)}" if wrong else line
+    line = f"{line}\n    {one_line(wrong)}" if wrong else line
+    if later is None or later.after is None or later.after.success == row.success:
+        return line
+    return f"{line}\n    scored again: {'passed' if later.after.success else 'wrong'}"
+
+
+def _describe_rescored(when: str, later: Rescored) -> list[str]:
+    """Return how a session was found when it was scored again, in lines; not in place of how it was found first."""
+    if later.after is None:
+        return [f"not scored again ({when}): {later.reason}"]
+    count = f"{later.after.passed}/{len(later.after.checkpoints)} checkpoints"
+    verdict = "passed" if later.after.success else "wrong"
+    failed = [each for each in later.after.checkpoints if not each.passed]
+    return [
+        f"scored again ({when}): {verdict}, {count}",
+        *(line.removeprefix("  ") for each in failed for line in checkpoint_lines(each)),
+        *(f"  warning: {each}" for each in later.warnings),
+    ]
 
 
 def _findings_of(directory: RunDirectory, row: ProfileRow) -> list[str]:

@@ -10,10 +10,11 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal, Self, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
+from ghx_bench._base.canary import CanaryWatch, Sighting
 from ghx_bench._base.errors import InputError, OperationError
 from ghx_bench._base.folder_files import BadFolderFileError, pack_folder, read_member, unpack_folder
 from ghx_bench._base.scratch import ScratchFolder
@@ -23,6 +24,7 @@ from ghx_bench.eval.project.config import KeepWorlds
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.eval.stages.handles import StageHandles
+from ghx_bench.eval.stages.planting import CanaryWatches
 from ghx_bench.eval.stages.work_folders import copy_work
 from ghx_bench.profiler.evidence import EndedSession
 from ghx_bench.profiler.row import ProfileRow
@@ -51,6 +53,26 @@ class SeededRecord(ForeignModel):
     manifest: FixtureManifest
 
 
+class KeptSightings(ForeignModel):
+    """Where the canary of a threat was seen during the session: what was sent is not kept itself."""
+
+    canary: str
+    sent: tuple[Sighting, ...]
+    model: tuple[Sighting, ...]
+    is_closed_in: bool
+
+    @classmethod
+    def of(cls, watches: CanaryWatches, canary: str) -> Self:
+        """Return what was seen by now."""
+        sent, model = watches.sent.sightings, watches.model.sightings
+        return cls(canary=canary, sent=sent, model=model, is_closed_in=watches.is_closed_in)
+
+    def as_watches(self) -> CanaryWatches:
+        """Return the watches as they were at the end of the session."""
+        sent, model = (CanaryWatch(self.canary, seen=each) for each in (self.sent, self.model))
+        return CanaryWatches(sent, model, is_closed_in=self.is_closed_in)
+
+
 class KeptRecord(ForeignModel):
     """Whose session a kept world is of, and what it takes to look at it as the bench did."""
 
@@ -65,6 +87,8 @@ class KeptRecord(ForeignModel):
     bindings: dict[str, JsonValue]
     answer: str | None = None
     """What the agent answered in the end."""
+    sightings: KeptSightings | None = None
+    """Where the canary of the scenario's threat was seen, if it has one."""
     work_left_out: tuple[str, ...] = ()
     """What is not kept of the folder that the agent worked in, and why."""
     edited: bool = False
@@ -88,6 +112,8 @@ class WorldKeeper:
         evidence = ended.evidence
         place = self.directory.world(evidence.cell)
         place.unlink(missing_ok=True)
+        for torn in place.parent.glob(f".{place.name}.*"):
+            torn.unlink()  # of a process that was killed while it wrote
         if evidence.timing.wall_ms is None or (self.which == "failed" and ended.success):
             return  # not even begun, or solved
         assert handles.world is not None  # noqa: S101 - this is the stage of the twin
@@ -102,6 +128,7 @@ class WorldKeeper:
                 scenario=evidence.scenario.to_wire(),
                 bindings=dict(handles.bindings),
                 answer=None if evidence.answer is None else evidence.answer.text,
+                sightings=_sightings(handles, evidence.scenario),
                 work_left_out=left_out,
             )
             _write(place, folder, record)
@@ -191,6 +218,13 @@ def staged_scenario(record: KeptRecord) -> EvalScenario:
         first = error.errors(include_url=False)[0]
         where = "/".join(map(str, first["loc"]))
         raise InputError(f"the scenario of the kept world is of another version ({where}: {first['msg']})") from None
+
+
+def _sightings(handles: StageHandles, scenario: EvalScenario) -> KeptSightings | None:
+    threat = scenario.known_extensions.threat
+    if handles.watches is None or threat is None or threat.canary is None:
+        return None
+    return KeptSightings.of(handles.watches, threat.canary)
 
 
 def _write(place: Path, folder: Path, record: KeptRecord | SeededRecord) -> None:

@@ -42,6 +42,7 @@ from ghx_bench.profiler.reports.sections import (
     safety,
     scenarios,
     sessions,
+    variants,
     verdicts,
 )
 from ghx_bench.profiler.reports.sections.headline import describe_run, headline_of, headline_to_wire
@@ -57,6 +58,7 @@ DETAILS: tuple[_BuildSection, ...] = (
     distributions.section,
     reliability.section,
     cost.section,
+    variants.section,
     scenarios.section,
     failures.section,
     findings.section,

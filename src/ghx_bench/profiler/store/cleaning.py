@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Literal
 
 from ghx_bench._base.errors import OperationError
+from ghx_bench._base.problems import plural
 from ghx_bench.profiler.runner.redaction import STAND_IN, Redaction
 from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.packs import FILES, FOLDERS, PackRecord, TakenOut
+from ghx_bench.profiler.store.packs import FILES, FOLDERS, WORLDS, PackRecord, TakenOut
 from ghx_bench.profiler.store.record import read_record, versions_here
 
 _SECRET_NAME = re.compile(r"(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
@@ -102,6 +103,8 @@ def copy_clean(run: Path, folder: Path, cleaner: Cleaner) -> PackRecord:
 def _names(run: Path, findings: _Findings) -> Iterator[str]:
     """Yield the files of a run that belong into a pack; what else lies among sessions is named as left out."""
     yield from (name for name in FILES if (run / name).is_file())
+    if worlds := sum(path.is_file() for path in (run / WORLDS).rglob("*")):
+        findings.left_out.append(f"{WORLDS} ({plural(worlds, 'file')}): the worlds that agents left")
     for folder in FOLDERS:
         if folder == "report":
             continue  # made anew, of what is in the pack

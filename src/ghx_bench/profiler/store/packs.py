@@ -17,8 +17,11 @@ from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel
 
 RECORD = "pack.json"
 FILES = ("run.json", "rows.jsonl", "errors.log")
-FOLDERS = ("sessions", "analysis", "activity", "warm-ups", "report")
+FOLDERS = ("sessions", "analysis", "activity", "warm-ups", "rescored", "report")
 """What a pack holds beside its record; everything else in a run can be made again, or is of this machine alone."""
+
+WORLDS = "worlds"
+"""What it does not hold: git objects and whatever agents made cannot be cleaned as texts are."""
 
 MOST_FILES = 1_000_000
 MOST_BYTES = 8 << 30

@@ -16,6 +16,7 @@ from ghx_bench.profiler.reports.data.safety import SafetyFigures, find_safety
 from ghx_bench.profiler.reports.data.session_findings import Findings
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.data.tally import Tally
+from ghx_bench.profiler.scenario import scenario_of
 from ghx_bench.profiler.stats.comparison import compare_all_modes, planned_pairs, reference_mode
 from ghx_bench.profiler.stats.drift import drift_over_run
 from ghx_bench.profiler.stats.observations import SUCCESS, Observations, factor, headline_set
@@ -130,6 +131,19 @@ class Material:
     def observations(self) -> Observations:
         """The numbers of all rows."""
         return self.columns.observations
+
+    @property
+    def forms(self) -> Mapping[str, tuple[str, ...]]:
+        """The ids of the rows by scenario: of one without variants its own, else the plain one, if there, first."""
+        found: dict[str, list[str]] = {}
+        for id_ in self.observations.scenario.known:
+            found.setdefault(scenario_of(id_), []).append(id_)
+        return {task: tuple(sorted(ids)) for task, ids in sorted(found.items())}
+
+    @property
+    def has_variants(self) -> bool:
+        """Whether some rows are of variants."""
+        return any(ids != (task,) for task, ids in self.forms.items())
 
     @property
     def arm_names(self) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ def _elements(material: Material) -> Iterator[Element]:
         return
     has_pooled_agents = any(len(agents) > 1 for agents in material.tally.agents.values())
     within = "scenario, agent and model" if has_pooled_agents else "scenario and model"
+    within = within.replace("scenario", "variant", 1) if material.has_variants else within
     yield Paragraph(
         f"Rows are paired within {within}; every scenario weighs the same. A change is that of the first from the "
         "second: +10 % is more, -10 % less. The shaded band is the planned margin, inside which modes count as "

@@ -38,7 +38,8 @@ def section(material: Material) -> Section:
     widest = max(material.grids.values(), key=len)
     left = len(material.observations.scenario.known) - len(choose_scenarios(widest, material.arms)) + 1
     if left > 0:
-        elements.append(Note(f"{plural(left, 'more scenario')} had no room; Scenarios lists every one."))
+        what = "more variant" if material.has_variants else "more scenario"
+        elements.append(Note(f"{plural(left, what)} had no room; Scenarios lists every one."))
     return Section(id="distributions", title="Distributions", elements=tuple(elements))
 
 

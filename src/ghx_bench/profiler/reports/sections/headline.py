@@ -27,6 +27,7 @@ from ghx_bench.profiler.reports.sections.headline_rules import (
     write_sentences,
 )
 from ghx_bench.profiler.reports.wording import TIMES, amount, join_names, other_target, percent
+from ghx_bench.profiler.scenario import scenario_of, variant_of
 from ghx_bench.profiler.stats.curves import FEWEST_SCENARIOS
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.result_records import ModeComparison, OverallComparison, RunComparison, Tier
@@ -73,7 +74,9 @@ def describe_run(material: Material) -> str:
         list(dict.fromkeys(getattr(case, name) for each in inventories for case in each.cases))
         for name in ("agent", "model", "mode", "scenario")
     )
-    size = [plural(len(scenarios), "task"), plural(len(modes), "mode")]
+    tasks = plural(len(set(map(scenario_of, scenarios))), "task")
+    varied = f" in {plural(len(scenarios), 'variant')}" if any(map(variant_of, scenarios)) else ""
+    size = [f"{tasks}{varied}", plural(len(modes), "mode")]
     size += [plural(len(agents), "agent")] * (len(agents) > 1) + [plural(len(models), "model")] * (len(models) > 1)
     repetitions = max((each.repetitions for each in inventories), default=0)
     size += [plural(repetitions, "repetition")] + [plural(len(inventories), "run")] * (len(inventories) > 1)
@@ -109,7 +112,7 @@ def _tell_unmeasured(material: Material) -> Iterator[str]:
 
 
 def _scope(material: Material, contrasts: Sequence[Contrast]) -> str:
-    tasks = len(material.observations.scenario.known)
+    tasks = len(material.forms)
     return write_scope(contrasts, tasks=tasks, is_suite=material.plan.target == "suite")
 
 
@@ -355,8 +358,11 @@ def _tell_proof(material: Material, kind: ControlKind, arms: Sequence[Arm]) -> s
     against = [each for each in material.objections if each.kind == kind]
     if against:
         return f"{_name_objections(against, kind)}: {agents} passed {k:,} of {plural(n, 'session')}."
-    count = len(material.observations.scenario.known)
+    count = len(material.forms)
     tasks, all_tasks = plural(count, "task"), "The task" if count == 1 else f"All {plural(count, 'task')}"
+    if material.has_variants:
+        varied = plural(len(material.observations.scenario.known), "variant")
+        tasks, all_tasks = (f"{each} in {varied}" for each in (tasks, all_tasks))
     match kind:
         case "solution":
             return f"{all_tasks} can be solved and checked: {agents} passed {k:,} of {plural(n, 'session')}."

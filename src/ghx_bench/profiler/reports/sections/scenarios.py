@@ -1,6 +1,7 @@
 """Scenarios: which arm solves which, as a matrix; then success, medians and checkpoints of each."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from pydantic import JsonValue
 
@@ -30,10 +31,12 @@ _MOST_OPEN = 12
 
 def matrix(material: Material) -> Section:
     """Show which arm solves which scenario, the largest differences first; where all arms do the same, folded."""
+    tasks = list(material.forms.values())
     lines = outcome_lines(material)
-    always = [line for line in lines if all(cell.n and cell.k == cell.n for cell in line[1])]
-    never = [line for line in lines if not any(cell.k for cell in line[1])]
-    mixed = sorted((line for line in lines if line not in always and line not in never), key=_spread, reverse=True)
+    by_task = [[line for line in lines if line[0] in forms] for forms in tasks]
+    always = [task for task in by_task if all(cell.n and cell.k == cell.n for _, cells in task for cell in cells)]
+    never = [task for task in by_task if not any(cell.k for _, cells in task for cell in cells)]
+    mixed = sorted((task for task in by_task if task not in always and task not in never), key=_spread, reverse=True)
     by_all = "" if len(material.arms) == 1 else " by all"
     title = "Where they differ" if by_all else "Tasks that are solved only sometimes"
     groups = (
@@ -48,7 +51,7 @@ def matrix(material: Material) -> Section:
         _outcomes(
             material,
             words if those[0] in mixed[:1] else f"{plural(len(those), 'task')} {words}",
-            those,
+            [line for task in those for line in task],
             is_folded=number > 0 or not is_open,
         )
         for number, (those, words) in enumerate(shown)
@@ -62,7 +65,7 @@ def outcome_lines(material: Material) -> list[_Line]:
     counts = {arm: success_counts(material.observations, arm, "intention-to-treat") for arm in material.arms}
     shown = {(page.scenario_id, page.arm) for page in material.pages}
     lines: list[_Line] = []
-    for scenario in material.observations.scenario.known:
+    for scenario in chain.from_iterable(material.forms.values()):
         cells: list[OutcomeCell] = []
         for arm in material.arms:
             k, n = counts[arm].get(scenario, (0, 0))
@@ -80,10 +83,10 @@ def matrix_to_wire(material: Material) -> dict[str, JsonValue]:
     }
 
 
-def _spread(line: _Line) -> tuple[float, float]:
-    """Return how far arms are apart in one scenario, then how much of it fails."""
-    shares = [cell.k / cell.n for cell in line[1] if cell.n]
-    return max(shares) - min(shares), 1 - sum(shares) / len(shares)
+def _spread(task: Sequence[_Line]) -> tuple[float, float]:
+    """Return how far arms are apart in one scenario, in the form where most, then how much of that fails."""
+    by_form = [[cell.k / cell.n for cell in cells if cell.n] for _, cells in task]
+    return max((max(shares) - min(shares), 1 - sum(shares) / len(shares)) for shares in by_form if shares)
 
 
 def _outcomes(material: Material, caption: str, lines: Sequence[_Line], *, is_folded: bool) -> OutcomeMatrix:
@@ -99,7 +102,7 @@ def section(material: Material) -> Section:
     counts = {arm: success_counts(material.observations, arm, "intention-to-treat") for arm in material.arms}
     elements = tuple(
         _fold(material, scenario, {arm: counts[arm].get(scenario) for arm in material.arms})
-        for scenario in material.observations.scenario.known
+        for scenario in chain.from_iterable(material.forms.values())
     )
     title = "Every scenario, with its checkpoints"
     return Section(id="scenarios", title=title, elements=elements or (Paragraph("There are none."),))
