@@ -29,6 +29,8 @@ from ghx_bench.eval import (
 )
 from ghx_bench.eval.checking.scenario_rules import scenario_errors
 from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.loader import read_scenario_files
+from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.scenario.allowed_changes import KINDS
 from ghx_bench.eval.scenario.extensions import Workspace
 from ghx_bench.eval.scenario.scenario_changes import Variant
@@ -84,7 +86,9 @@ def field_table(model: type[BaseModel]) -> str:
     rows = ["| key | value | | meaning |", "|---|---|---|---|"]
     for key, part in schema["properties"].items():
         default = json.dumps(part["default"]) if part.get("default") not in (None, {}) else ""
-        need = "required" if key in schema.get("required", ()) else f"`{default}` unless given" if default else "optional"
+        need = (
+            "required" if key in schema.get("required", ()) else f"`{default}` unless given" if default else "optional"
+        )
         description = part.get("description") or schema["$defs"][part["$ref"].rpartition("/")[2]]["description"]
         rows.append(f"| `{key}` | {kind_of(part)} | {need} | {escaped(description)} |")
     return "\n".join(rows)
@@ -179,7 +183,18 @@ def test_every_example_is_what_the_page_says(tmp_path: Path) -> None:
     used = [use(example, tmp_path) for example in examples()]
 
     once = {"checkpoints", "condition", "configuration", "manifest", "scenario", "sets"}
-    assert sorted(used) == sorted([*once, "checkpoints", "extensions", "extensions", "extensions"])
+    assert sorted(used) == sorted([*once, "checkpoints", "extensions", "extensions", "extensions", "extensions"])
+
+
+def test_the_variants_that_are_shown_are_those_of_the_scenario() -> None:
+    shown = next(each["extensions"]["variants"] for each in examples() if "variants" in each.get("extensions", {}))
+    ids = ("issue-count-open-001", "issue-label-by-rules-001")
+    written = read_scenario_files(BUILT_IN_SCENARIOS, ids=ids)
+    counting, labelling = (written[id_].scenario.known_extensions.variants for id_ in ids)
+
+    assert shown["large"] == counting["large"].to_wire()
+    assert shown["terse"]["prompt"] == counting["terse"].prompt
+    assert shown["narrow-token"]["extensions"] == labelling["narrow-token"].extensions
 
 
 CELL = re.compile(r"\| `(\{.*?\})` \| `(.*?)` \| (true|false) \|")

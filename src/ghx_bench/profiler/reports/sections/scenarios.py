@@ -31,9 +31,8 @@ _MOST_OPEN = 12
 
 def matrix(material: Material) -> Section:
     """Show which arm solves which scenario, the largest differences first; where all arms do the same, folded."""
-    tasks = list(material.forms.values())
-    lines = outcome_lines(material)
-    by_task = [[line for line in lines if line[0] in forms] for forms in tasks]
+    lines = dict(outcome_lines(material))
+    by_task = [[(id_, lines[id_]) for id_ in forms] for forms in material.forms.values()]
     always = [task for task in by_task if all(cell.n and cell.k == cell.n for _, cells in task for cell in cells)]
     never = [task for task in by_task if not any(cell.k for _, cells in task for cell in cells)]
     mixed = sorted((task for task in by_task if task not in always and task not in never), key=_spread, reverse=True)
