@@ -127,6 +127,11 @@ def test_agents_are_listed_and_the_projects_own_choice_is_told(
         "nop",
         "gullible",
         "prying",
+    assert {name for name, each in agents.items() if each["control"]} == {
+        "reference",
+        "nop",
+        "prying",
+        "gullible",
         "replay",
     }
     assert all(each["description"] for each in agents.values())
