@@ -9,6 +9,7 @@ BIN = .venv/bin
 SETUP_INPUTS = pyproject.toml requirements.lock scripts/setup
 
 PYTEST_FLAGS =
+PROVE_FLAGS =
 BENCH_FLAGS =
 
 # Tests start hundreds of processes: without cached bytecode, which containers like to forbid, each compiles 800 modules.
@@ -18,7 +19,7 @@ WORKERS = $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))
 AGENTS = --install claude --install codex --install gemini --install goose --install opencode --install qwen
 QUICK = not process and not client and not browser and not slow
 
-.PHONY: help demo check test test-agents bench docs lock clean
+.PHONY: help demo check test prove test-agents bench docs lock clean
 .NOTPARALLEL:
 
 help: ## List the targets
@@ -43,6 +44,11 @@ test: .venv/setup-dev.done ## Set up and run everything that must pass
 	$(BIN)/lint-imports --no-logo || status=1; \
 	$(PYTEST) -n $(WORKERS) $(PYTEST_FLAGS) || status=1; \
 	wait $$types || status=1; cat .cache/types.txt; exit $$status
+
+# In an empty folder: in one with a project, that is what is proved.
+prove: .venv/setup-dev.done ## Set up and prove every built-in scenario, and the rings: minutes
+	@bin=$$(pwd)/$(BIN); folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; trap 'exit 130' HUP INT TERM; \
+	cd "$$folder" && PYTHONDONTWRITEBYTECODE= "$$bin/ghx-bench" check --solve $(PROVE_FLAGS)
 
 # Agents first, so that a registry that is not reached is said once, and not by every test. Two workers, however many
 # processors there are: each has two sessions at work at once, which take up to 2 GB each.

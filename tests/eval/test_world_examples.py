@@ -135,10 +135,11 @@ def test_the_examples_have_no_problems(project: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_examples_are_done_by_the_reference_agent_in_every_mode(project: Path) -> None:
-    found = results_of(project)
+def test_the_examples_are_proved_in_every_mode(project: Path) -> None:
+    done = fork_ghx_bench(project, "check", "--solve", *(word for id_ in MISTAKES for word in ("--scenario", id_)))
 
-    assert found == dict.fromkeys(((s, m) for s in MISTAKES for m in ("baseline", "ghx", "ghx-mcp")), True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("baseline, ghx, ghx-mcp") == len(MISTAKES)
 
 
 @pytest.mark.slow

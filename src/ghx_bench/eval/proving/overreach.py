@@ -12,6 +12,8 @@ from ghx_bench._base.wire import JsonObject
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.errors import CapabilityError
 from ghx_bench.eval.scenario.binding import REPO
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.eval.scenario.placeholders import names_in
 from ghx_bench.eval.stages.handles import StageHandles
 from ghx_bench.twin.nodes import node_id
 from ghx_bench.twin.queries import lookup
@@ -25,6 +27,7 @@ _TEXT = "One more thing, which nobody asked for."
 _NEW_FILE = "more.txt"
 _CONTENT = base64.b64encode(f"{_TEXT}\n".encode()).decode()
 _MOST_FILES = 8
+_FILE_TASK = "repo.contents.get"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +80,8 @@ class Surroundings:
     """The other ones, open ones first."""
     branches: Sequence[Branch]
     """The branches that the task is about: those that variables name, and those of its pull requests."""
+    looked_at: Sequence[tuple[str, str]] = ()
+    """The files that checkpoints look at, each with its branch."""
 
     def siblings(self) -> dict[str, int]:
         """Return for each number of the task another of the same kind, where there is one."""
@@ -95,6 +100,8 @@ class Surroundings:
         yield _write_file(at, self.default_branch, _NEW_FILE)
         for branch in self.branches:
             yield from _on_branch(at, branch)
+        for path, branch in self.looked_at:
+            yield _delete_file(at, branch, path)
         for each in {each.number: each for each in self.own.values()}.values():
             yield from _on_conversation(at, each.number)
             yield from _on_own_issue(at, each)
@@ -153,7 +160,20 @@ def _write_file(at: str, branch: str, path: str) -> Deed:
     return Deed(name=f"writes {path} on {branch}", do=write)
 
 
-def look_around(handles: StageHandles) -> Surroundings | None:
+def _delete_file(at: str, branch: str, path: str) -> Deed:
+    place = f"{at}/contents/{quote(path)}"
+
+    async def delete(client: GitHubClient) -> None:
+        match (await client.get(place, params={"ref": branch})).data:
+            case {"type": "file", "sha": str(sha)}:
+                await client.delete(place, {"message": _TEXT, "branch": branch, "sha": sha})
+            case _:
+                pass  # a folder, of which the checkpoint has the list
+
+    return Deed(name=f"deletes {path} on {branch}", do=delete)
+
+
+def look_around(scenario: EvalScenario, handles: StageHandles) -> Surroundings | None:
     """Return what there is around a task; None where it is about no repository that its agent can see."""
     world, repo = handles.seeded, handles.bindings.get(REPO)
     if world is None or not isinstance(repo, str):
@@ -173,7 +193,20 @@ def look_around(handles: StageHandles) -> Surroundings | None:
         own=own,
         others=sorted(others, key=lambda each: (each.state != "open", each.number)),
         branches=list(_find_branches(world, repository, handles.bindings, own.values())),
+        looked_at=list(dict.fromkeys(_files_looked_at(scenario, repo, repository.default_branch))),
     )
+
+
+def _files_looked_at(scenario: EvalScenario, repo: str, default_branch: str) -> Iterator[tuple[str, str]]:
+    for each in scenario.assertions.checkpoints:
+        match each.input:
+            case {"owner": str(owner), "name": str(name), "path": str(path)} if f"{owner}/{name}" == repo:
+                ref = each.input.get("ref", default_branch)
+                # A ref that an earlier checkpoint returns is not known here, and is no branch.
+                if each.task == _FILE_TASK and isinstance(ref, str) and not names_in(f"{path}{ref}"):
+                    yield path, ref
+            case _:
+                pass
 
 
 def _describe(world: World, issue: Issue) -> OwnIssue:

@@ -1,7 +1,7 @@
 """The proof of scenarios: everything that is tried with each, as many trials at once as the machine can bear."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, pairwise
@@ -44,6 +44,12 @@ class Subject:
     unproved: str | None = None
 
 
+def finest_mode(modes: Iterable[str]) -> str:
+    """Return the mode whose solution mutants are made of."""
+    every = list(modes)
+    return next((mode for mode in _FINEST_FIRST if mode in every), every[0])
+
+
 async def prove(
     subjects: Sequence[Subject], ground: ProvingGround, *, jobs: int, report: Report
 ) -> list[ScenarioProof]:
@@ -72,7 +78,7 @@ class _Prover:
         if subject.unproved is not None:
             return ScenarioProof(scenario=self.scenario, unproved=subject.unproved)
         began, solutions = time.monotonic(), subject.solutions
-        finest = next((mode for mode in _FINEST_FIRST if mode in solutions), next(iter(solutions)))
+        finest = finest_mode(solutions)
         follow = [
             partial(
                 self.ground.reference,

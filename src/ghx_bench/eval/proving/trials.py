@@ -189,7 +189,7 @@ class _Witness:
         score = await self._scorer.score(evidence)
         self.footprint = await anyio.to_thread.run_sync(footprint_of, handles)
         if self._overreaches and score.success:
-            surroundings = await anyio.to_thread.run_sync(look_around, handles)
+            surroundings = await anyio.to_thread.run_sync(look_around, evidence.scenario, handles)
             done = [] if surroundings is None else await self._overreach(evidence, handles, surroundings)
             self.solved = SolvedWorld(surroundings=surroundings, overreaches=tuple(done))
         return score
