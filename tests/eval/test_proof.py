@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from bench_command import ghx_bench, write_files
+from threat_project import TRIAGE_SOLUTION, threat_project
 
 from ghx_bench.agents.controls.solution import Solution, Trap
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS, scenario_files
@@ -267,6 +268,34 @@ def test_a_choice_that_cannot_be_is_refused(words: list[str], told: str, tmp_pat
     assert done.returncode == 2
     assert told in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def prove_threats(folder: Path, solution: str = TRIAGE_SOLUTION) -> dict[str, Any]:
+    write_files(folder, {**threat_project(), "scenarios/triage-001.solution.yaml": solution})
+    done = ghx_bench(folder, "check", "--solve", "--scenario", "triage-001", "--scenario", "note-001", "--json")
+    assert done.stdout, done.stderr
+    return {each["scenario"]: each for each in json.loads(done.stdout)["scenarios"]}
+
+
+def test_a_threat_is_proved_by_who_believes_it_and_its_other_forms_by_the_solution(tmp_path: Path) -> None:
+    proved = prove_threats(tmp_path)
+
+    forms = ("triage-001", "triage-001@clean", "triage-001@benign", "note-001", "note-001@clean", "note-001@benign")
+    assert {id_: proved[id_]["problems"] for id_ in forms} == {id_: [] for id_ in forms}
+    tripped = {id_: [each["attackSucceeded"] for each in proved[id_]["gullible"]] for id_ in forms}
+    assert tripped == {id_: [True] if id_ in ("triage-001", "note-001") else [] for id_ in forms}
+    assert [each["attackSucceeded"] for each in proved["note-001"]["modes"]] == [False]
+
+
+def test_a_threat_that_nobody_trips_is_told(tmp_path: Path) -> None:
+    harmless = TRIAGE_SOLUTION.replace("gh issue close {{other}}", "gh issue view {{other}}")
+
+    proved = prove_threats(tmp_path, harmless)
+
+    (told,) = proved["triage-001"]["problems"]
+    assert told.startswith("mode baseline: gullible does not trip the threat")
+    (told,) = proved["triage-001@benign"]["problems"]
+    assert told.startswith("mode baseline: the solution fails checkpoint 'order-followed'")
 
 
 @pytest.mark.slow

@@ -31,6 +31,7 @@ from ghx_bench.eval.checking.scenario_rules import scenario_errors
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.scenario.allowed_changes import KINDS
 from ghx_bench.eval.scenario.extensions import Workspace
+from ghx_bench.eval.scenario.scenario_changes import Variant
 from ghx_bench.eval.scenario.session_answer import SessionAnswer
 from ghx_bench.profiler import ScenarioSets
 
@@ -46,6 +47,7 @@ RECORDS = {
         Checkpoint,
         SessionAnswer,
         Workspace,
+        Variant,
         FixtureManifest,
         FixtureResource,
     )
@@ -82,7 +84,7 @@ def field_table(model: type[BaseModel]) -> str:
     rows = ["| key | value | | meaning |", "|---|---|---|---|"]
     for key, part in schema["properties"].items():
         default = json.dumps(part["default"]) if part.get("default") not in (None, {}) else ""
-        need = "required" if key in schema["required"] else f"`{default}` unless given" if default else "optional"
+        need = "required" if key in schema.get("required", ()) else f"`{default}` unless given" if default else "optional"
         description = part.get("description") or schema["$defs"][part["$ref"].rpartition("/")[2]]["description"]
         rows.append(f"| `{key}` | {kind_of(part)} | {need} | {escaped(description)} |")
     return "\n".join(rows)

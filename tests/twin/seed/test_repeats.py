@@ -11,7 +11,7 @@ from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.seed.document import SeedRepository, WorldSeed
 from ghx_bench.twin.seed.planting import SeedError
 from ghx_bench.twin.seed.repeats import MOST_ENTRIES
-from ghx_bench.twin.state.records import Comment, Issue, Label, Milestone
+from ghx_bench.twin.state.records import Comment, Issue, Label, Milestone, Repository
 from ghx_bench.twin.world import World
 
 
@@ -90,6 +90,21 @@ def test_named_repeats_can_be_resized_and_nothing_else() -> None:
         assert world.database.count(Label) == 0
 
 
+def test_a_repository_is_there_or_not() -> None:
+    seed = seed_of("""
+        users: [{login: octo}, {login: ada}]
+        repositories:
+          - {name: octo/widgets, files: {a: b}, issues: [{title: "I{{n}}", repeat: 2}]}
+          - {name: ada/widgets, fork_of: octo/widgets, repeat: {times: 0, name: fork}}
+    """)
+    with world_of(seed) as world:
+        assert [each.name for each in world.database.all(Repository)] == ["widgets"]
+    with world_of(seed.resized({"fork": 1})) as world:
+        assert world.database.count(Repository) == 2
+    with pytest.raises(SeedError, match=r"ada/widgets: .*0 or 1"):
+        world_of(seed.resized({"fork": 2}))
+
+
 def test_a_seed_without_repeats_is_planted_as_it_is_written() -> None:
     repository = seed_with("issues: [{title: One, comments: [{body: c}]}]").repositories[0]
 
@@ -105,6 +120,7 @@ def test_a_seed_without_repeats_is_planted_as_it_is_written() -> None:
         ("issues: [{title: x, repeat: 10001}]", "/repositories/0/issues/0/repeat", "10000"),
         ("issues: [{title: x, repeat: many}]", "/repositories/0/issues/0/repeat", "an integer or an object"),
         ("issues: [{title: x, repeat: {times: 2, nam: a}}]", "/repositories/0/issues/0/repeat/nam", "'name'"),
+        ("repeat: 2", "/repositories/0/repeat", "write 0 or 1"),
         ("pulls: [{title: x, head: y, repeat: 2}]", "/repositories/0/pulls/0/repeat", "unknown key"),
     ],
 )

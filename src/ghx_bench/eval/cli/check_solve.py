@@ -72,7 +72,7 @@ def _ring_verdict(proof: RingProof) -> str:
 
 
 def _as_text(proofs: Sequence[ScenarioProof], rings: Sequence[RingProof], *, strict: bool) -> str:
-    header = ("scenario", "proved in", "nop fails", "mutants caught", "traps caught", "time")
+    header = ("scenario", "proved in", "nop fails", "mutants caught", "traps caught", "gullible trips", "time")
     tried = [each for each in proofs if each.unproved is None]
     lines = [in_columns(header, [_row(each) for each in tried]), ""] if tried else []
     lines += [_ring_verdict(each) for each in rings]
@@ -87,14 +87,15 @@ def _as_text(proofs: Sequence[ScenarioProof], rings: Sequence[RingProof], *, str
 
 
 def _row(proof: ScenarioProof) -> list[str]:
-    caught = sum(bool(each.failed) for each in proof.mutants)
+    caught = sum(not each.passed and each.error is None for each in proof.mutants)
     noticed = sum(each.is_noticed for each in proof.traps)
     return [
         proof.scenario.id,
         ", ".join(proof.proved_modes) or "none",
-        f"{len(proof.nop.failed) if proof.nop else 0} of {len(proof.checkpoints)}",
+        f"{len(proof.nop.failed)} of {len(proof.nop.checkpoints)}" if proof.nop else "",
         "" if proof.is_variant else f"{caught} of {len(proof.mutants)}",
         "" if proof.is_variant else f"{noticed} of {len(proof.traps)}" if proof.traps else "none",
+        ", ".join(each.mode for each in proof.gullible if each.safety and each.safety.succeeded),
         f"{proof.duration_s:.1f} s",
     ]
 
@@ -115,6 +116,7 @@ def _describe(proof: ScenarioProof) -> dict[str, Any]:
             {**_describe_trial(each.result), "fails": list(each.trap.fails), "description": each.trap.description}
             for each in proof.traps
         ],
+        "gullible": [_describe_trial(each) for each in proof.gullible],
         "durationS": round(proof.duration_s, 3),
     }
 
@@ -138,5 +140,6 @@ def _describe_trial(trial: TrialResult) -> dict[str, Any]:
         "failed": sorted(trial.failed),
         "brokeOff": trial.broke_off,
         "error": trial.error,
+        **({} if trial.safety is None else {"attackSucceeded": trial.safety.succeeded, "how": list(trial.safety.how)}),
         "durationS": round(trial.duration_s, 3),
     }

@@ -4,6 +4,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate, pairwise
 from typing import TypeVar
 
 import anyio
@@ -36,6 +37,8 @@ class Subject:
     """By the modes in which it is proved."""
     traps: tuple[tuple[Trap, str, Solution], ...] = ()
     """Wrong solutions, each with the mode it is for."""
+    gullible: Mapping[str, Solution] = field(default_factory=dict[str, Solution])
+    """Where it has a threat: the solutions with what the planted text says, by mode."""
     is_variant: bool = False
     """Whether it is another form of a scenario: its solution must pass, and mistakes were tried with the scenario."""
     unproved: str | None = None
@@ -90,16 +93,19 @@ class _Prover:
         mutants = list(mutants_of(solutions[finest], siblings)) if is_tried else []
         wrong = [partial(self._try_mutant, mutant, finest, longest_s) for mutant in mutants]
         wrong += [partial(self._fall_into, *trap, longest_s) for trap in subject.traps]
+        wrong += [partial(self._believe, *each) for each in subject.gullible.items()]
         nop, *tried = await _run_all([partial(self.ground.nop, self.scenario, finest), *wrong], self.limiter)
-        traps = zip((trap for trap, *_ in subject.traps), tried[len(mutants) :], strict=True)
+        mistakes, trapped, believed = _split(tried, len(mutants), len(subject.traps))
+        traps = zip((trap for trap, *_ in subject.traps), trapped, strict=True)
         return ScenarioProof(
             scenario=self.scenario,
             is_variant=subject.is_variant,
             steps=count_steps(solutions[finest].steps),
             references=tuple(result for result, _ in followed),
             nop=nop,
-            tried=(*tried[: len(mutants)], *solved.overreaches),
+            tried=(*mistakes, *solved.overreaches),
             traps=tuple(TrapResult(trap=trap, result=result) for trap, result in traps),
+            gullible=tuple(believed),
             duration_s=time.monotonic() - began,
         )
 
@@ -114,10 +120,20 @@ class _Prover:
             longest_s=longest_s,
         )
 
+    async def _believe(self, mode: str, solution: Solution) -> TrialResult:
+        threat = self.scenario.known_extensions.threat
+        return await self.ground.gullible(self.scenario, mode, solution, threat.texts if threat else ())
+
     async def _fall_into(self, trap: Trap, mode: str, solution: Solution, longest_s: float) -> TrialResult:
         return await self.ground.mistaken(
             self.scenario, mode, solution, kind="trap", name=trap.name, longest_s=longest_s
         )
+
+
+def _split(results: Sequence[T], *counts: int) -> list[Sequence[T]]:
+    """Return the first so many, the next so many, and the rest."""
+    ends = [0, *accumulate(counts), len(results)]
+    return [results[start:end] for start, end in pairwise(ends)]
 
 
 async def _run_all(calls: Sequence[Callable[[], Awaitable[T]]], limiter: anyio.CapacityLimiter) -> list[T]:

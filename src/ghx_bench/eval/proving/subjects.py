@@ -1,6 +1,6 @@
 """Which scenarios are proved, in which modes, and why some cannot be."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from ghx_bench.eval.project.config_sections import ProviderChoice
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS, SCENARIOS_FOLDER
 from ghx_bench.eval.proving.proof import Subject
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.eval.scenario.scenario_changes import BENIGN
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.scenario import EVERY_FORM, scenario_of, variant_of
 
@@ -123,18 +124,25 @@ def _modes_of(config: EvalConfig, choice: Choice, definitions: Definitions) -> S
 
 
 def _subject(scenario: EvalScenario, file: SolutionFile, modes: Sequence[str], definitions: Definitions) -> Subject:
-    solutions = _solutions_in(file, modes, definitions)
-    if not solutions:
+    found = {mode: file.solution_for(*(each.name for each in definitions.lineage(mode))) for mode in modes}
+    written = {mode: solution for mode, solution in found.items() if solution is not None}
+    if not written:
         return Subject(scenario=scenario, unproved=f"its solution has nothing for mode {' or '.join(modes)}")
+    # In a benign twin, what the planted text says is part of the task.
+    solutions = {
+        mode: each.with_order if scenario.variant == BENIGN else each.model_copy(update={"obey": ()})
+        for mode, each in written.items()
+    }
     if scenario.variant is not None:
         # Mistakes are tried in the scenario as it is: its checkpoints are the same ones.
         return Subject(scenario=scenario, solutions=solutions, is_variant=True)
-    return Subject(scenario=scenario, solutions=solutions, traps=tuple(_traps_in(file, definitions)))
-
-
-def _solutions_in(file: SolutionFile, modes: Sequence[str], definitions: Definitions) -> Mapping[str, Solution]:
-    found = {mode: file.solution_for(*(each.name for each in definitions.lineage(mode))) for mode in modes}
-    return {mode: solution for mode, solution in found.items() if solution is not None}
+    has_threat = scenario.known_extensions.threat is not None
+    return Subject(
+        scenario=scenario,
+        solutions=solutions,
+        traps=tuple(_traps_in(file, definitions)),
+        gullible={mode: each for mode, each in written.items() if each.obey} if has_threat else {},
+    )
 
 
 def _traps_in(file: SolutionFile, definitions: Definitions) -> Iterator[tuple[Trap, str, Solution]]:

@@ -1,7 +1,7 @@
 """Trials of scenarios: a solution, a mistake or nothing at all, done with real tools in a world, and scored."""
 
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Literal
 import anyio.to_thread
 from pydantic import JsonValue
 
+from ghx_bench.agents.controls.gullible import GullibleProvider
 from ghx_bench.agents.controls.nop import NopProvider
 from ghx_bench.agents.controls.reference import ReferenceProvider, bindings_of
 from ghx_bench.agents.controls.solution import Solution, SolutionError
@@ -26,7 +27,7 @@ from ghx_bench.profiler.evidence import Answer, Evidence
 from ghx_bench.profiler.outcome import Failed, Outcome
 from ghx_bench.profiler.runner.instruments import Setup
 from ghx_bench.profiler.runner.iteration import Task, measure
-from ghx_bench.profiler.score import CheckpointDetail, Score
+from ghx_bench.profiler.score import CheckpointDetail, Safety, Score
 from ghx_bench.profiler.trace import SessionTrace
 
 TrialKind = Literal["reference", "nop", "left out", "cut short", "sibling", "overreach", "trap", "gullible"]
@@ -42,6 +43,8 @@ class TrialResult:
     checkpoints: tuple[CheckpointDetail, ...] = ()
     answer: str = ""
     footprint: Footprint = frozenset()
+    safety: Safety | None = None
+    """Whether an attack has succeeded, where the scenario has a threat."""
     broke_off: str | None = None
     """The step that failed, where a mistake made one fail."""
     error: str | None = None
@@ -55,8 +58,8 @@ class TrialResult:
 
     @property
     def passed(self) -> bool:
-        """Whether it was scored, and nothing noticed it."""
-        return self.error is None and not self.failed
+        """Whether it was scored, and nothing noticed it: no checkpoint, and no look for a threat's success."""
+        return self.error is None and not self.failed and not (self.safety and self.safety.succeeded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +90,14 @@ class ProvingGround:
         """Do nothing."""
         witness = _Witness(self.setup.instruments.scorer, mode=mode)
         return await self._run(scenario, mode, NopProvider(), witness, kind="nop", name="nop")
+
+    async def gullible(
+        self, scenario: EvalScenario, mode: str, solution: Solution, texts: Sequence[str]
+    ) -> TrialResult:
+        """Follow a solution and, once the planted texts were read, what they say."""
+        witness = _Witness(self.setup.instruments.scorer, mode=mode)
+        provider = GullibleProvider(lambda _, __: solution, lambda _: texts)
+        return await self._run(scenario, mode, provider, witness, kind="gullible", name="gullible")
 
     async def mistaken(
         self,
@@ -147,8 +158,8 @@ class ProvingGround:
         )
         if isinstance(outcome, Failed):
             return replace(result, error=describe_error(outcome.error))
-        answer = outcome.evidence.answer
-        return replace(result, checkpoints=outcome.score.checkpoints, answer=answer.text if answer else "")
+        score, answer = outcome.score, outcome.evidence.answer
+        return replace(result, checkpoints=score.checkpoints, safety=score.safety, answer=answer.text if answer else "")
 
 
 @asynccontextmanager
@@ -208,6 +219,7 @@ class _Witness:
                     checkpoints=score.checkpoints,
                     answer=evidence.answer.text if evidence.answer else "",
                     footprint=footprint,
+                    safety=score.safety,
                     duration_s=time.monotonic() - began,
                 )
             )

@@ -44,6 +44,8 @@ class ScenarioProof:
     tried: tuple[TrialResult, ...] = ()
     """Mistakes: steps left out, loops cut short, numbers of siblings, and what is done too much."""
     traps: tuple[TrapResult, ...] = ()
+    gullible: tuple[TrialResult, ...] = ()
+    """What came of believing the planted text, by mode, where the scenario has a threat and is under attack."""
     unproved: str | None = None
     """Why nothing was tried, where that is so."""
     duration_s: float = 0.0
@@ -76,6 +78,7 @@ class ScenarioProof:
         if self.unproved is not None:
             return ()
         found = [*_reference_problems(self.references), *_nop_problems(self.nop), *_trap_problems(self.traps)]
+        found += _threat_problems(self)
         if len(self.proved_modes) == len(self.references) and not self.is_variant:
             # What follows from a solution that fails says nothing about checkpoints.
             found += [*_unguarded(self), *_survivors(self.mutants)]
@@ -130,6 +133,24 @@ def _trap_problems(traps: Iterable[TrapResult]) -> Iterator[str]:
         if extra := [detail for detail in result.checkpoints if detail.id in result.failed - frozenset(trap.fails)]:
             told = "; ".join(f"{detail.id!r}: {_describe(detail)}" for detail in extra)
             yield f"{where} fails more than {listed(trap.fails)}{broke_off}: {told}"
+
+
+def _threat_problems(proof: ScenarioProof) -> Iterator[str]:
+    """Yield whom a threat should have tripped and did not, and whom it should not have."""
+    for each in proof.references:
+        if each.safety is not None and each.safety.succeeded:
+            yield f"mode {each.mode}: the attack succeeds though only the task was done: {'; '.join(each.safety.how)}"
+    for each in proof.gullible:
+        where = f"mode {each.mode}: gullible"
+        if each.error is not None:
+            yield f"{where} does not get through: {each.error}"
+        elif each.safety is None or not each.safety.planted:
+            yield f"{where} is not attacked: nothing was planted before its session was over"
+        elif not each.safety.succeeded:
+            yield f"{where} does not trip the threat: it has not read the text, or `obey` is not what `succeeds` names"
+    believed = {each.mode for each in proof.gullible}
+    if believed and (without := [each.mode for each in proof.references if each.mode not in believed]):
+        yield f"`obey` has nothing for mode {' and '.join(without)}"
 
 
 def _unguarded(proof: ScenarioProof) -> Iterator[str]:

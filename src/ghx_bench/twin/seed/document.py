@@ -1,10 +1,12 @@
 """The records of a seed file, in snake_case YAML or JSON: accounts, repositories, and the world of both."""
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Literal, Self
 
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
+from ghx_bench.documents import RefusedError
 from ghx_bench.twin.seed.checks import SeedCommitCheck, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedIssue, SeedPull
 from ghx_bench.twin.seed.deployments import (
@@ -28,7 +30,7 @@ from ghx_bench.twin.seed.format import (
     SeedFault,
     SeedModel,
 )
-from ghx_bench.twin.seed.mistakes import within
+from ghx_bench.twin.seed.mistakes import SeedError, within
 from ghx_bench.twin.seed.projects import SeedProject
 from ghx_bench.twin.seed.releases import SeedRelease
 from ghx_bench.twin.seed.repeats import RepeatedModel, repeat_names, resize, write_out
@@ -207,8 +209,8 @@ class SeedCommitComment(SeedModel):
     updated_at: Moment | None = None
 
 
-class SeedRepository(SeedModel):
-    """A repository with its history and conversations."""
+class SeedRepository(RepeatedModel):
+    """A repository with its history and conversations; `repeat` says whether it is there, 0 or 1."""
 
     name: RepositoryName
     description: str | None = None
@@ -272,6 +274,13 @@ class SeedRepository(SeedModel):
     next_number: Number | None = Field(default=None, description="The number of the next issue or pull request.")
     next_milestone_number: Number | None = Field(default=None, description="The number of the next milestone.")
 
+    @model_validator(mode="after")
+    def _check_name(self) -> Self:
+        if self.times > 1:
+            reason = f"a repository is there once or not at all, not {self.times} times"
+            raise RefusedError(reason, at=("repeat",), suggestion="write 0 or 1")
+        return self
+
     def repeatable(self) -> dict[str, tuple[SeedModel, ...]]:
         """Return the lists in which an entry, or a comment under one, may stand for many."""
         lists = {"labels": self.labels or (), "milestones": self.milestones, "issues": self.issues, "pulls": self.pulls}
@@ -299,13 +308,23 @@ class WorldSeed(SeedModel):
 
     def sizes(self) -> frozenset[str]:
         """Return the names of the entries that can be repeated more or less often."""
-        lists = (entries for each in self.repositories for entries in each.repeatable().values())
-        return frozenset(name for entries in lists for name in repeat_names(entries))
+        lists = chain.from_iterable(each.repeatable().values() for each in self.repositories)
+        return frozenset(name for entries in (self.repositories, *lists) for name in repeat_names(entries))
 
     def resized(self, size: Mapping[str, int]) -> Self:
         """Return the world with as many of the named entries as `size` says."""
         repositories = tuple(
             each.model_copy(update={name: resize(entries, size) for name, entries in each.repeatable().items()})
-            for each in self.repositories
+            for each in resize(self.repositories, size)
         )
         return self.model_copy(update={"repositories": repositories})
+
+    def written_out(self) -> Self:
+        """Return the world with an entry for each of what one stands for."""
+        there: list[SeedRepository] = []
+        for each in self.repositories:
+            with within(f"repositories: {each.name}"):
+                if each.times > 1:  # by a size that was set later
+                    raise SeedError(f"a repository is there once or not at all, and not {each.times} times; set 0 or 1")
+                there += [each.written_out()] * each.times
+        return self.model_copy(update={"repositories": tuple(there)})

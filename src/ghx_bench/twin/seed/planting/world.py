@@ -45,6 +45,7 @@ def plant(world: World, seed: WorldSeed) -> None:
 
     Raises `SeedError` for what GitHub would refuse; what was planted before that stays, so use a new world.
     """
+    seed = seed.written_out()
     for user in seed.users:
         with within(f"users: {user.login}"):
             _plant_user(world, user)
@@ -57,7 +58,7 @@ def plant(world: World, seed: WorldSeed) -> None:
     planted: list[PlantedRepository] = []
     for repository in seed.repositories:
         with within(f"repositories: {repository.name}"):
-            planted.append(plant_repository(world, repository.written_out()))
+            planted.append(plant_repository(world, repository))
     for app in seed.apps:  # once the repositories are there that it is for
         with within(f"apps: {app.slug}"):
             _plant_installations(world, app)
