@@ -123,17 +123,6 @@ def test_agents_are_listed_and_the_projects_own_choice_is_told(
     assert [name for name, each in agents.items() if each["chosen"]] == ["nop"]
     controls = {name for name, each in agents.items() if each["control"]}
     assert controls == {"reference", "nop", "gullible", "prying", "replay"}
-        "reference",
-        "nop",
-        "gullible",
-        "prying",
-    assert {name for name, each in agents.items() if each["control"]} == {
-        "reference",
-        "nop",
-        "prying",
-        "gullible",
-        "replay",
-    }
     assert all(each["description"] for each in agents.values())
     assert project
 
