@@ -7,8 +7,9 @@ import pytest
 
 from ghx_bench._base.errors import DocumentError, FlagError
 from ghx_bench.eval.cli.flags import EvaluationFlags, GateFlags, MeasuringFlags
-from ghx_bench.eval.project.config import EvalConfig, FixtureChoice, ProviderChoice
+from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.config_file import load_eval_config, project_config
+from ghx_bench.eval.project.config_sections import FixtureChoice, ProviderChoice
 from ghx_bench.profiler.config import settings_in
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.stats.plan import AnalysisPlan

@@ -121,7 +121,8 @@ def test_agents_are_listed_and_the_projects_own_choice_is_told(
 
     assert {"reference", "nop", "replay"} <= set(agents)
     assert [name for name, each in agents.items() if each["chosen"]] == ["nop"]
-    assert {name for name, each in agents.items() if each["control"]} == {"reference", "nop", "prying", "replay"}
+    controls = {name for name, each in agents.items() if each["control"]}
+    assert controls == {"reference", "nop", "gullible", "prying", "replay"}
     assert all(each["description"] for each in agents.values())
     assert project
 

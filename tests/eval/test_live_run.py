@@ -16,7 +16,7 @@ from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.fixtures.embedded import AGENT, AUTHOR, MAINTAINER, embedded_world
 from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.fixtures.repository_claims import claim_repository
-from ghx_bench.eval.project.config import FixtureChoice
+from ghx_bench.eval.project.config_sections import FixtureChoice
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import (

@@ -15,7 +15,7 @@ from ghx_bench.eval.assembly import COMMON_ENVIRONMENT
 from ghx_bench.eval.fixtures.embedded import AGENT, AUTHOR, embedded_world
 from ghx_bench.eval.modes.definitions import BUILT_IN, ModeDefinition
 from ghx_bench.eval.modes.resolver import Modes, open_modes
-from ghx_bench.eval.project.config import FixtureChoice
+from ghx_bench.eval.project.config_sections import FixtureChoice
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.stages.github_stage import LiveLifecycle
 from ghx_bench.eval.stages.twin_stage import TwinLifecycle

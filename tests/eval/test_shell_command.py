@@ -1,6 +1,7 @@
 """`ghx-bench shell`: the world an agent left, with `gh` and `git` that just work."""
 
 import contextlib
+import json
 import os
 import pty
 import shutil
@@ -8,9 +9,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from bench_command import COMMAND, environment, fork_ghx_bench, left_in, run_in
+import yaml
+from bench_command import COMMAND, environment, fork_ghx_bench, left_in, run_in, write_files
 from kept_worlds import SCENARIO, issue_of, keep_worlds, open_shell, see
 from once import once
+
+from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 
 SOLVED, LEFT_ALONE = (f"{agent}/none/baseline/{SCENARIO}/0" for agent in ("reference", "nop"))
 
@@ -99,6 +103,18 @@ def test_another_user_can_be_acted_as(folder: Path) -> None:
     nobody = open_shell(folder, SOLVED, *command, flags=("--as", "bench-maintaner"))
     assert nobody.returncode == 2
     assert "--as: there is no user 'bench-maintaner' in this world; did you mean 'bench-maintainer'?" in nobody.stderr
+
+
+def test_the_token_may_do_what_that_of_the_agent_could(tmp_path: Path) -> None:
+    limited = yaml.safe_load((BUILT_IN_SCENARIOS / f"issue/{SCENARIO}.yaml").read_text()) | {"id": "limited-001"}
+    limited["extensions"] = {"targets": ["twin"], "tokenScopes": ["public_repo"]}
+    write_files(tmp_path, {"scenarios/limited-001.yaml": json.dumps(limited)})
+    keep_worlds(tmp_path, "--agent", "nop", "--keep-worlds", "failed")
+    scopes = ("sh", "-c", "gh api -i user | grep -i '^x-oauth-scopes'")
+
+    assert open_shell(tmp_path, "limited-001", *scopes).stdout.split(":")[1].strip() == "public_repo"
+    other = open_shell(tmp_path, "limited-001", *scopes, flags=("--as", "bench-maintainer"))
+    assert "repo," in other.stdout
 
 
 def test_it_ends_as_its_command_does(folder: Path) -> None:

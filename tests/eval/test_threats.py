@@ -1,6 +1,7 @@
 """Threats: what is planted, by whom and when, and how it is known whether an attack has succeeded."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,39 @@ def test_a_project_with_threats_has_no_problems(
     code, printed = run_in_process(capsys, "check", ".")
 
     assert (code, "no problems" in printed) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("solution", "complaint"),
+    [
+        ("obey: {ghx: [{shell: ghx --version}]}", "mode 'ghx' has no solution, before which nothing is followed"),
+        ("obey: {}", "nothing says what the planted text asks for in 'baseline'"),
+    ],
+)
+def test_steps_that_follow_a_text_belong_to_a_solution(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], solution: str, complaint: str
+) -> None:
+    text = f"version: 1\nmodes: {{baseline: [{{shell: gh --version}}]}}\n{solution}\n"
+    write_files(tmp_path, {**threat_project("nop"), "scenarios/triage-001.solution.yaml": text})
+    monkeypatch.chdir(tmp_path)
+
+    _, printed = run_in_process(capsys, "check", ".")
+
+    assert complaint in " ".join(printed.split())
+
+
+def test_without_a_threat_there_is_nothing_to_obey(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = yaml.safe_load(TRIAGE)
+    del written["extensions"]["threat"]
+    project = {**threat_project("nop"), "scenarios/triage-001.yaml": yaml.safe_dump(written)}
+    write_files(tmp_path, project)
+    monkeypatch.chdir(tmp_path)
+
+    code, printed = run_in_process(capsys, "check", ".")
+
+    assert (code, "the scenario has no threat, whose text could be followed" in printed) == (2, True)
 
 
 def test_threats_that_others_plant_are_for_the_embedded_github(
@@ -350,6 +384,17 @@ async def test_what_the_bench_does_not_see_is_said(lifecycle_of: Any) -> None:
 
     assert [each.partition(" ")[0] for each in unseen] == ["connections", "what", "requests"]
     assert "evil.example:" in unseen[1]
+
+
+async def test_where_there_is_no_world_to_look_at_nothing_is_concluded(lifecycle_of: Any) -> None:
+    task = scenario_of(TRIAGE)
+    lifecycle = lifecycle_of(task)
+    async with lifecycle.run(Path("run")), staged(lifecycle, task) as stage:
+        blind = replace(stage, handles=replace(handles_of(stage), world=None, seeded=None))
+        safety = safety_of(await judge(blind))
+
+    assert safety.succeeded is None
+    assert "only checkpoints are looked at" in safety.unseen[0]
 
 
 # Runs

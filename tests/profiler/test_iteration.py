@@ -14,7 +14,7 @@ from profiler_fakes import FakeLifecycle, FakeProvider, FakeSession, answers_thr
 from ghx_bench.profiler.activity import MOST_CHANGES, ObservedChange, SessionActivity
 from ghx_bench.profiler.causes import AgentError, Cause, ModelProviderError, TransientError
 from ghx_bench.profiler.cell import Cell
-from ghx_bench.profiler.evidence import Answer, Mode
+from ghx_bench.profiler.evidence import Answer, EndedSession, Mode
 from ghx_bench.profiler.metrics import CustomMetric
 from ghx_bench.profiler.outcome import Completed, Failed, attempt_of
 from ghx_bench.profiler.runner.deadlines import Limits, pause_deadline
@@ -774,3 +774,61 @@ async def test_what_cannot_be_observed_is_a_problem_beside_the_result(returned: 
     assert outcome.success
     assert outcome.activity is None
     assert [each.where for each in outcome.problems] == ["activity"]
+
+
+def keeping(keep: Callable[[EndedSession], None]) -> type[FakeLifecycle]:
+    class Keeping(FakeLifecycle):
+        @asynccontextmanager
+        async def cell(self, *given: Any) -> Any:
+            async with super().cell(*given) as stage:
+                yield replace(stage, secrets=frozenset({"swordfish"}), keep=keep)
+
+    return Keeping
+
+
+async def test_what_a_session_left_is_kept_once_it_is_scored() -> None:
+    ended: list[EndedSession] = []
+
+    outcome = await measure(task(lifecycle=keeping(ended.append)()))
+
+    (each,) = ended
+    assert isinstance(outcome, Completed)
+    assert each.success is outcome.success is True
+    assert each.evidence.score == outcome.score
+    assert each.evidence.answer is not None
+    assert outcome.evidence.trace is not None
+    assert outcome.evidence.trace.answer == each.evidence.answer.text
+    assert each.redact("the swordfish") == "the ***"
+
+
+async def test_a_session_that_broke_down_is_told_as_not_right() -> None:
+    ended: list[EndedSession] = []
+
+    async def breaks_down(_session: FakeSession, _text: str) -> Answer:
+        raise AgentError("broken")
+
+    outcome = await measure(task(FakeProvider(breaks_down), lifecycle=keeping(ended.append)()))
+
+    assert not isinstance(outcome, Completed)
+    assert [each.success for each in ended] == [False]
+
+
+async def test_nothing_is_kept_of_a_warm_up() -> None:
+    ended: list[EndedSession] = []
+    work = task(lifecycle=keeping(ended.append)())
+    work.cell = replace(work.cell, is_canary=True)
+
+    await measure(work)
+
+    assert ended == []
+
+
+async def test_what_cannot_be_kept_is_a_problem_beside_the_result() -> None:
+    def keep(_: EndedSession) -> None:
+        raise OSError("no space left")
+
+    outcome = await measure(task(lifecycle=keeping(keep)()))
+
+    assert isinstance(outcome, Completed)
+    assert outcome.success
+    assert [each.where for each in outcome.problems] == ["world"]

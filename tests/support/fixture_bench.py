@@ -16,6 +16,8 @@ from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.world import World
 
 LIBRARY = load_fixtures()
+MADE_BY_API = tuple(name for name in LIBRARY.names if LIBRARY.get(name).world is None)
+"""The fixtures that are made in a repository; the others are worlds of their own."""
 NOTHING = FixtureManifest(seed_id="default", created_at="2026-01-01T00:00:00.000Z", repo=DEFAULT_REPO, fixtures={})
 
 

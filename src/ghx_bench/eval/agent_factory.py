@@ -20,7 +20,8 @@ from ghx_bench.agents.metering.model_budget import Spending
 from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
-from ghx_bench.eval.project.config import EvalConfig, ModelTraffic
+from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.eval.project.config_sections import ModelTraffic
 from ghx_bench.eval.project.loop_agent import LOOP, LoopOptions, RouteOptions, route_model, route_models
 from ghx_bench.eval.project.object_references import is_reference
 from ghx_bench.eval.project.recipe_agents import (

@@ -210,6 +210,8 @@ def _derived_metrics(row: ProfileRow) -> dict[str, Number | None]:
         derived.append(CustomMetric("refused_hosts", len(row.refused_hosts), "hosts"))
     if row.not_implemented is not None:
         derived.append(CustomMetric("not_implemented", sum(row.not_implemented.values()), "calls"))
+    if row.safety is not None:
+        derived += row.safety.metrics()
     return {**{metric.name: metric.value for metric in derived}, "agent_turns": row.agent_turns}
 
 

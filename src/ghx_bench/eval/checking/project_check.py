@@ -111,6 +111,7 @@ class _Checker:
         self._tags: dict[str, tuple[str, ...]] = {}
         self._variables: dict[str, frozenset[str]] = {}
         self._checkpoints: dict[str, frozenset[str]] = {}
+        self._threatened: set[str] = set()
         self._sets: dict[str, Sequence[str]] = {}
         self._configs: list[LocatedConfig] = []
         self._worlds: dict[str, SeenWorld] = {}
@@ -163,6 +164,8 @@ class _Checker:
             if scenario.id in solved:
                 self._variables.setdefault(scenario.id, variable_names(scenario))
                 self._checkpoints.setdefault(scenario.id, check_ids(scenario))
+                if scenario.known_extensions.threat is not None:
+                    self._threatened.add(scenario.id)
         for document, sets in self._validate_each("sets", read_sets):
             self._sets.update(sets.root)
             self._result.errors += self._check_sets(document, sets)
@@ -184,7 +187,7 @@ class _Checker:
         return self._result
 
     def _check_solutions(self, around: ProjectContents | None) -> None:
-        solutions = Solutions(self._scenarios, self._variables, self._checkpoints)
+        solutions = Solutions(self._scenarios, self._variables, self._checkpoints, self._threatened)
         for document in self._documents.get("solution", ()):
             errors, warnings = solutions.check(document, around.modes if around else None)
             self._result.errors += errors

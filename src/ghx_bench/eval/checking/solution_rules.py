@@ -55,6 +55,28 @@ def guard_errors(solution: SolutionFile, checkpoints: Collection[str]) -> Iterat
                 yield Complaint(tokens=place, reason=reason, suggestion=hint)
 
 
+def obey_errors(solution: SolutionFile, *, has_threat: bool) -> Iterator[Complaint]:
+    """Yield the steps for following a planted text that nobody would take."""
+    for mode in solution.obey:
+        place = ("obey", mode)
+        if not has_threat:
+            reason = "the scenario has no threat, whose text could be followed"
+            yield Complaint(
+                tokens=place, reason=reason, suggestion="leave it out, or add extensions.threat", at_key=True
+            )
+        elif mode not in solution.modes:
+            hint = did_you_mean(mode, list(solution.modes), otherwise="solve the task in that mode first")
+            reason = f"mode {shortened(mode)} has no solution, before which nothing is followed"
+            yield Complaint(tokens=place, reason=reason, suggestion=hint, at_key=True)
+
+
+def obey_warnings(solution: SolutionFile) -> Iterator[Complaint]:
+    """Yield the modes of a scenario under threat in which nothing proves that the threat can be tripped."""
+    if lacking := [mode for mode in solution.modes if mode not in solution.obey]:
+        reason = f"nothing says what the planted text asks for in {listed(lacking)}"
+        yield Complaint(tokens=(), reason=reason, suggestion="add the steps under obey, or no agent proves the threat")
+
+
 def _step_errors(steps: Sequence[Step], at: Tokens, known: set[str]) -> Iterator[Complaint]:
     """Yield what steps use that is not `known`, to which is added what they save."""
     for index, step in enumerate(steps):
@@ -112,7 +134,7 @@ class Solutions:
     """The solutions among the files that are checked, and what is wrong with them.
 
     `places` are the files of the scenarios there are, `variables` those that each of them binds, `checkpoints` the ids
-    of what is checked in each.
+    of what is checked in each, `threatened` those that have a threat.
     """
 
     def __init__(
@@ -120,8 +142,10 @@ class Solutions:
         places: Mapping[str, Path],
         variables: Mapping[str, Collection[str]],
         checkpoints: Mapping[str, Collection[str]],
+        threatened: Collection[str] = (),
     ) -> None:
         self._places, self._variables, self._checkpoints = places, variables, checkpoints
+        self._threatened = threatened
         self._found: dict[str, tuple[Document, SolutionFile | None]] = {}
 
     def check(self, document: Document, modes: Collection[str] | None) -> tuple[list[Problem], list[Problem]]:
@@ -137,6 +161,9 @@ class Solutions:
         if id_ in self._variables:
             errors = problems_of(document, solution_errors(solution, self._variables[id_]))
             errors += problems_of(document, guard_errors(solution, self._checkpoints[id_]))
+            errors += problems_of(document, obey_errors(solution, has_threat=id_ in self._threatened))
+            if id_ in self._threatened:
+                warnings += problems_of(document, obey_warnings(solution))
         elif id_ not in self._places:
             hint = did_you_mean(id_, self._places, otherwise="a solution has the name of its scenario")
             reason = f"there is no scenario {id_!r} that this could be a solution of"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.fixtures.fixture_document import Actor
     from ghx_bench.eval.fixtures.repository_access import Person
     from ghx_bench.eval.modes.definitions import ModeDefinition
-    from ghx_bench.eval.project.config import FixtureChoice
+    from ghx_bench.eval.project.config_sections import FixtureChoice
 
 
 _OLDEST_PYTHON = (3, 11)
@@ -114,8 +114,8 @@ def _machine() -> Iterator[Need]:
 
 def _github() -> Iterator[Need]:
     from ghx_bench.capabilities.environment import connection_from_environment
-    from ghx_bench.eval.project.config import FixtureChoice
     from ghx_bench.eval.project.config_file import load_eval_config
+    from ghx_bench.eval.project.config_sections import FixtureChoice
     from ghx_bench.eval.project.folders import CONFIG_FILE
     from ghx_bench.eval.stages.github_environment import hub_from_environment, with_host
 

@@ -184,6 +184,7 @@ def _describe(title: str, row: ProfileRow, trace: SessionTrace | None, notes: Se
     if row.not_implemented:
         asked = ", ".join(f"{what} ({count})" for what, count in row.not_implemented.items())
         yield f"  not implemented: {shorten(asked)}"
+    yield from (f"  {line}" for line in (row.safety.describe() if row.safety else ()))
     for problem in row.problems:
         yield f"  problem ({problem.where}): {shorten(problem.message)}"
     for each in row.checkpoint_details or ():

@@ -79,7 +79,9 @@ def copy_fixture(source: Path, old: str, name: str, folder: Path, *, seed: Path 
     if seed is not None:
         if not seed.is_file():
             raise InputError(f"{seed}: there is no such file, which fixture {old} names as its seed")
-        texts[folder / seed.name] = seed.read_text(encoding="utf-8")
+        text, copy = seed.read_text(encoding="utf-8"), folder / seed.name
+        if not copy.is_file() or copy.read_text(encoding="utf-8") != text:  # one world may be that of several fixtures
+            texts[copy] = text
     _write(texts, folder)
     return list(texts)
 

@@ -11,8 +11,9 @@ from ghx_bench.eval.agent_factory import EvaluationSpec
 from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.loader import LoadedScenario, UnknownScenariosError, narrow
 from ghx_bench.eval.modes.definitions import Definitions
-from ghx_bench.eval.project.config import EvalConfig, ProviderChoice, definitions_of
+from ghx_bench.eval.project.config import EvalConfig, definitions_of
 from ghx_bench.eval.project.config_file import DEFAULT_MODES, project_config, project_file
+from ghx_bench.eval.project.config_sections import ProviderChoice
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS, SCENARIOS_FOLDER
 from ghx_bench.eval.proving.proof import Subject
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario

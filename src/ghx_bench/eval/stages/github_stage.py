@@ -19,7 +19,7 @@ from ghx_bench.eval.fixtures.marks import DEFAULT_SEEDING
 from ghx_bench.eval.fixtures.repository_access import author_token, live_clients
 from ghx_bench.eval.fixtures.repository_claims import claim_repository
 from ghx_bench.eval.fixtures.seeding import sample_resource
-from ghx_bench.eval.project.config import FixtureChoice
+from ghx_bench.eval.project.config_sections import FixtureChoice
 from ghx_bench.eval.scenario.binding import RUN_ID, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequirements, required_fixtures
 from ghx_bench.eval.scenario.extensions import Workspace

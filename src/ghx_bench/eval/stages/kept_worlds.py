@@ -20,7 +20,7 @@ from ghx_bench._base.folder_files import BadFolderFileError, pack_folder, read_m
 from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench._base.wire import ForeignModel
 from ghx_bench.eval.fixtures.seed_worlds import PlantedWorld
-from ghx_bench.eval.project.config import KeepWorlds
+from ghx_bench.eval.project.config_sections import KeepWorlds
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.eval.stages.handles import StageHandles

@@ -22,7 +22,7 @@ from ghx_bench.eval.fixtures.embedded import (
 )
 from ghx_bench.eval.fixtures.library import FixtureLibrary, mixed_world
 from ghx_bench.eval.fixtures.seed_worlds import PlantedWorld, known_repositories, plant_world
-from ghx_bench.eval.project.config import KeepWorlds
+from ghx_bench.eval.project.config_sections import KeepWorlds
 from ghx_bench.eval.scenario.binding import RUN_ID, BindingError, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.eval.scenario.extensions import Workspace

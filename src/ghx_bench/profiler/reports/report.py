@@ -39,6 +39,7 @@ from ghx_bench.profiler.reports.sections import (
     findings,
     glance,
     reliability,
+    safety,
     scenarios,
     sessions,
     variants,
@@ -51,6 +52,7 @@ FIRST_SCREEN: tuple[_BuildSection, ...] = (glance.section, scenarios.matrix)
 """What stands below the headline, open."""
 DETAILS: tuple[_BuildSection, ...] = (
     verdicts.section,
+    safety.section,
     differences.section,
     glance.numbers,
     distributions.section,

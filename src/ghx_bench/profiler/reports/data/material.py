@@ -12,6 +12,7 @@ from ghx_bench.profiler.reports.data.coverage import Missing, missing_cases
 from ghx_bench.profiler.reports.data.inventory import Inventory
 from ghx_bench.profiler.reports.data.reading import ReadRows
 from ghx_bench.profiler.reports.data.runs import Arrangement
+from ghx_bench.profiler.reports.data.safety import SafetyFigures, find_safety
 from ghx_bench.profiler.reports.data.session_findings import Findings
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.data.tally import Tally
@@ -94,6 +95,8 @@ class Material:
     paired: Observations
     """The rows as they are paired: those of runs that differ in their one model as if of one."""
     drifts: tuple[Drift, ...]
+    safety: SafetyFigures | None
+    """What the arms do under attack; `None` where no scenario is under threat."""
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -230,6 +233,7 @@ def gather(read: ReadRows, pages: Sequence[SessionPage], metrics: MetricTable) -
         drifts=tuple(drift_over_run(observations, metric, confidence=1 - plan.alpha) for metric in plan.primary)
         if len(sources) == 1
         else (),
+        safety=find_safety(observations, paired, plan, arms=arms, pairs=pairs, seed=seed),
     )
 
 

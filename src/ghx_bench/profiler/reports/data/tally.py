@@ -43,6 +43,10 @@ class Tally:
     controls: ControlTally = field(default_factory=ControlTally)
     not_implemented: Counter[tuple[Arm, str]] = field(default_factory=Counter[tuple[Arm, str]])
     """Requests for what the world of a session lacks, by arm and what it is."""
+    not_planted: Counter[Arm] = field(default_factory=Counter[Arm])
+    """Attacked sessions in which the text was not there for the agent to read."""
+    unseen: Counter[str] = field(default_factory=Counter[str])
+    """What could not be seen of attacked sessions, and of how many."""
     failures_without_page: int = 0
     _shown_failures: Counter[tuple[Arm, str]] = field(default_factory=Counter[tuple[Arm, str]])
     _shown_successes: set[tuple[Arm, str]] = field(default_factory=set[tuple[Arm, str]])
@@ -54,6 +58,9 @@ class Tally:
             self.controls.add(row, arm, control_kind)
         for what, requests in (row.not_implemented or {}).items():
             self.not_implemented[arm, what] += requests
+        if row.safety is not None and row.safety.form == "attack":
+            self.not_planted[arm] += not row.safety.planted
+            self.unseen.update(row.safety.unseen)
         for checkpoint in row.checkpoint_details:
             counts = self.checkpoints[row.scenario_id, arm]
             count = counts.setdefault(checkpoint.id, CheckpointCount(checkpoint.description))
@@ -74,6 +81,7 @@ class Tally:
         self.messages = {(rename(arm), why): message for (arm, why), message in self.messages.items()}
         lacking = self.not_implemented.items()
         self.not_implemented = Counter({(rename(arm), what): requests for (arm, what), requests in lacking})
+        self.not_planted = +Counter({rename(arm): sessions for arm, sessions in self.not_planted.items()})
         self.agents = {rename(arm): agents for arm, agents in self.agents.items()}
         self.controls.rename_arms(rename)
 

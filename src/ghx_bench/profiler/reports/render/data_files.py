@@ -170,6 +170,7 @@ def summary_of(material: Material, *, generated_at: str) -> dict[str, JsonValue]
                 (str(arm), cause, rows) for (arm, cause), rows in material.tally.failures.items()
             )
         ],
+        **({} if material.safety is None else {"safety": material.safety.to_wire()}),
         "notImplemented": [
             {"mode": mode, "what": what, "requests": requests}
             for mode, what, requests in sorted(

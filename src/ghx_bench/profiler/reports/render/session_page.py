@@ -109,6 +109,7 @@ def session_page(session: RecordedSession, ways: Ways) -> str:
         *_header(row, name),
         "<main>",
         *_checkpoints(row),
+        *_safety(row),
         *_trouble(row),
         *_siblings(ways),
         *_findings(session.findings, is_open=row.success is not True),
@@ -169,6 +170,16 @@ def _checkpoints(row: ProfileRow) -> Iterator[str]:
     if passed:
         items = "".join(f"<li>{html_text(each.description)}</li>" for each in passed)
         yield f"<details><summary>{plural(len(passed), 'checkpoint')} passed</summary><ul>{items}</ul></details>"
+    yield "</section>"
+
+
+def _safety(row: ProfileRow) -> Iterator[str]:
+    if row.safety is None:
+        return
+    first, *rest = row.safety.describe()
+    yield f'<section aria-label="Safety"><h2>Safety</h2><p>{html_text(first)}</p>'
+    if rest:
+        yield f"<ul>{''.join(f'<li>{html_text(each)}</li>' for each in rest)}</ul>"
     yield "</section>"
 
 
