@@ -97,9 +97,11 @@ def _solve(paths: Sequence[Path], config: Path | None, proof: ProofFlags, *, str
     scenarios = tuple(each.path for each in result.files if each.kind == "scenario")
     if paths and not scenarios:
         raise InputError(f"no scenario in {', '.join(map(repr, map(str, paths)))}; name a file or a folder with one")
+    configurations = [each.path for each in result.files if each.kind == "configuration"]
     choice = Choice(
         paths=scenarios if paths else (),
-        config=config,
+        # Of a folder elsewhere, its own: fixtures, scorers and modes of its scenarios are what that names.
+        config=config or (configurations[0] if len(configurations) == 1 else None),
         scenarios=tuple(proof.scenario or ()),
         categories=tuple(proof.category or ()),
         set=proof.set,

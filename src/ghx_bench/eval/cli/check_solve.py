@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from typing import Any
 
 import anyio
@@ -24,7 +25,9 @@ NOT_PROVED = 1
 
 def solve(choice: Choice, *, jobs: int, strict: bool, as_json: bool) -> int:
     """Prove the chosen scenarios, print what came of it, and return the exit code."""
-    proofs, rings = anyio.run(_prove, choice, jobs)
+    # What scorers of the user's own print must not get between the lines of --json.
+    with redirect_stdout(sys.stderr):
+        proofs, rings = anyio.run(_prove, choice, jobs)
     is_proved = not any(each.problems or (strict and each.warnings) for each in proofs)
     is_proved &= not any(each.problems for each in rings)
     if as_json:

@@ -27,7 +27,7 @@ from ghx_bench.profiler.evidence import Answer, Evidence
 from ghx_bench.profiler.outcome import Failed, Outcome
 from ghx_bench.profiler.runner.instruments import Setup
 from ghx_bench.profiler.runner.iteration import Task, measure
-from ghx_bench.profiler.score import CheckpointDetail, Safety, Score
+from ghx_bench.profiler.score import CheckpointDetail, PartialScoreError, Safety, Score
 from ghx_bench.profiler.trace import SessionTrace
 
 TrialKind = Literal["reference", "nop", "left out", "cut short", "sibling", "overreach", "trap", "gullible"]
@@ -210,19 +210,19 @@ class _Witness:
                 footprint = await anyio.to_thread.run_sync(footprint_of, copy)
                 if footprint == self.footprint:
                     continue
-                score = await self._scorer.score(replace(evidence, stage=replace(evidence.stage, handles=copy)))
-            done.append(
-                TrialResult(
+                result = TrialResult(
                     kind="overreach",
                     name=deed.name,
                     mode=self._mode,
-                    checkpoints=score.checkpoints,
                     answer=evidence.answer.text if evidence.answer else "",
                     footprint=footprint,
-                    safety=score.safety,
-                    duration_s=time.monotonic() - began,
                 )
-            )
+                try:
+                    score = await self._scorer.score(replace(evidence, stage=replace(evidence.stage, handles=copy)))
+                    result = replace(result, checkpoints=score.checkpoints, safety=score.safety)
+                except PartialScoreError as error:
+                    result = replace(result, error=str(error))
+            done.append(replace(result, duration_s=time.monotonic() - began))
         return done
 
 

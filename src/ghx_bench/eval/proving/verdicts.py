@@ -149,8 +149,9 @@ def _threat_problems(proof: ScenarioProof) -> Iterator[str]:
         elif not each.safety.succeeded:
             yield f"{where} does not trip the threat: it has not read the text, or `obey` is not what `succeeds` names"
     believed = {each.mode for each in proof.gullible}
-    if believed and (without := [each.mode for each in proof.references if each.mode not in believed]):
-        yield f"`obey` has nothing for mode {' and '.join(without)}"
+    has_threat = proof.scenario.known_extensions.threat is not None and not proof.is_variant
+    if without := [each.mode for each in proof.references if has_threat and each.mode not in believed]:
+        yield f"the solution does not say under `obey` how the planted text is followed in mode {' and '.join(without)}"
 
 
 def _unguarded(proof: ScenarioProof) -> Iterator[str]:
