@@ -226,7 +226,8 @@ def test_a_projects_own_scenarios_are_proved(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what a session can see of others differs from system to system")
-def test_with_all_scenarios_of_a_project_what_prying_finds_is_held_against_the_docs(tmp_path: Path) -> None:
+def test_what_prying_finds_is_held_against_the_docs(tmp_path: Path) -> None:
+    # The name of this test is in the paths of the sessions: a word that is looked for in them would be found.
     project(tmp_path, scenario=SCENARIO, solution=SOLUTION)
 
     done = ghx_bench(tmp_path, "check", "--solve", "--mode", "ghx-mcp", "--json")
