@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,10 +22,12 @@ from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.shell import names_of
+from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.testing import sample_cell
 from ghx_bench.twin.pytest_plugin import GitHubTwin
 
 REPO = "octocat/box"
+STAND_IN = Path(__file__).parents[1] / "support" / "github_server_stand_in.py"
 
 
 @asynccontextmanager
@@ -107,3 +110,114 @@ def test_a_run_in_such_a_mode_ends_before_its_first_cell(
     assert run(["run", "--agent", "nop", "--mode", "gh-axi", "--scenario", "issue-triage-001"]) != 0
     assert "ghx-bench doctor --install gh-axi" in capsys.readouterr().err
     assert not (tmp_path / "results").exists()
+
+
+# -- GitHub's own server: a stand-in has its flags and makes its requests
+
+
+def build_server(place: Path, version: str = "base") -> Path:
+    """Write the stand-in as a program of its own."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    text = STAND_IN.read_text(encoding="utf-8").replace('VERSION = "base"', f'VERSION = "{version}"')
+    place.write_text(f"#!{sys.executable}\n{text}", encoding="utf-8")
+    place.chmod(0o755)
+    return place
+
+
+@pytest.mark.anyio
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("configuration", "tools"),
+    [
+        ("github-mcp", ["issue_read", "list_issues", "get_me", "issue_write"]),
+        ("github-mcp-all", ["issue_read", "list_issues", "get_me", "issue_write", "list_discussions"]),
+        ("github-mcp-read-only", ["issue_read", "list_issues", "get_me"]),
+        ("github-mcp-lockdown", ["issue_read", "list_issues", "get_me", "issue_write"]),
+        ("github-mcp-tools", ["issue_read", "list_issues", "get_me", "issue_write"]),
+    ],
+)
+async def test_githubs_server_gets_the_flags_of_its_configuration_and_reads_the_twin(
+    github_twin: GitHubTwin, tmp_path: Path, configuration: str, tools: list[str]
+) -> None:
+    await make_issue(github_twin, tmp_path)
+    program = build_server(tmp_path / "bin" / "github-mcp-server")
+    async with session(github_twin, tmp_path, f"{configuration}@{program}") as (_, belt):
+        offered = [each.name.removeprefix("github_") for each in await belt.list_tools()]
+        issue = await belt.mcp("github", "issue_read", {"owner": "octocat", "repo": "box", "issue_number": 1})
+
+    assert offered == ["bash", *tools]
+    assert json.loads(issue.text) == {"version": "base", "title": "Lamp flickers"}
+
+
+def test_githubs_server_is_named_as_missing_with_how_it_is_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.defpath)
+
+    run(["doctor", "--json"])
+
+    needs = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+    assert needs["mode github-mcp"]["state"] == "optional"
+    assert "github.com/github/github-mcp-server/releases" in needs["mode github-mcp"]["remedy"]
+    assert needs["mode gh-axi"]["remedy"] == "ghx-bench doctor --install gh-axi"
+    assert needs["mode npm-mcp"]["remedy"] == "ghx-bench doctor --install npm-mcp"
+
+
+AGENT = """
+from contextlib import asynccontextmanager
+
+from ghx_bench.agents import tool_belt
+from ghx_bench.profiler import Answer, TraceRecorder
+
+
+class Reader:
+    name = "reader"
+
+    @asynccontextmanager
+    async def session(self, request):
+        self.recorder, self.facts = TraceRecorder(), request.facts
+        async with tool_belt(request, self.recorder) as self.belt:
+            yield self
+
+    async def prompt(self, text):
+        owner, repo = self.facts["repo"].split("/")
+        issue = {"owner": owner, "repo": repo, "issue_number": 1}
+        return Answer(text=(await self.belt.mcp("github", "issue_read", issue)).text)
+
+    async def trace(self):
+        return self.recorder.trace()
+"""
+
+
+@pytest.mark.process
+def test_base_and_head_of_a_server_are_two_modes_of_one_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = tmp_path / "project"
+    assert run(["init", str(project)]) == 0
+    build_server(project / "build" / "base")
+    build_server(project / "build" / "head" / "github-mcp-server", "head")  # a folder with the program is as good
+    (project / "agent.py").write_text(AGENT, encoding="utf-8")
+    (project / "eval.config.yaml").write_text(
+        "modes: [github-mcp@./build/base, github-mcp@./build/head]\nagents: [{id: 'agent.py:Reader'}]\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)  # the pins are taken from the folder of the configuration
+
+    run(["run", "--config", "project/eval.config.yaml", "--repetitions", "1", "--scenario", "issue-answer-001"])
+
+    (folder,) = (tmp_path / "results").iterdir()
+    rows = list(read_rows(folder / "rows.jsonl"))
+    assert "2 cells measured, 0 not measured" in capsys.readouterr().err
+    told = {row.mode: (folder / "sessions" / row.cell.path).with_suffix(".json").read_text() for row in rows}
+    assert [*told] == ["github-mcp@./build/base", "github-mcp@./build/head"]
+    assert all(f'\\"version\\": \\"{mode.rpartition("/")[2]}\\"' in text for mode, text in told.items())
+    (made,) = json.loads((folder / "run.json").read_text())["provenance"]
+    digests = {name: value for name, value in made["ingredients"].items() if ": server github: " in name}
+    assert [*digests] == [
+        "mode github-mcp@./build/base: server github: base",
+        "mode github-mcp@./build/head: server github: github-mcp-server",
+    ]
+    assert len({*digests.values()}) == 2
+    assert run(["report", str(folder)]) == 0

@@ -25,6 +25,7 @@ from ghx_bench.eval.modes.presets import GH_AXI, GITHUB_CONFIGURATIONS, PRESETS
 from ghx_bench.eval.modes.program_words import (
     FROM_HERE,
     check_word,
+    is_path,
     package_of,
     source_of,
     split_pin,
@@ -294,7 +295,18 @@ def pinned_mode(name: str, folder: Path) -> ModeDefinition:
     if pinned is None:
         raise ValueError(f"{name!r} has no pin")
     mode, pin = pinned
-    return ModeDefinition(name=name, extends=mode, program=_resolve_path(check_pin(pin), folder))
+    try:
+        check_pin(pin)
+    except RefusedError as error:
+        raise InputError(f"mode {name!r}: {error}; {error.suggestion}") from None
+    program = str((folder / pin).absolute()) if pin.startswith(FROM_HERE) else pin
+    return ModeDefinition(name=name, extends=mode, program=program)
+
+
+def modes_pinned_to_paths(names: Iterable[str], folder: Path) -> tuple[ModeDefinition, ...]:
+    """Return the modes among these that are pinned to a path, which is taken from the folder."""
+    pins = {name: split_pin(name) for name in names}
+    return tuple(pinned_mode(name, folder) for name, pinned in pins.items() if pinned and is_path(pinned[1]))
 
 
 def _join(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

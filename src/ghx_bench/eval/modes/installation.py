@@ -1,14 +1,15 @@
 """The tools of modes that do not come with the bench: whether they are there, and how they are had."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ghx_bench.agents.npm import install_package
 from ghx_bench.eval.modes.definitions import ModeDefinition
 from ghx_bench.eval.modes.presets import GITHUB_SERVER
-from ghx_bench.eval.modes.program_path import GHX, find_tool
-from ghx_bench.eval.modes.program_words import TOOLS_FOLDER, name_of, package_of, source_of
+from ghx_bench.eval.modes.program_path import GHX, MissingToolError, find_program
+from ghx_bench.eval.modes.program_words import TOOLS_FOLDER, name_of, package_of
 
 _OF_THE_BENCH = frozenset({GHX, "gh"})
 _GITHUB_RELEASES = "https://github.com/github/github-mcp-server/releases"
@@ -36,7 +37,11 @@ def foreign_tools(mode: ModeDefinition, environ: Mapping[str, str]) -> Iterator[
             yield ForeignTool(name=package.name, version=package.version, place=found)
         # Our own server is started with our own interpreter.
         elif name_of(word) not in _OF_THE_BENCH and not name_of(word).startswith("python"):
-            yield ForeignTool(name=name_of(word), version=None, place=find_tool(source_of(word), environ))
+            found = None
+            with suppress(MissingToolError):  # a package that is not built
+                program = find_program(word, environ)
+                found = None if program is None else program.words[-1]
+            yield ForeignTool(name=name_of(word), version=None, place=found)
 
 
 def how_to_get(mode: ModeDefinition) -> str:
