@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,8 @@ def test_a_built_package_in_a_folder_runs_with_node_and_what_is_behind_it(tmp_pa
     bin_ = tmp_path / "mode" / "bin"
     fill_folder(bin_, (f"axi={package}",), os.environ, behind_tools=("gh",))
 
-    said = os.popen(f"PATH={bin_} {bin_}/axi one two").read()
+    words = [bin_ / "axi", "one", "two"]
+    said = subprocess.run(words, env={"PATH": str(bin_)}, check=True, capture_output=True, text=True)
 
     assert said.stdout == f"one,two {bin_.with_name('behind')}/gh\n"
     assert not (bin_ / "gh").exists()
