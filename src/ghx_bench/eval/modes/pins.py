@@ -11,7 +11,8 @@ from ghx_bench.documents import RefusedError
 from ghx_bench.eval.modes.presets import PRESETS
 from ghx_bench.eval.modes.program_words import is_path, is_version, name_of, package_of, with_source, with_version
 
-_INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|node|deno|bun|ruby|perl|java|dotnet|npx|uvx?|go")
+INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|node|deno|bun|ruby|perl|java|dotnet|npx|uvx?|go")
+"""Programs that run another, which is what a server is known by."""
 
 
 def check_pin(pin: str) -> str:
@@ -57,7 +58,7 @@ def _repin_server(mode: str, server: McpServer, pin: str) -> McpServer:
         return server.model_copy(update={"command": _repin(mode, server.command, pin)})
     if server == PRESETS["ghx"]:  # a module of this very installation: another one is a program
         return server.model_copy(update={"command": str(_find_build(mode, pin, "ghx")), "args": server.args[-1:]})
-    if not _INTERPRETER.fullmatch(Path(server.command).name):
+    if not INTERPRETER.fullmatch(Path(server.command).name):
         build = _find_build(mode, pin, name_of(server.command))
         return server.model_copy(update={"command": str(build)})
     script = next((each for each in server.args if not each.startswith("-")), None)
