@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from bubblewrap import needs_bubblewrap
+from eval_stage import LIBRARY, scenario
 from mode_tools import require_tools
 from pydantic import JsonValue
+from shell_runs import run_in_shell
 
 from ghx_bench.agents.tools.toolbelt import ToolBelt, tool_belt
 from ghx_bench.eval.cli.main import run
@@ -18,6 +21,8 @@ from ghx_bench.eval.modes.definitions import ModeDefinition
 from ghx_bench.eval.modes.program_path import MissingToolError
 from ghx_bench.eval.modes.resolver import open_modes
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
+from ghx_bench.eval.stages.sandbox_stage import Sandboxes, SandboxPlan
+from ghx_bench.eval.stages.twin_stage import TwinLifecycle
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.recorder import TraceRecorder
@@ -27,6 +32,7 @@ from ghx_bench.profiler.testing import sample_cell
 from ghx_bench.twin.pytest_plugin import GitHubTwin
 
 REPO = "octocat/box"
+TASK = scenario()
 STAND_IN = Path(__file__).parents[1] / "support" / "github_server_stand_in.py"
 
 
@@ -71,6 +77,23 @@ async def test_gh_axi_views_an_issue_on_the_twin_and_its_agent_does_not_find_gh(
     call = trace.tool_calls[0]
     assert GitHubToolClassifier(())(call) == "gh_cli"
     assert names_of(call, resolve_github_command) == ("gh-axi issue view",)
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_gh_axi_works_in_a_sandbox() -> None:
+    require_tools("gh-axi")
+    async with open_modes(environ=os.environ) as modes:
+        mode = await modes.resolve("gh-axi")
+        lifecycle = TwinLifecycle(None, [TASK], LIBRARY, sandboxes=Sandboxes(SandboxPlan()))
+        async with lifecycle.run(Path("run")), lifecycle.cell(sample_cell(), TASK, mode) as stage:
+            environment = {**mode.environment, **stage.environment}
+            words = "gh-axi issue list -R ghx-bench/fixtures"
+            listed = await run_in_shell(words, environment=environment, directory=stage.directory)
+
+    assert listed.exit_code == 0, listed.output
+    assert "issues[" in listed.stdout
 
 
 @pytest.mark.anyio
