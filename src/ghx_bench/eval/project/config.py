@@ -26,6 +26,12 @@ from ghx_bench.eval.project.config_sections import (
     ModelTraffic,
     Port,
     ProviderChoice,
+from ghx_bench.documents.section import Flag, Section, SetBy, Text
+from ghx_bench.eval.modes.definitions import (
+    ModeDefinition,
+    load_mode_definition,
+    modes_pinned_to_paths,
+    take_modes_apart,
 )
 from ghx_bench.eval.project.gates import Gate, Quarantine
 from ghx_bench.eval.project.object_references import (
@@ -222,8 +228,11 @@ class EvalConfig(ProfileConfig):
         """Return this configuration with the files and folders it names taken from the folder of its own file."""
         folder = file.parent
         changes: dict[str, object] = {}
-        if self.mode_definitions:
-            changes["mode_definitions"] = tuple(each.resolve_paths(file) for each in self.mode_definitions)
+        described = tuple(each.resolve_paths(file) for each in self.mode_definitions)
+        known = {each.name for each in described}
+        pinned = modes_pinned_to_paths((name for name in self.modes if name not in known), folder)
+        if described or pinned:
+            changes["mode_definitions"] = (*described, *pinned)
         if self.mode_files:
             changes["mode_files"] = tuple(folder / each for each in self.mode_files)
         if self.agents:
