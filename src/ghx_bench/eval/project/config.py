@@ -18,7 +18,12 @@ from ghx_bench._base.errors import InputError
 from ghx_bench.agents.processes.sandbox import Ring
 from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import SetBy, Text
-from ghx_bench.eval.modes.definitions import ModeDefinition, load_mode_definition, take_modes_apart
+from ghx_bench.eval.modes.definitions import (
+    ModeDefinition,
+    load_mode_definition,
+    modes_pinned_to_paths,
+    take_modes_apart,
+)
 from ghx_bench.eval.project.config_sections import (
     EvalOutput,
     FixtureChoice,
@@ -26,12 +31,6 @@ from ghx_bench.eval.project.config_sections import (
     ModelTraffic,
     Port,
     ProviderChoice,
-from ghx_bench.documents.section import Flag, Section, SetBy, Text
-from ghx_bench.eval.modes.definitions import (
-    ModeDefinition,
-    load_mode_definition,
-    modes_pinned_to_paths,
-    take_modes_apart,
 )
 from ghx_bench.eval.project.gates import Gate, Quarantine
 from ghx_bench.eval.project.object_references import (
