@@ -45,15 +45,29 @@ class ToolServer:
         info = self._client.server_info
         return ServerIdentity(name=info.name if info else None, version=info.version if info else None)
 
+    @property
+    def instructions(self) -> str:
+        """What the server tells a model about itself beside its tools; empty where it says nothing."""
+        return self._client.instructions or ""
+
     async def list_tools(self) -> tuple[Tool, ...]:
         """Return the tools of the server, by the names that it gives them."""
-        tools: list[Tool] = []
+        return tuple(
+            Tool(
+                name=str(each["name"]),
+                description=str(each.get("description") or ""),
+                input_schema=cast("dict[str, JsonValue]", each["inputSchema"]),
+            )
+            for each in await self.list_raw_tools()
+        )
+
+    async def list_raw_tools(self) -> tuple[dict[str, JsonValue], ...]:
+        """Return the tools as the server sent them: with annotations, and whatever else it says of them."""
+        tools: list[dict[str, JsonValue]] = []
         cursor: str | None = None
         while True:
             page = await self._client.list_tools(cursor=cursor)
-            for each in page.tools:
-                schema = cast("dict[str, JsonValue]", each.input_schema)
-                tools.append(Tool(name=each.name, description=each.description or "", input_schema=schema))
+            tools += [each.model_dump(mode="json", by_alias=True, exclude_unset=True) for each in page.tools]
             cursor = page.next_cursor
             if cursor is None:
                 return tuple(tools)
