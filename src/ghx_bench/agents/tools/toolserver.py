@@ -3,6 +3,7 @@
 The SDK takes a second to load: import this module where a server is really needed, and not before.
 """
 
+import base64
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -18,7 +19,16 @@ from mcp import Client, MCPError
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp_types import CONNECTION_CLOSED, CallToolResult, jsonrpc_message_adapter
+from mcp_types import (
+    CONNECTION_CLOSED,
+    AudioContent,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    TextResourceContents,
+    jsonrpc_message_adapter,
+)
 from pydantic import JsonValue
 
 from ghx_bench._base.errors import ungrouped
@@ -91,7 +101,31 @@ def _answer(result: CallToolResult) -> ToolAnswer:
     value = cast("JsonValue", result.structured_content)
     if value is None:
         value = value_of(text)
-    return ToolAnswer(text=text or json.dumps(value, ensure_ascii=False), value=value, failed=bool(result.is_error))
+    return ToolAnswer(
+        text=text or json.dumps(value, ensure_ascii=False),
+        value=value,
+        failed=bool(result.is_error),
+        attachments=tuple(_data_of(block) for block in result.content if block.type != "text"),
+    )
+
+
+def _data_of(block: ContentBlock) -> bytes:
+    match block:
+        case ImageContent() | AudioContent():
+            return _from_base64(block.data)
+        case EmbeddedResource(resource=TextResourceContents() as resource):
+            return f"{resource.uri}\n{resource.text}".encode()
+        case EmbeddedResource(resource=resource):
+            return f"{resource.uri}\n".encode() + _from_base64(resource.blob)
+        case _:
+            return block.model_dump_json(exclude_none=True).encode()
+
+
+def _from_base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text)
+    except ValueError:
+        return text.encode()
 
 
 @asynccontextmanager
