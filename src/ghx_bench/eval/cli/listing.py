@@ -154,7 +154,8 @@ _NO_RECIPE: Entry = {"protocol": None, "version": None, "installed": None, "need
 def _recipe_agent(agent: str, chosen: Sequence[str]) -> Entry:
     """Return an agent that a recipe describes, with what it needs and does not have yet."""
     from ghx_bench._base.extras import how_to_install, is_installed
-    from ghx_bench.agents.drivers.installation import AGENTS_FOLDER, NotInstalledError, find_launch
+    from ghx_bench.agents.drivers.installation import AGENTS_FOLDER, find_launch
+    from ghx_bench.agents.npm import NotInstalledError
     from ghx_bench.eval.project.recipe_agents import VENDORS, recipe_of
 
     recipe, installed = recipe_of(agent), False
