@@ -50,7 +50,7 @@ def argument_sets(schema: Mapping[str, JsonValue], values: Mapping[str, JsonValu
     base: dict[str, JsonValue] = {}
     for name, part in known.items():
         # Optional ones that narrow a list down would hide what the tool shows; those that say where it looks do not.
-        if name in required or _key_of(name) in {"owner", "repo"}:
+        if name in required or world_key(name) in {"owner", "repo"}:
             base[name] = _value(name, part, values)
     choice = next((name for name in required if len(_choices(known[name])) > 1), None)
     if choice is None:
@@ -82,7 +82,7 @@ def _value(name: str, part: Mapping[str, JsonValue], values: Mapping[str, JsonVa
         return [_typed(values[key], _type_of(item)) if key in values else _value(name, item, values)]
     if type_ == "object":
         return _object(part, values)
-    key = _key_of(name)
+    key = world_key(name)
     if key in values:
         return _typed(values[key], type_)
     return _plain_filler(type_, part)
@@ -130,7 +130,7 @@ def _type_of(part: Mapping[str, JsonValue]) -> str:
     return type_ if isinstance(type_, str) else "object" if "properties" in part else "string"
 
 
-def _key_of(name: str) -> str:
+def world_key(name: str) -> str:
     return _KEYS.get(_plain(name), "")
 
 
