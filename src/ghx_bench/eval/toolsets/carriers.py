@@ -91,7 +91,7 @@ def subject_values(world: World) -> tuple[dict[str, JsonValue], ...]:
             {**plain, "issue": plain["pull"], "query": f"repo:{plain['full_name']}", "path": plain["agents_file"]},
             {**plain, **as_nodes, "query": f"repo:{plain['full_name']} is:issue", "path": "docs", "branch": "main"},
             {**plain, "issue": plain["pull_node"], "query": f"repo:{plain['full_name']} is:pr", "path": ""},
-            {**plain, "query": f"user:{plain['owner']}", "login": plain["owner"]},
+            {**plain, "query": f"account repo:{plain['full_name']}", "login": plain["owner"]},
             {**plain, "owner": plain["fork_owner"], "full_name": f"{plain['fork_owner']}/{plain['repo']}"},
         ]
     return tuple(found)

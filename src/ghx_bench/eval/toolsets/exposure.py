@@ -9,7 +9,7 @@ from typing import Literal, cast
 
 from pydantic import JsonValue
 
-from ghx_bench._base.problems import one_line, shortened
+from ghx_bench._base.problems import one_line
 from ghx_bench._base.wire import Count, WireModel
 from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.eval.modes.resolver import Modes, ToolServerError
@@ -26,6 +26,7 @@ HIDDEN = ("html-comment", "zero-width")
 Effect = Literal["reads", "writes", "unsaid"]
 """What a tool says of itself, in its annotations."""
 
+_LONGEST_ERROR = 160
 _OF_THIS_MACHINE = re.compile(r"(?:https?://)?(?:127\.0\.0\.1|localhost)(?::\d+)?|/(?:tmp|dev/shm|var)/[^\s'\":,]+")
 
 
@@ -228,7 +229,7 @@ async def _try(probe: _Probe, tools: OpenTools) -> _Tried:
 
 def _without_machine(text: str) -> str:
     """Return a message without addresses and folders that are others the next time."""
-    return shortened(_OF_THIS_MACHINE.sub("(here)", one_line(text)))
+    return _OF_THIS_MACHINE.sub("(here)", one_line(text))[:_LONGEST_ERROR]
 
 
 def _versions(mode: Mode) -> Iterator[tuple[str, str | None]]:

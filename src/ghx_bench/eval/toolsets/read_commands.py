@@ -78,13 +78,13 @@ def _with_options(schema: Mapping[str, JsonValue], values: Mapping[str, JsonValu
     """Yield the first arguments with one optional one added: each value of a choice, a switch, what the world has."""
     properties = cast("dict[str, JsonValue]", schema.get("properties") or {})
     base = next(iter(argument_sets(schema, values)))
-    for name in properties:
-        if name in base:
+    for name, part in properties.items():
+        if name in base or not isinstance(part, dict):
             continue
-        alone = {**schema, "required": [*base, name]}
-        is_switch = (part := properties[name]) and isinstance(part, dict) and part.get("type") == "boolean"
-        for each in argument_sets({**alone, "required": [name]}, values):
-            if is_switch:
-                yield {**base, name: True}
-            elif world_key(name) in values or (isinstance(part, dict) and "enum" in part):
+        if part.get("type") == "boolean":
+            yield {**base, name: True}
+        elif world_key(name) in values or "enum" in part:
+            # Without its default, which is what the call without it has had already.
+            bare = {key: value for key, value in part.items() if key != "default"}
+            for each in argument_sets({"properties": {name: bare}, "required": [name]}, values):
                 yield {**base, name: each[name]}
