@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import anyio
 from pydantic import JsonValue
 
+from ghx_bench._base.errors import ungrouped
 from ghx_bench._base.wire import Count, WireModel
 from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.eval.modes.resolver import Modes
@@ -26,6 +28,7 @@ DEFAULT_LIMIT_TOKENS = 25_000
 
 _WORD = re.compile(r"[a-z][a-z0-9_.-]*")
 _MOST_WORDS = 3
+_MOST_AT_ONCE = 3  # what they wait for are processes of their own
 
 
 class HelpSize(WireModel):
@@ -108,18 +111,27 @@ class Measuring:
 async def measure_modes(
     names: Sequence[str], modes: Modes, lineages: Mapping[str, Sequence[str]], measuring: Measuring
 ) -> Surface:
-    """Measure modes one after the other on copies of the fixed world.
+    """Measure modes on copies of the fixed world, some at once: they do not see each other.
 
     `lineages` has for each mode the names whose calls it may use: its own, and of what it extends.
     """
     table = measuring.table
-    world, agent = table.world or "", table.agent or ""
-    measured: list[ModeSurface] = []
-    async with open_fixed_world(WORLDS / f"{world}.seed.yaml", agent=agent) as fixed:
-        for name in names:
+    measured: dict[str, ModeSurface] = {}
+    at_once = anyio.CapacityLimiter(_MOST_AT_ONCE)
+
+    async def measure(name: str, fixed: FixedWorld) -> None:
+        async with at_once:
             column = table.column(lineages[name]) if measuring.with_answers else None
-            measured.append(await _measure_mode(await modes.resolve(name), fixed, column, measuring))
-    return summarize(measured, measuring)
+            measured[name] = await _measure_mode(await modes.resolve(name), fixed, column, measuring)
+
+    with ungrouped():
+        async with (
+            open_fixed_world(WORLDS / f"{table.world}.seed.yaml", agent=table.agent or "") as fixed,
+            anyio.create_task_group() as beside,
+        ):
+            for name in names:
+                beside.start_soon(measure, name, fixed)
+    return summarize([measured[name] for name in names], measuring)
 
 
 def summarize(measured: Sequence[ModeSurface], measuring: Measuring) -> Surface:
