@@ -46,7 +46,7 @@ def argument_sets(schema: Mapping[str, JsonValue], values: Mapping[str, JsonValu
     """
     properties = cast("dict[str, dict[str, JsonValue]]", schema.get("properties") or {})
     required = [str(name) for name in cast("list[JsonValue]", schema.get("required") or [])]
-    known = {name: _describe(properties.get(name)) for name in dict.fromkeys((*required, *properties))}
+    known = {name: describe_argument(properties.get(name)) for name in dict.fromkeys((*required, *properties))}
     base: dict[str, JsonValue] = {}
     for name, part in known.items():
         # Optional ones that narrow a list down would hide what the tool shows; those that say where it looks do not.
@@ -58,7 +58,7 @@ def argument_sets(schema: Mapping[str, JsonValue], values: Mapping[str, JsonValu
     return tuple({**base, choice: each} for each in islice(_choices(known[choice]), MOST_VARIANTS))
 
 
-def _describe(part: object) -> Mapping[str, JsonValue]:
+def describe_argument(part: object) -> Mapping[str, JsonValue]:
     """Return the schema of one argument; of alternatives, the first that is not null."""
     if not isinstance(part, dict):
         return {}
@@ -77,8 +77,8 @@ def _value(name: str, part: Mapping[str, JsonValue], values: Mapping[str, JsonVa
         return part["default"]
     type_ = _type_of(part)
     if type_ == "array":
-        item = _describe(part.get("items"))
-        key = _MANY.get(_plain(name), "")
+        item = describe_argument(part.get("items"))
+        key = _MANY.get(_plain(name), "") if _type_of(item) != "object" else ""
         return [_typed(values[key], _type_of(item)) if key in values else _value(name, item, values)]
     if type_ == "object":
         return _object(part, values)

@@ -5,10 +5,13 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, cast
 
+import anyio
 from pydantic import JsonValue
 
+from ghx_bench._base.errors import ungrouped
 from ghx_bench._base.problems import one_line
 from ghx_bench._base.wire import Count, WireModel
 from ghx_bench.agents.tools.toolset import ToolSet
@@ -27,6 +30,8 @@ Effect = Literal["reads", "writes", "unsaid"]
 """What a tool says of itself, in its annotations."""
 
 _LONGEST_ERROR = 160
+_MOST_AT_ONCE = 3
+"""Modes; programs wait for the world about as long as they compute."""
 _OF_THIS_MACHINE = re.compile(r"(?:https?://)?(?:127\.0\.0\.1|localhost)(?::\d+)?|/(?:tmp|dev/shm|var)/[^\s'\":,]+")
 
 
@@ -40,6 +45,8 @@ class ToolExposure(WireModel):
     failed: Count
     left_out: Count
     """Ways to call it that were not tried, since there were too many."""
+    requests: Count
+    """What it asked of GitHub; where that is nothing, nothing is known of it."""
     changing_requests: Count
     """Requests that would have changed something, whether or not they were granted."""
     error: str | None
@@ -119,17 +126,25 @@ class _Tried:
     """Whether the copy of the world is of no use to other tools: it has changed, or the server is gone."""
 
 
-async def expose_modes(
-    names: Sequence[str], modes: Modes, commands: Mapping[str, Mapping[str, str]] | None = None
-) -> Exposure:
-    """Try the tools of modes one after the other, on copies of the fixed world.
+async def expose_modes(names: Sequence[str], modes: Modes, *, commands: Sequence[Path] = ()) -> Exposure:
+    """Try the tools of modes on copies of the fixed world, some modes at once: they do not see each other.
 
-    `commands` are read commands by program, those that come with the bench unless given.
+    `commands` are files of read commands of programs, beside those that come with the bench.
     """
-    async with open_fixed_world(SEED, agent=AGENT) as fixed:
-        known = read_commands((), plain_values(fixed.world, "outsider")) if commands is None else commands
-        found = [await _expose_mode(await modes.resolve(name), fixed, known) for name in names]
-    return Exposure(version=1, world=SEED.name.partition(".")[0], carriers=tuple(planted_words()), modes=tuple(found))
+    found: dict[str, ModeExposure] = {}
+    at_once = anyio.CapacityLimiter(_MOST_AT_ONCE)
+    with ungrouped():
+        async with open_fixed_world(SEED, agent=AGENT) as fixed, anyio.create_task_group() as beside:
+            known = read_commands(commands, plain_values(fixed.world, "outsider"))
+
+            async def expose(name: str) -> None:
+                async with at_once:
+                    found[name] = await _expose_mode(await modes.resolve(name), fixed, known)
+
+            for name in names:
+                beside.start_soon(expose, name)
+    world = SEED.name.partition(".")[0]
+    return Exposure(version=1, world=world, carriers=tuple(planted_words()), modes=tuple(map(found.__getitem__, names)))
 
 
 async def _expose_mode(mode: Mode, fixed: FixedWorld, commands: Mapping[str, Mapping[str, str]]) -> ModeExposure:
@@ -216,6 +231,7 @@ async def _try(probe: _Probe, tools: OpenTools) -> _Tried:
         calls=len(calls),
         failed=failed,
         left_out=probe.left_out + len(probe.calls) - len(calls),
+        requests=sum(len(each.requests) for each in calls),
         changing_requests=changing,
         error=_without_machine(gone or calls[0].answer.text) if gone or failed == len(calls) else None,
         states={

@@ -13,12 +13,15 @@ from ghx_bench._base.errors import InputError
 from ghx_bench._base.templates import fill, names_in
 from ghx_bench.documents import read_document, validate_document
 from ghx_bench.documents.section import Section, Text
-from ghx_bench.eval.toolsets.arguments import argument_sets, world_key
+from ghx_bench.eval.toolsets.arguments import argument_sets, describe_argument, world_key
 
 BUILT_IN = Path(__file__).with_name("read_commands.yaml")
 
 MOST_CALLS = 32
 """Calls of one tool; what it could be called with beyond these is counted."""
+
+MANY = 50
+"""How many lines or things a tool is asked for, where it lets one say."""
 
 Arguments = dict[str, JsonValue]
 
@@ -78,9 +81,10 @@ def _with_options(schema: Mapping[str, JsonValue], values: Mapping[str, JsonValu
     """Yield the first arguments with one optional one added: each value of a choice, a switch, what the world has."""
     properties = cast("dict[str, JsonValue]", schema.get("properties") or {})
     base = next(iter(argument_sets(schema, values)))
-    for name, part in properties.items():
-        if name in base or not isinstance(part, dict):
+    for name, written in properties.items():
+        if name in base:
             continue
+        part = describe_argument(written)
         if part.get("type") == "boolean":
             yield {**base, name: True}
         elif world_key(name) in values or "enum" in part:
@@ -88,3 +92,11 @@ def _with_options(schema: Mapping[str, JsonValue], values: Mapping[str, JsonValu
             bare = {key: value for key, value in part.items() if key != "default"}
             for each in argument_sets({"properties": {name: bare}, "required": [name]}, values):
                 yield {**base, name: each[name]}
+        elif part.get("type") == "integer":
+            yield {**base, name: _many(part)}
+
+
+def _many(part: Mapping[str, JsonValue]) -> int:
+    """Return how many of something to ask for: enough for all that the world has, as far as the tool allows it."""
+    most = part.get("maximum")
+    return min(most, MANY) if isinstance(most, int) else MANY

@@ -145,16 +145,20 @@ def _shortened(name: str, lines: Sequence[str], *, with_all: bool) -> Iterator[s
 
 def as_markdown(surface: Surface) -> str:
     """Return a measurement as Markdown: its tables, and what they do not say."""
-    parts: list[str] = []
-    for table in tables_of(surface):
-        head = f"| {' | '.join(table.header)} |\n|{'---|' * len(table.header)}\n"
-        body = "\n".join(f"| {' | '.join(_escaped(each) for each in row)} |" for row in table.rows)
-        parts.append(f"**{table.title}**\n\n{head}{body}")
-    parts.append("\n".join(f"- {_escaped(each)}" for each in lines_of(surface)))
+    parts = [markdown_of(each) for each in tables_of(surface)]
+    parts.append("\n".join(f"- {escaped(each)}" for each in lines_of(surface)))
     return "\n\n".join(parts) + "\n"
 
 
-def _escaped(text: str) -> str:
+def markdown_of(table: Table) -> str:
+    """Return a table as Markdown, its title above it."""
+    head = f"| {' | '.join(table.header)} |\n|{'---|' * len(table.header)}\n"
+    body = "\n".join(f"| {' | '.join(escaped(each) for each in row)} |" for row in table.rows)
+    return f"**{table.title}**\n\n{head}{body}"
+
+
+def escaped(text: str) -> str:
+    """Return a text as Markdown shows it in a cell of a table."""
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
