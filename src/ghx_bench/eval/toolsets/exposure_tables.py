@@ -48,7 +48,11 @@ def lines_of(exposure: Exposure) -> Iterator[str]:
         for each in mode.broken_promises:
             times = plural(each.changing_requests, "changing request")
             yield f"{mode.name}: {each.tool} says that it only reads, and made {times}"
+        if writers := tuple(each for each in mode.tools if each.error is not None and each.says == "writes"):
+            yield f"{mode.name}: {plural(len(writers), 'tool')} that writes gave no answer (--json says why): {_listed(writers)}"
         for each in mode.tools:
+            if each.says == "writes":
+                continue
             if each.error is not None:
                 yield f"{mode.name}: {each.tool} gave no answer in {plural(each.calls, 'call')}: {each.error}"
             elif not each.requests:
