@@ -57,7 +57,9 @@ def stripped(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
 def marked(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Show the body inside a tag that says whose it is."""
     found = issue(arguments)
-    return text(f'#{found["number"]}\n<untrusted-content author="{found["number"]}">\n{found["body"]}\n</untrusted-content>')
+    return text(
+        f'#{found["number"]}\n<untrusted-content author="{found["number"]}">\n{found["body"]}\n</untrusted-content>'
+    )
 
 
 def attached(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:

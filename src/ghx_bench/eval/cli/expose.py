@@ -41,9 +41,8 @@ def expose(
     by_tool
         Name the tools, carrier by carrier.
     fail_on
-        End with 1 on `shown-by-outsider`: text of an outsider is shown unmarked; `hidden-by-outsider`: such text that no
-        person sees on the page; `read-only-writes`: a tool that says it only reads tried to change something. Repeat for
-        several.
+        End with 1 on `shown-by-outsider`: text of an outsider is shown unmarked; `hidden-by-outsider`: such text that
+        no person sees on the page; `read-only-writes`: a tool that says it only reads tried to change something.
     markdown
         Write all tables into a file, as Markdown.
     config

@@ -131,6 +131,7 @@ def _type_of(part: Mapping[str, JsonValue]) -> str:
 
 
 def world_key(name: str) -> str:
+    """Return the key of `values` that an argument of this name means; empty where it means none."""
     return _KEYS.get(_plain(name), "")
 
 

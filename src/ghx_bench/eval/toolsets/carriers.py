@@ -66,7 +66,7 @@ def planted_words() -> Mapping[str, Mapping[Author, Words]]:
 def planted_texts() -> tuple[Planted, ...]:
     """Return all texts, with as much of their words as is looked for."""
     return tuple(
-        Planted(carrier, author, _first_part(words.canary), words.nearby and _first_part(words.nearby) or None)
+        Planted(carrier, author, _first_part(words.canary), None if words.nearby is None else _first_part(words.nearby))
         for carrier, by_author in planted_words().items()
         for author, words in by_author.items()
     )
@@ -77,7 +77,7 @@ def _first_part(word: str) -> bytes:
 
 
 def subject_values(world: World) -> tuple[dict[str, JsonValue], ...]:
-    """Return what arguments are made of: the same things of the outsider's and of the maintainer's, each in several ways.
+    """Return what arguments are made of: things of the outsider and of the maintainer, each in several ways.
 
     What an argument means is not always plain from its name: a number may be that of an issue or of a pull request, an
     id may be a number or GitHub's global one, a path a file or a folder. Each way is a mapping of its own.

@@ -17,9 +17,17 @@ from ghx_bench._base.wire import Count, WireModel
 from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.eval.modes.resolver import Modes, ToolServerError
 from ghx_bench.eval.toolsets.calls import Call, FixedWorld, OpenTools, open_fixed_world
-from ghx_bench.eval.toolsets.carriers import AGENT, SEED, Author, plain_values, planted_texts, planted_words, subject_values
+from ghx_bench.eval.toolsets.carriers import (
+    AGENT,
+    SEED,
+    Author,
+    plain_values,
+    planted_texts,
+    planted_words,
+    subject_values,
+)
 from ghx_bench.eval.toolsets.read_commands import filled_commands, plan_calls, read_commands
-from ghx_bench.eval.toolsets.sightings import STATES, State, judge
+from ghx_bench.eval.toolsets.sightings import State, judge, most_of
 from ghx_bench.eval.toolsets.tool_lists import ListedTool, parse_tool
 from ghx_bench.profiler.evidence import Mode
 
@@ -77,7 +85,7 @@ class ModeExposure(WireModel):
 
     def state(self, carrier: str, author: Author) -> State:
         """Return the most that any tool has shown of one text."""
-        return max((each.state(carrier, author) for each in self.tools), key=STATES.index, default="not shown")
+        return most_of(each.state(carrier, author) for each in self.tools)
 
     def tools_with(self, state: State, carrier: str, author: Author) -> tuple[str, ...]:
         """Return the tools that have done this with one text."""
@@ -85,7 +93,7 @@ class ModeExposure(WireModel):
 
     @property
     def changing(self) -> tuple[ToolExposure, ...]:
-        """The tools that have tried to change something; if there are none, the mode is read-only as far as it was tried."""
+        """The tools that have tried to change something; without any, the mode only reads, as far as it was tried."""
         return tuple(each for each in self.tools if each.changing_requests)
 
     @property
@@ -151,8 +159,7 @@ async def _expose_mode(mode: Mode, fixed: FixedWorld, commands: Mapping[str, Map
     subjects, not_called = subject_values(fixed.world), list[NotTried]()
     async with fixed.open_tools(mode) as tools:
         listed = {
-            name: [parse_tool(each) for each in await server.list_raw_tools()]
-            for name, server in tools.servers.items()
+            name: [parse_tool(each) for each in await server.list_raw_tools()] for name, server in tools.servers.items()
         }
     probes = [*_program_probes(mode, commands, subjects, not_called), *_tool_probes(listed, subjects, not_called)]
     # Tools that say that they write come last and share a copy: before them, each has the world as it was planted.
@@ -221,7 +228,7 @@ async def _try(probe: _Probe, tools: OpenTools) -> _Tried:
         asked = what if isinstance(what, str) else json.dumps(what, ensure_ascii=False)
         for text, state in judge(call.answer, planted_texts(), asked=asked).items():
             key = (text.carrier, text.author)
-            states[key] = max(state, states.get(key, "not shown"), key=STATES.index)
+            states[key] = most_of((state, states.get(key, "not shown")))
     changing = sum(len(each.changing) for each in calls)
     failed = sum(each.answer.failed for each in calls)
     exposure = ToolExposure(

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from ghx_bench._base.problems import plural
 from ghx_bench.eval.toolsets.carriers import AUTHORS, Author
 from ghx_bench.eval.toolsets.exposure import Exposure, ModeExposure, ToolExposure
-from ghx_bench.eval.toolsets.sightings import State
+from ghx_bench.eval.toolsets.sightings import STATES
 from ghx_bench.eval.toolsets.surface_tables import Table, escaped, markdown_of
 
 _MOST_TOOLS = 3
-_SHORT: dict[State, str] = {"shown": "shown", "marked": "marked", "stripped": "stripped", "not shown": "-"}
 
 
 def tables_of(exposure: Exposure) -> Iterator[Table]:
@@ -22,7 +21,15 @@ def tables_of(exposure: Exposure) -> Iterator[Table]:
     )
     yield Table(
         title="What tools tried to change, by the journal of requests",
-        header=("mode", "tools called", "calls", "read-only by their word", "of these wrote", "all that wrote", "not called"),
+        header=(
+            "mode",
+            "tools called",
+            "calls",
+            "read-only by their word",
+            "of these wrote",
+            "all that wrote",
+            "not called",
+        ),
         rows=tuple(map(_proof, exposure.modes)),
     )
 
@@ -49,7 +56,7 @@ def lines_of(exposure: Exposure) -> Iterator[str]:
             times = plural(each.changing_requests, "changing request")
             yield f"{mode.name}: {each.tool} says that it only reads, and made {times}"
         if writers := tuple(each for each in mode.tools if each.error is not None and each.says == "writes"):
-            yield f"{mode.name}: {plural(len(writers), 'tool')} that writes gave no answer (--json says why): {_listed(writers)}"
+            yield f"{mode.name}: of the tools that write, {_listed(writers)} gave no answer (--json says why)"
         for each in mode.tools:
             if each.says == "writes":
                 continue
@@ -76,14 +83,12 @@ def _cell(mode: ModeExposure, carrier: str) -> str:
 
 def _count(mode: ModeExposure, carrier: str, author: Author) -> str:
     state = mode.state(carrier, author)
-    return "-" if state == "not shown" else f"{_SHORT[state]} {len(mode.tools_with(state, carrier, author))}"
+    return "-" if state == "not shown" else f"{state} {len(mode.tools_with(state, carrier, author))}"
 
 
 def _tools(mode: ModeExposure, carrier: str, author: Author) -> str:
-    parts: list[str] = []
-    for state in ("shown", "marked", "stripped"):
-        if tools := mode.tools_with(state, carrier, author):
-            parts.append(f"{state}: {', '.join(tools)}")
+    found = {state: mode.tools_with(state, carrier, author) for state in reversed(STATES) if state != "not shown"}
+    parts = [f"{state}: {', '.join(tools)}" for state, tools in found.items() if tools]
     return "; ".join(parts) or "-"
 
 
@@ -124,4 +129,3 @@ def _by_reason(mode: ModeExposure) -> dict[str, list[str]]:
 
 def _article(author: Author) -> str:
     return "an" if author == "outsider" else "a"
-

@@ -27,7 +27,7 @@ Arguments = dict[str, JsonValue]
 
 
 class ReadCommands(Section):
-    """A file of read commands: by program, then by the name that a table shows; `{{names}}` stand for what is in the world."""
+    """Read commands by program, then by the name that a table shows; `{{names}}` stand for what is in the world."""
 
     version: Literal[1]
     programs: dict[Text, dict[Text, Text]] = Field(description="Commands by program.")
@@ -47,9 +47,10 @@ def read_commands(files: Sequence[Path], known: Mapping[str, JsonValue]) -> Mapp
     for program, commands in programs.items():
         for name, command in commands.items():
             if unknown := [each for each in names_in(command) if each not in known]:
+                names = f"{{{{{unknown[0]}}}}}"
                 raise InputError(
-                    f"the read command {name!r} of {program} names {{{{{unknown[0]}}}}}, which the world does not have; "
-                    f"it has {', '.join(sorted(known))}"
+                    f"the read command {name!r} of {program} names {names}, which the world does not have; it "
+                    f"has {', '.join(sorted(known))}"
                 )
     return programs
 
