@@ -23,6 +23,8 @@ _SAYS_THERE_IS_MORE = re.compile(
     re.IGNORECASE,
 )
 
+_TOTAL = re.compile(r"\btotal_?(?:count)?\W{1,4}(\d{1,9})\b|\b\d+ of (\d{1,9})\b|\b(\d{1,9}) total\b", re.IGNORECASE)
+
 
 class AnswerRow(WireModel):
     """What came of one question in one mode."""
@@ -66,10 +68,10 @@ def says_what_to_do(text: str) -> bool:
     return _HINT.search(text) is not None
 
 
-def says_there_is_more(text: str, there_are: int) -> bool:
+def says_there_is_more(text: str, shown: int) -> bool:
     """Return whether a part of a list says that it is one: by a total, a cursor, a page that follows, or in words."""
-    number = rf"(?:total|count|of|all)\w*\W{{1,6}}{there_are}\b|\b{there_are}\s+(?:total|in total|results|items)"
-    return _SAYS_THERE_IS_MORE.search(text) is not None or re.search(number, text, re.IGNORECASE) is not None
+    totals = (int(number) for found in _TOTAL.finditer(text) for number in found.groups() if number)
+    return any(each > shown for each in totals) or _SAYS_THERE_IS_MORE.search(text) is not None
 
 
 def count_items(text: str, items: Items) -> int:
@@ -88,7 +90,7 @@ def judge(question: Question, calls: Sequence[Call], ruler: Ruler, *, limit_toke
         question.items is not None
         and found is not None
         and found < question.items.total
-        and not says_there_is_more(text, question.items.total)
+        and not says_there_is_more(text, found)
     )
     return AnswerRow(
         id=question.id,
