@@ -92,7 +92,8 @@ def test_what_is_no_list_of_tools_is_refused(tmp_path: Path, content: str) -> No
 @pytest.mark.parametrize(
     ("name", "noun"),
     [("list_issues", "issue"), ("issue_view", "issue"), ("getPullRequest", "pull"),
-     ("search_repositories", "repository"), ("create_or_update_file", "file"), ("list_branches", "branch"), ("get", "get")],
+     ("search_repositories", "repository"), ("create_or_update_file", "file"), ("list_branches", "branch"),
+     ("get", "get")],
 )  # fmt: skip
 def test_tools_are_grouped_by_the_noun_in_their_name(name: str, noun: str) -> None:
     assert noun_of(name) == noun

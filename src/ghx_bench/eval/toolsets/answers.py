@@ -36,7 +36,8 @@ class AnswerRow(WireModel):
     """Why there is no call; of one that failed, the first line of what it said."""
     size: Size | None = None
     calls: Count = 0
-    requests: Count = 0
+    requests: Count | None = 0
+    """`None` where a program asks several things at once and drops some, so that it is another number each time."""
     items: Count | None = None
     total: Count | None = None
     no_hint: bool = False
@@ -79,7 +80,7 @@ def count_items(text: str, items: Items) -> int:
     return len(set(re.findall(items.pattern, text)))
 
 
-def judge(question: Question, calls: Sequence[Call], ruler: Ruler, *, limit_tokens: int) -> AnswerRow:
+def judge(question: Question, calls: Sequence[Call], ruler: Ruler, *, limit_tokens: int, column: str = "") -> AnswerRow:
     """Return what is to be said of the answer to a question, made of one call or several."""
     answers = [each.answer for each in calls]
     size = total(ruler.measure(each.text) for each in answers)
@@ -98,7 +99,7 @@ def judge(question: Question, calls: Sequence[Call], ruler: Ruler, *, limit_toke
         outcome=_outcome(question, has_failed=has_failed),
         size=size,
         calls=len(calls),
-        requests=sum(len(each.requests) for each in calls),
+        requests=None if column in question.races else sum(len(each.requests) for each in calls),
         no_hint=has_failed and not says_what_to_do(text),
         over_limit=is_over,
         cut_off=is_cut,
@@ -132,5 +133,5 @@ def figures(rows: Sequence[AnswerRow]) -> AnswerFigures:
         largest=None if largest is None else largest.id,
         size=total(each.size for each in answered if each.size is not None),
         calls=sum(each.calls for each in answered),
-        requests=sum(each.requests for each in answered),
+        requests=sum(each.requests or 0 for each in answered),
     )

@@ -1,6 +1,7 @@
 """How large a text is: characters, bytes, and tokens as far as they can be counted here."""
 
 import json
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -66,7 +67,10 @@ def open_ruler() -> Ruler:
     """Return a ruler that counts tokens where the extra `tokens` is installed, and else one that estimates them."""
     if find_spec("bpe_openai") is None:
         return ESTIMATE
-    encode: Callable[[str], Sequence[int]] = import_module("bpe_openai").get_encoding(ENCODING).encode_ordinary
+    with warnings.catch_warnings():
+        # It reads its files in a way that Python calls outdated; nobody here can do anything about it.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        encode: Callable[[str], Sequence[int]] = import_module("bpe_openai").get_encoding(ENCODING).encode_ordinary
     return Ruler(
         tokenizer=f"{ENCODING} ({_PACKAGE} {version(_PACKAGE)})",
         is_estimate=False,
