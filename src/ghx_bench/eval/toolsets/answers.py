@@ -23,6 +23,8 @@ _SAYS_THERE_IS_MORE = re.compile(
     re.IGNORECASE,
 )
 
+_TOTAL = re.compile(r"\btotal_?(?:count)?\W{1,4}(\d{1,9})\b|\b\d+ of (\d{1,9})\b|\b(\d{1,9}) total\b", re.IGNORECASE)
+
 
 class AnswerRow(WireModel):
     """What came of one question in one mode."""
@@ -34,7 +36,8 @@ class AnswerRow(WireModel):
     """Why there is no call; of one that failed, the first line of what it said."""
     size: Size | None = None
     calls: Count = 0
-    requests: Count = 0
+    requests: Count | None = 0
+    """`None` where a program asks several things at once and drops some, so that it is another number each time."""
     items: Count | None = None
     total: Count | None = None
     no_hint: bool = False
@@ -66,10 +69,10 @@ def says_what_to_do(text: str) -> bool:
     return _HINT.search(text) is not None
 
 
-def says_there_is_more(text: str, there_are: int) -> bool:
+def says_there_is_more(text: str, shown: int) -> bool:
     """Return whether a part of a list says that it is one: by a total, a cursor, a page that follows, or in words."""
-    number = rf"(?:total|count|of|all)\w*\W{{1,6}}{there_are}\b|\b{there_are}\s+(?:total|in total|results|items)"
-    return _SAYS_THERE_IS_MORE.search(text) is not None or re.search(number, text, re.IGNORECASE) is not None
+    totals = (int(number) for found in _TOTAL.finditer(text) for number in found.groups() if number)
+    return any(each > shown for each in totals) or _SAYS_THERE_IS_MORE.search(text) is not None
 
 
 def count_items(text: str, items: Items) -> int:
@@ -77,7 +80,7 @@ def count_items(text: str, items: Items) -> int:
     return len(set(re.findall(items.pattern, text)))
 
 
-def judge(question: Question, calls: Sequence[Call], ruler: Ruler, *, limit_tokens: int) -> AnswerRow:
+def judge(question: Question, calls: Sequence[Call], ruler: Ruler, *, limit_tokens: int, column: str = "") -> AnswerRow:
     """Return what is to be said of the answer to a question, made of one call or several."""
     answers = [each.answer for each in calls]
     size = total(ruler.measure(each.text) for each in answers)
@@ -88,7 +91,7 @@ def judge(question: Question, calls: Sequence[Call], ruler: Ruler, *, limit_toke
         question.items is not None
         and found is not None
         and found < question.items.total
-        and not says_there_is_more(text, question.items.total)
+        and not says_there_is_more(text, found)
     )
     return AnswerRow(
         id=question.id,
@@ -96,7 +99,7 @@ def judge(question: Question, calls: Sequence[Call], ruler: Ruler, *, limit_toke
         outcome=_outcome(question, has_failed=has_failed),
         size=size,
         calls=len(calls),
-        requests=sum(len(each.requests) for each in calls),
+        requests=None if column in question.races else sum(len(each.requests) for each in calls),
         no_hint=has_failed and not says_what_to_do(text),
         over_limit=is_over,
         cut_off=is_cut,
@@ -130,5 +133,5 @@ def figures(rows: Sequence[AnswerRow]) -> AnswerFigures:
         largest=None if largest is None else largest.id,
         size=total(each.size for each in answered if each.size is not None),
         calls=sum(each.calls for each in answered),
-        requests=sum(each.requests for each in answered),
+        requests=sum(each.requests or 0 for each in answered),
     )

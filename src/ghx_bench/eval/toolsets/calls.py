@@ -1,5 +1,6 @@
 """Opens the tools of a mode on a served copy of a fixed world, as a session does, and calls them."""
 
+import re
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
@@ -54,6 +55,8 @@ class OpenTools:
     world: World
     servers: Mapping[str, ToolServer]
     belt: ToolBelt
+    folder: Path
+    """Where the session has its home and its work; answers have `/session` in its place, since its name is random."""
 
     @property
     def has_shell(self) -> bool:
@@ -84,7 +87,10 @@ class OpenTools:
         return self._called(answer, before)
 
     def _called(self, answer: ToolAnswer, before: int) -> Call:
-        return Call(answer=answer, requests=self.world.journal.since(before))
+        # With all that follows: programs that keep files give their folders random names, too.
+        path = re.compile(re.escape(str(self.folder)) + r"[\w./+@-]*")
+        text, complaint = (path.sub("/session", each) for each in (answer.text, answer.complaint))
+        return Call(answer=replace(answer, text=text, complaint=complaint), requests=self.world.journal.since(before))
 
 
 _TOO_LONG = ToolAnswer(text=f"(no answer within {CALL_LIMIT_S:g} s)", value=None, failed=True)
@@ -129,7 +135,7 @@ class FixedWorld:
                 tool_belt(request, TraceRecorder(source="script"), with_servers=False)
             )
             belt = replace(belt, servers=servers)
-            yield OpenTools(mode=mode, world=world, servers=servers, belt=belt)
+            yield OpenTools(mode=mode, world=world, servers=servers, belt=belt, folder=folder)
 
     @contextmanager
     def _copy(self) -> Generator[World]:

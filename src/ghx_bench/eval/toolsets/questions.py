@@ -57,6 +57,8 @@ class Question(Section):
     asks: Text | None = None
     kind: QuestionKind = "read"
     items: Items | None = None
+    races: tuple[Text, ...] = ()
+    """Modes whose programs ask several things at once and drop some: how many requests arrive differs each time."""
     calls: dict[Text, Calls] = Field(default={})
 
     def steps(self, mode: str, values: Mapping[str, JsonValue]) -> tuple[str | ToolCall, ...]:

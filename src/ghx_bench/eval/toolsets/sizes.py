@@ -1,14 +1,15 @@
 """How large a text is: characters, bytes, and tokens as far as they can be counted here."""
 
 import json
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
-from importlib.util import find_spec
 from typing import Any
 
+from ghx_bench._base.extras import is_installed
 from ghx_bench._base.wire import Count, WireModel
 
 ENCODING = "o200k_base"
@@ -64,9 +65,12 @@ ESTIMATE = Ruler(tokenizer="characters / 4", is_estimate=True, count_tokens=esti
 @cache
 def open_ruler() -> Ruler:
     """Return a ruler that counts tokens where the extra `tokens` is installed, and else one that estimates them."""
-    if find_spec("bpe_openai") is None:
+    if not is_installed("tokens"):
         return ESTIMATE
-    encode: Callable[[str], Sequence[int]] = import_module("bpe_openai").get_encoding(ENCODING).encode_ordinary
+    with warnings.catch_warnings():
+        # It reads its files in a way that Python calls outdated; nobody here can do anything about it.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        encode: Callable[[str], Sequence[int]] = import_module("bpe_openai").get_encoding(ENCODING).encode_ordinary
     return Ruler(
         tokenizer=f"{ENCODING} ({_PACKAGE} {version(_PACKAGE)})",
         is_estimate=False,

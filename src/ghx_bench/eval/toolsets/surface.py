@@ -211,7 +211,7 @@ async def _ask(
                 calls.append(await tools.mcp(step.tool, step.arguments, server=step.server))
             case str():
                 calls.append(await tools.shell(step))
-    return judge(question, calls, measuring.ruler, limit_tokens=measuring.limit_tokens)
+    return judge(question, calls, measuring.ruler, limit_tokens=measuring.limit_tokens, column=column)
 
 
 def _no_call(question: Question, column: str) -> AnswerRow:
