@@ -1,4 +1,4 @@
-"""Write into docs/toolsets.md what `ghx-bench surface` measures of the built-in modes that are installed here.
+"""Write into docs/toolsets.md what `ghx-bench surface` and `expose` say of the built-in modes that are installed here.
 
     python scripts/toolsets_table.py [--date 2026-11-18] [--tools FILE ...]
 
@@ -16,8 +16,8 @@ from pathlib import Path
 from ghx_bench.eval.modes.definitions import BUILT_IN
 
 PAGE = Path(__file__).parents[1] / "docs" / "toolsets.md"
-SECTION = re.compile(r"(<!-- generated: surface -->\n).*?(<!-- end -->)", re.DOTALL)
-COMMAND = (sys.executable, "-m", "ghx_bench.eval.cli.main", "surface")
+SECTION = r"(<!-- generated: {} -->\n).*?(<!-- end -->)"
+BENCH = (sys.executable, "-m", "ghx_bench.eval.cli.main")
 
 
 def main() -> None:
@@ -28,17 +28,25 @@ def main() -> None:
     given = parser.parse_args()
     modes, absent = find_installed()
     tools = [word for each in given.tools for word in ("--tools", str(each))]
-    with tempfile.TemporaryDirectory() as folder:
-        table = Path(folder, "surface.md")
-        subprocess.run([*COMMAND, *modes, *tools, "--markdown", str(table)], check=True, stdout=subprocess.DEVNULL)
-        lines = [f"Measured on {given.date}.", "", table.read_text(encoding="utf-8").rstrip()]
+    lines = [f"Measured on {given.date}.", "", write_table("surface", *modes, *tools)]
     if absent:
         lines += ["", "Not installed where this was measured, and so not measured:", ""]
         lines += [f"- `{name}`: {reason}" for name, reason in absent.items()]
     page = PAGE.read_text(encoding="utf-8")
-    section = "\n".join(lines)
-    PAGE.write_text(SECTION.sub(lambda found: f"{found[1]}{section}\n{found[2]}", page), encoding="utf-8")
+    for name, text in (("surface", "\n".join(lines)), ("exposure", write_table("expose", *modes))):
+        section = re.compile(SECTION.format(name), re.DOTALL)
+        page = section.sub(lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page)
+    PAGE.write_text(page, encoding="utf-8")
     print(f"{PAGE}: {', '.join(modes)}; not installed: {', '.join(absent) or 'none'}")
+
+
+def write_table(command: str, *words: str) -> str:
+    """Return the Markdown that a command writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder, "table.md")
+        run = [*BENCH, command, *words, "--markdown", str(table)]
+        subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
+        return table.read_text(encoding="utf-8").rstrip()
 
 
 def find_installed() -> tuple[list[str], dict[str, str]]:
@@ -48,7 +56,7 @@ def find_installed() -> tuple[list[str], dict[str, str]]:
     for name in BUILT_IN:
         if name == "mcp":
             continue  # a mode that users describe; as it comes, it is `github-mcp`
-        ran = subprocess.run([*COMMAND, name, "--lint", "--json"], capture_output=True, text=True, check=False)
+        ran = subprocess.run([*BENCH, "surface", name, "--lint", "--json"], capture_output=True, text=True, check=False)
         if ran.returncode == 0:
             modes.append(name)
         else:

@@ -22,6 +22,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import (
     CONNECTION_CLOSED,
     AudioContent,
+    BlobResourceContents,
     CallToolResult,
     ContentBlock,
     EmbeddedResource,
@@ -115,7 +116,7 @@ def _data_of(block: ContentBlock) -> bytes:
             return _from_base64(block.data)
         case EmbeddedResource(resource=TextResourceContents() as resource):
             return f"{resource.uri}\n{resource.text}".encode()
-        case EmbeddedResource(resource=resource):
+        case EmbeddedResource(resource=BlobResourceContents() as resource):
             return f"{resource.uri}\n".encode() + _from_base64(resource.blob)
         case _:
             return block.model_dump_json(exclude_none=True).encode()

@@ -53,8 +53,8 @@ class ToolExposure(WireModel):
     failed: Count
     left_out: Count
     """Ways to call it that were not tried, since there were too many."""
-    requests: Count
-    """What it asked of GitHub; where that is nothing, nothing is known of it."""
+    asked_github: bool
+    """Whether it made any request; how many is up to chance in programs that ask several things at once."""
     changing_requests: Count
     """Requests that would have changed something, whether or not they were granted."""
     error: str | None
@@ -238,7 +238,7 @@ async def _try(probe: _Probe, tools: OpenTools) -> _Tried:
         calls=len(calls),
         failed=failed,
         left_out=probe.left_out + len(probe.calls) - len(calls),
-        requests=sum(len(each.requests) for each in calls),
+        asked_github=any(each.requests for each in calls),
         changing_requests=changing,
         error=_without_machine(gone or calls[0].answer.text) if gone or failed == len(calls) else None,
         states={

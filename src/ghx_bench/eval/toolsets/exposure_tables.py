@@ -62,7 +62,7 @@ def lines_of(exposure: Exposure) -> Iterator[str]:
                 continue
             if each.error is not None:
                 yield f"{mode.name}: {each.tool} gave no answer in {plural(each.calls, 'call')}: {each.error}"
-            elif not each.requests:
+            elif not each.asked_github:
                 yield f"{mode.name}: {each.tool} asked GitHub for nothing in {plural(each.calls, 'call')}"
             if each.left_out:
                 yield f"{mode.name}: {each.tool} was not called in {plural(each.left_out, 'further way')}"

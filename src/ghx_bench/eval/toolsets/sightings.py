@@ -23,8 +23,10 @@ STATES: tuple[State, ...] = ("not shown", "stripped", "marked", "shown")
 
 def most_of(states: Iterable[State]) -> State:
     """Return the most that became of a text in several answers."""
-    found = {*states}
-    return next((each for each in reversed(STATES) if each in found), "not shown")
+    most: State = "not shown"
+    for each in states:
+        most = each if STATES.index(each) > STATES.index(most) else most
+    return most
 
 
 _MARK = (
