@@ -37,7 +37,7 @@ def main() -> None:
         section = re.compile(SECTION.format(name), re.DOTALL)
         page = section.sub(lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page)
     PAGE.write_text(page, encoding="utf-8")
-    print(f"{PAGE}: {', '.join(modes)}; not installed: {', '.join(absent) or 'none'}")
+    sys.stdout.write(f"{PAGE}: {', '.join(modes)}; not installed: {', '.join(absent) or 'none'}" + "\n")
 
 
 def write_table(command: str, *words: str) -> str:
