@@ -38,7 +38,7 @@ def main() -> None:
     page = PAGE.read_text(encoding="utf-8")
     section = "\n".join(lines)
     PAGE.write_text(SECTION.sub(lambda found: f"{found[1]}{section}\n{found[2]}", page), encoding="utf-8")
-    print(f"{PAGE}: {', '.join(modes)}; not installed: {', '.join(absent) or 'none'}")
+    sys.stdout.write(f"{PAGE}: {', '.join(modes)}; not installed: {', '.join(absent) or 'none'}\n")
 
 
 def find_installed() -> tuple[list[str], dict[str, str]]:
