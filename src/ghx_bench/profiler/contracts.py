@@ -74,7 +74,9 @@ class SessionRequest:
     cell: Cell
     mode: Mode
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
-    server_environments: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]], repr=False)
+    server_environments: Mapping[str, Mapping[str, str]] = field(
+        default_factory=dict[str, Mapping[str, str]], repr=False
+    )
     """Variables that differ for an MCP server, by its name."""
     directory: Path | None = None
     facts: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])

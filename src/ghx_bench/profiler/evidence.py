@@ -39,7 +39,9 @@ class Stage(Generic[S_co]):
 
     scenario: S_co
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
-    server_environments: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]], repr=False)
+    server_environments: Mapping[str, Mapping[str, str]] = field(
+        default_factory=dict[str, Mapping[str, str]], repr=False
+    )
     """Variables that each MCP server of the mode gets in place of those of the environment, such as a token of its own,
     by which its requests are told from those of the shell."""
     directory: Path | None = None

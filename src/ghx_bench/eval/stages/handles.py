@@ -63,8 +63,10 @@ class StageHandles:
     def observe(self) -> SessionActivity | None:
         """Return what the agent changed and asked for; None where the bench cannot see it."""
         differences = self.differences()
-        return None if self.world is None or differences is None else observe(
-            self.world, differences, agent=self.agent, origins=self.origins
+        return (
+            None
+            if self.world is None or differences is None
+            else observe(self.world, differences, agent=self.agent, origins=self.origins)
         )
 
     @property

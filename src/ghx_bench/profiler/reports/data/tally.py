@@ -8,6 +8,7 @@ from typing import Literal
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.reports.data.controls import ControlTally
+from ghx_bench.profiler.reports.data.tool_uses import ToolUseCount
 from ghx_bench.profiler.row import ProfileRow
 
 SessionChoice = Literal["failures", "all", "none"]
@@ -43,6 +44,8 @@ class Tally:
     controls: ControlTally = field(default_factory=ControlTally)
     not_implemented: Counter[tuple[Arm, str]] = field(default_factory=Counter[tuple[Arm, str]])
     """Requests for what the world of a session lacks, by arm and what it is."""
+    tool_uses: dict[Arm, ToolUseCount] = field(default_factory=dict[Arm, ToolUseCount])
+    """Through which tools the requests of sessions came, where that was seen."""
     failures_without_page: int = 0
     _shown_failures: Counter[tuple[Arm, str]] = field(default_factory=Counter[tuple[Arm, str]])
     _shown_successes: set[tuple[Arm, str]] = field(default_factory=set[tuple[Arm, str]])
@@ -54,6 +57,9 @@ class Tally:
             self.controls.add(row, arm, control_kind)
         for what, requests in (row.not_implemented or {}).items():
             self.not_implemented[arm, what] += requests
+        # A control that pries goes past the tools of its mode on purpose.
+        if row.tool_use is not None and control_kind != "prying":
+            self.tool_uses.setdefault(arm, ToolUseCount()).add(row.tool_use, row.cell)
         for checkpoint in row.checkpoint_details:
             counts = self.checkpoints[row.scenario_id, arm]
             count = counts.setdefault(checkpoint.id, CheckpointCount(checkpoint.description))
@@ -74,6 +80,7 @@ class Tally:
         self.messages = {(rename(arm), why): message for (arm, why), message in self.messages.items()}
         lacking = self.not_implemented.items()
         self.not_implemented = Counter({(rename(arm), what): requests for (arm, what), requests in lacking})
+        self.tool_uses = {rename(arm): count for arm, count in self.tool_uses.items()}
         self.agents = {rename(arm): agents for arm, agents in self.agents.items()}
         self.controls.rename_arms(rename)
 
