@@ -49,7 +49,7 @@ _NOUN = r"(?P<noun>" + "|".join(sorted(_KINDS, key=len, reverse=True)) + r")(?:\
 _NAMES = rf"(?P<names>(?:{_QUOTED}|{_DASHED})(?:,\s*(?:{_QUOTED}|{_DASHED}))*)"
 _BARE_NAMES = rf"(?P<bare>{_BARE}(?:,\s*{_BARE})*)"
 
-# A word that denies, the kind of thing, and its name: "unknown flag: --x", "no capability 'x'", "Unknown JSON field: x",
+# A word that denies, the kind of thing, and its name: "unknown flag: --x", "no capability 'x'", "Unknown JSON field: x"
 # "unknown flags for gh-axi issue list: --x", "unexpected additional properties ["x"]". A name stands in quotes, begins
 # with a dash or comes after a colon: "no command line" denies nothing.
 _DENIED = re.compile(
@@ -149,6 +149,21 @@ def paths_in(call: ToolCallEvent, resolve: CommandResolver = resolve_command) ->
 
 def _denials(text: str) -> Iterator[tuple[Kind, str, str]]:
     """Yield the kind and the name of all that a text says is not there, and where, if it says so."""
+    yield from _unknown_things(text)
+    for found in _ABSENT.finditer(text):
+        for name in _NAME.findall(found["names"]):
+            yield _KINDS[found["noun"].lower()], name, found["at"] or ""
+    for found in _NO_PROGRAM.finditer(text):
+        yield "program", found["names"], ""
+    for found in _NO_COMMAND.finditer(text):
+        yield "command", found["names"], found["at"]
+    for found in _EXTRA.finditer(text):
+        names = found["names"] or (found["keys"] if "unrecognized_keys" in text else "") or found["line"] or ""
+        for name in _NAME.findall(names):
+            yield "argument", name, ""
+
+
+def _unknown_things(text: str) -> Iterator[tuple[Kind, str, str]]:
     for found in _DENIED.finditer(text):
         names = found["names"] or found["named"] or found["bare"]
         kind, at = _KINDS[found["noun"].lower()], (found["at"] or "").strip()
@@ -157,16 +172,8 @@ def _denials(text: str) -> Iterator[tuple[Kind, str, str]]:
             at = owner["at"]
         elif kind == "argument":
             at = ""  # "in object"
-        yield from ((kind, name, at) for name in _NAME.findall(names))
-    for found in _ABSENT.finditer(text):
-        yield from ((_KINDS[found["noun"].lower()], name, found["at"] or "") for name in _NAME.findall(found["names"]))
-    for found in _NO_PROGRAM.finditer(text):
-        yield "program", found["names"], ""
-    for found in _NO_COMMAND.finditer(text):
-        yield "command", found["names"], found["at"]
-    for found in _EXTRA.finditer(text):
-        names = found["names"] or (found["keys"] if "unrecognized_keys" in text else "") or found["line"] or ""
-        yield from (("argument", name, "") for name in _NAME.findall(names))
+        for name in _NAME.findall(names):
+            yield kind, name, at
 
 
 def _text_of(call: ToolCallEvent) -> str:
