@@ -1,5 +1,7 @@
 """What an agent changed in its world, and what it asked of it, while the world is still there."""
 
+from typing import Any
+
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
@@ -67,7 +69,10 @@ def _known(value: object) -> JsonValue:
 
 
 def _request(entry: Entry, origins: RequestOrigins | None) -> ObservedRequest:
-    origin = None if origins is None or entry.surface == "proxy" else origins.origin_of(entry)
+    told: dict[str, Any] = {}
+    if origins is not None and entry.surface != "proxy":
+        origin = origins.origin_of(entry)
+        told = {"tool": origin.tool, "belonging": origin.belonging}
     return ObservedRequest(
         at=entry.at,
         surface=entry.surface,
@@ -81,6 +86,6 @@ def _request(entry: Entry, origins: RequestOrigins | None) -> ObservedRequest:
         request_bytes=entry.request_bytes,
         response_bytes=entry.response_bytes,
         **({} if entry.user_agent is None else {"user_agent": entry.user_agent}),
-        **({} if origin is None else {"tool": origin.tool, "belonging": origin.belonging}),
+        **told,
         **({} if entry.fault is None else {"fault": str(entry.fault)}),
     )

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from ghx_bench.profiler.analysis import AnalysisResult
 from ghx_bench.profiler.analyzers.finding_shapes import UNKNOWN, number, result, table
+from ghx_bench.profiler.analyzers.session_view import read_session
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.failures import fate_of
 from ghx_bench.profiler.shell import Command, CommandResolver, label_of, names_of, resolve_command, script_of
@@ -24,6 +25,7 @@ Kind = Literal["program", "command", "flag", "field", "tool", "capability", "arg
 
 _LONGEST_TEXT = 20_000
 _MOST_PATHS = 50
+_MOST_NAMED = 3
 
 _KINDS: Mapping[str, Kind] = {
     "command": "command",
@@ -107,17 +109,16 @@ class DesirePathAnalyzer:
         return ANALYZER
 
     def analyze(self, evidence: Evidence[Any]) -> AnalysisResult:
-        """Return what was made up; nothing is known without a trace."""
-        if evidence.trace is None:
-            return result(self.name, {"made_up": number(None, "calls"), PATHS: table(HEADERS, ())}, "")
-        found = [tuple(paths_in(call, self.resolve)) for call in evidence.trace.tool_calls]
+        """Return what was made up; nothing is known where no call tells how it went."""
+        view = read_session(evidence, self.resolve)
+        found = [tuple(paths_in(call.event, self.resolve)) for call in view.calls if call.fate.failed]
+        calls = sum(map(bool, found)) if view.tells_fates else None
         counts = Counter(path for paths in found for path in dict.fromkeys(paths))
         lines = [(*_columns(path), count) for path, count in counts.most_common(_MOST_PATHS)]
-        told = ", ".join(f"{path.kind} {path.name}" for path, _ in counts.most_common(3))
-        summary = f"made up: {told}{' and more' if len(counts) > len(counts.most_common(3)) else ''}" if counts else ""
-        return result(
-            self.name, {"made_up": number(sum(map(bool, found)), "calls"), PATHS: table(HEADERS, lines)}, summary
-        )
+        told = ", ".join(f"{path.kind} {path.name}" for path, _ in counts.most_common(_MOST_NAMED))
+        summary = f"made up: {told}{' and more' if len(counts) > _MOST_NAMED else ''}" if counts else ""
+        findings = {"made_up": number(calls, "calls"), PATHS: table(HEADERS, lines)}
+        return result(self.name, findings, summary)
 
 
 def _columns(path: DesirePath) -> tuple[str, str, str, str]:

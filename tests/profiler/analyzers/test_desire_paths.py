@@ -197,7 +197,10 @@ def test_a_session_has_each_thing_once_with_the_number_of_calls() -> None:
     assert made_up.value == 2
 
 
-def test_without_a_trace_nothing_is_known() -> None:
-    findings = DesirePathAnalyzer().analyze(sample_evidence(trace=None)).findings
+def test_of_calls_that_do_not_tell_how_they_went_nothing_is_known() -> None:
+    recorder = TraceRecorder()
+    recorder.tool_call("read", {"path": "x"}, None, success=None)
+
+    findings = DesirePathAnalyzer().analyze(sample_evidence(trace=recorder.trace())).findings
 
     assert findings["made_up"] == NumberFinding(value=None, unit="calls")
