@@ -12,7 +12,7 @@ from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.eval.modes.definitions import BUILT_IN
 from ghx_bench.profiler.analysis import AnalysisResult
 from ghx_bench.profiler.analyzers.desire_paths import paths_in
-from ghx_bench.profiler.analyzers.finding_shapes import listed, number, ratio, result, table
+from ghx_bench.profiler.analyzers.finding_shapes import UNKNOWN, listed, number, ratio, result, table
 from ghx_bench.profiler.evidence import Evidence, Mode
 from ghx_bench.profiler.shell import Command, command_of, script_of
 from ghx_bench.profiler.trace import ToolCallEvent
@@ -53,7 +53,8 @@ class PurityAnalyzer:
         use, own = evidence.tool_use, programs_of(evidence.mode)
         purity = ratio(None if use is None else use.purity, 1, "of the requests, through the mode's tools")
         if own is None or evidence.trace is None:
-            return result(self.name, {"purity": purity, "foreign_calls": number(None, "calls")}, "")
+            said = f"{UNKNOWN} which tools the mode has" if own is None else ""
+            return result(self.name, {"purity": purity, "foreign_calls": number(None, "calls")}, said)
         found = [(call, used) for call in evidence.trace.tool_calls if (used := foreign_programs(call, own))]
         programs = Counter(program for _, used in found for program in used)
         commands = [_command(call) for call, _ in found]

@@ -117,6 +117,8 @@ class DesirePathAnalyzer:
         lines = [(*_columns(path), count) for path, count in counts.most_common(_MOST_PATHS)]
         told = ", ".join(f"{path.kind} {path.name}" for path, _ in counts.most_common(_MOST_NAMED))
         summary = f"made up: {told}{' and more' if len(counts) > _MOST_NAMED else ''}" if counts else ""
+        if calls is None:
+            summary = f"{UNKNOWN} whether anything was made up"
         findings = {"made_up": number(calls, "calls"), PATHS: table(HEADERS, lines)}
         return result(self.name, findings, summary)
 
