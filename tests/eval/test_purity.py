@@ -341,6 +341,12 @@ def session(*commands: str) -> TraceRecorder:
             ["gh pr list"],
         ),
         (Mode(name="x", facts={"tools": [{"name": "gh"}, {"name": "git"}]}), ["gh pr list"], []),
+        # As `gh-axi` tells of itself: gh makes its requests, and is not for the agent.
+        (
+            Mode(name="x", facts={"tools": [{"name": "gh-axi"}, {"name": "gh"}, {"name": "git"}]}),
+            ["gh-axi pr list", "/usr/bin/gh pr list"],
+            ["/usr/bin/gh pr list"],
+        ),
     ],
 )
 def test_calls_of_other_programs_are_told_by_the_trace_alone(
@@ -383,3 +389,11 @@ def test_a_gate_on_purity_says_where_nothing_is_known(tmp_path: Path) -> None:
 
     assert not result.failed
     assert result.open_question == "no row tells through which tools its requests came"
+
+
+def test_a_control_that_pries_fails_no_gate_on_purity(tmp_path: Path) -> None:
+    rows = [a_row("a", provider="prying", toolUse={"own": {}, "foreign": {"curl": 1}, "neutral": {}})]
+    tally = GateTally.of(read_record(write_run(tmp_path / "run", rows) / "run.json"))
+    tally.add(rows[0])
+
+    assert not judge(["impure"], tally)[0].failed

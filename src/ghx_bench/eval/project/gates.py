@@ -143,8 +143,9 @@ class GateTally:
         """Count one row."""
         if row.agent_name not in self.agents or row.scenario_id in self.aside:
             return
-        # Also of a cell that could not be measured: a leak is one however its session ended.
-        if (use := row.tool_use) is not None:
+        # Also of a cell that could not be measured: a leak is one however its session ended. Prying leaks on purpose.
+        is_prying = self.record.control_agents.get(row.agent_name) == "prying"
+        if (use := row.tool_use) is not None and not is_prying:
             self.seen += 1
             if use.foreign:
                 self.impure.append(f"{self.record.matrix.name_cell(row.cell)} (by {', '.join(use.foreign)})")

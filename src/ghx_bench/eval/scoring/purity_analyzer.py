@@ -26,6 +26,7 @@ _FETCHERS = frozenset(
 """Programs that may ask anybody, and did ask GitHub where their words name it."""
 
 _NAMES_GITHUB = re.compile(r"(?i)(?:api\.|uploads\.|//)github\.com|GITHUB_(?:API|GRAPHQL)_URL|GITHUB_TOKEN|GH_TOKEN")
+_PROGRAM = re.compile(r"([^/:@]+)(?:@[^/]*)?$")
 _LONGEST_COMMAND = 300
 _MOST_NAMED = 3
 
@@ -78,9 +79,12 @@ def programs_of(mode: Mode) -> frozenset[str] | None:
     if isinstance(facts, list):
         # Every mode has git, and tells its version.
         named = frozenset(filter(None, map(_name_of, facts))) - {"git"}
+        # What makes its requests is not there for the agent to call.
+        named -= {"gh"} if "gh-axi" in named else set[str]()
         return named if named or mode.facts.get("mcp_servers") else None
     built_in = BUILT_IN.get(mode.name.partition("@")[0])
-    return None if built_in is None else frozenset(tool.rpartition("/")[2] for tool in built_in.tools)
+    # A program may be a path, or a package with its version.
+    return None if built_in is None else frozenset(_PROGRAM.findall(tool)[0] for tool in built_in.tools)
 
 
 def _name_of(tool: JsonValue) -> str | None:
