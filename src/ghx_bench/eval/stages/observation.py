@@ -73,6 +73,10 @@ def _request(entry: Entry, origins: RequestOrigins | None) -> ObservedRequest:
     if origins is not None and entry.surface != "proxy":
         origin = origins.origin_of(entry)
         told = {"tool": origin.tool, "belonging": origin.belonging}
+    if entry.user_agent is not None:
+        told["user_agent"] = entry.user_agent
+    if entry.fault is not None:
+        told["fault"] = str(entry.fault)
     return ObservedRequest(
         at=entry.at,
         surface=entry.surface,
@@ -85,7 +89,5 @@ def _request(entry: Entry, origins: RequestOrigins | None) -> ObservedRequest:
         duration_ms=entry.duration_ms,
         request_bytes=entry.request_bytes,
         response_bytes=entry.response_bytes,
-        **({} if entry.user_agent is None else {"user_agent": entry.user_agent}),
         **told,
-        **({} if entry.fault is None else {"fault": str(entry.fault)}),
     )
