@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +233,20 @@ async def test_a_server_by_url_is_for_agents_that_can_reach_it(tmp_path: Path) -
     headers = [{"name": "Authorization", "value": "Bearer t0ken"}]
     expected = {"type": "http", "name": "far", "url": "http://127.0.0.1:9/mcp", "headers": headers}
     assert params_of(tmp_path, "session/new")["mcpServers"] == [expected]
+
+
+async def test_each_server_is_told_the_variables_that_are_its_own_and_the_agent_is_not(tmp_path: Path) -> None:
+    near = McpServer(command="server")
+    far = McpServer(url="http://127.0.0.1:9/mcp", headers={"Authorization": "Bearer ${GITHUB_TOKEN}"})
+    own = {"near": {"GITHUB_TOKEN": "t0ken-1"}, "far": {"GITHUB_TOKEN": "t0ken-2"}}
+    wanted = replace(request(tmp_path, mode(near=near, far=far), TINY_HTTP="1"), server_environments=own)
+
+    await hold(provider(), wanted, "echo")
+
+    one, two = params_of(tmp_path, "session/new")["mcpServers"]
+    assert {"name": "GITHUB_TOKEN", "value": "t0ken-1"} in one["env"]
+    assert two["headers"] == [{"name": "Authorization", "value": "Bearer t0ken-2"}]
+    assert log_of(tmp_path)[0]["environment"]["GITHUB_TOKEN"] == "t0ken"
 
 
 async def test_at_the_deadline_the_agent_is_told_to_stop_and_the_call_that_ran_is_in_the_trace(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import sys
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,21 @@ async def test_servers_of_the_mode_are_where_the_recipe_says_with_what_the_sessi
 
     told = json.loads((tmp_path / "home" / ".tiny" / "mcp.json").read_text())["mcpServers"]["mine"]
     assert told["env"] == {**wanted.environment, "SERVER_TOKEN": "t0ken", "PATTERN": "a$b"}
+
+
+async def test_each_server_is_told_the_variables_that_are_its_own_and_the_agent_is_not(tmp_path: Path) -> None:
+    server = McpServer(command="server", environment={"SERVER_TOKEN": "${GITHUB_TOKEN}"})
+    own = {"one": {"GITHUB_TOKEN": "t0ken-1"}, "two": {"GITHUB_TOKEN": "t0ken-2"}}
+    wanted = replace(request(tmp_path, with_servers(one=server, two=server)), server_environments=own)
+
+    await hold(provider(mcp_servers={"shape": "claude", "file": ".tiny/mcp.json"}), wanted, "echo")
+
+    told = json.loads((tmp_path / "home" / ".tiny" / "mcp.json").read_text())["mcpServers"]
+    assert {name: (each["env"]["GITHUB_TOKEN"], each["env"]["SERVER_TOKEN"]) for name, each in told.items()} == {
+        "one": ("t0ken-1", "t0ken-1"),
+        "two": ("t0ken-2", "t0ken-2"),
+    }
+    assert log_of(tmp_path)[0]["environment"]["GITHUB_TOKEN"] == "t0ken"
 
 
 async def test_a_mode_with_servers_needs_a_recipe_that_says_where_they_go(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from ghx_bench.profiler.interchange import AgentInfo, to_atif
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.testing import sample_trace
 
-ANALYZERS = {"reasoning", "tool-pattern", "error", "efficiency", "strategy"}
+ANALYZERS = {"reasoning", "tool-pattern", "error", "efficiency", "desire_paths", "strategy", "purity"}
 
 
 @pytest.fixture

@@ -112,7 +112,10 @@ def test_show_takes_every_name_that_a_gate_gives_a_cell(
     ("gate", "says"),
     [
         ("wrng", "--fail-on: there is no gate 'wrng'; did you mean 'wrong'?"),
-        ("success", "--fail-on: there is no gate 'success'; write 'wrong', 'right', a rate between 0 and 1 as in"),
+        (
+            "success",
+            "--fail-on: there is no gate 'success'; write 'wrong', 'right', 'impure', a rate between 0 and 1 as in",
+        ),
         ("success<80", "--fail-on: there is no gate 'success<80'; write "),
         ("success<1.5", "--fail-on: there is no gate 'success<1.5'; write "),
         ("success<0", "--fail-on: there is no gate 'success<0'; write "),

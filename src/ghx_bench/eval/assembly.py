@@ -30,6 +30,7 @@ from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
 from ghx_bench.eval.scoring.expectation_analyzer import ExpectationAnalyzer
 from ghx_bench.eval.scoring.github_collectors import eval_collectors
+from ghx_bench.eval.scoring.purity_analyzer import PurityAnalyzer
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes, SandboxPlan
 from ghx_bench.profiler.analyzers import (
@@ -180,7 +181,7 @@ def _choose_analyzers(config: EvalConfig, agents: Mapping[str, SessionProvider])
     replaying = () if config.model_traffic.replay is None else (ModelReplayAnalyzer(),)
     prying = (ProbeAnalyzer(),) if any(isinstance(each, PryingProvider) for each in agents.values()) else ()
     always = (*inline_analyzers(resolve_github_command), MeteringAnalyzer(), RefusedHostsAnalyzer())
-    return *always, *replaying, ExpectationAnalyzer(), *prying
+    return *always, *replaying, ExpectationAnalyzer(), PurityAnalyzer(), *prying
 
 
 def _sets_for(catalogue: Catalogue) -> ScenarioSets | None:

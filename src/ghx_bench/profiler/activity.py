@@ -42,6 +42,10 @@ class ObservedRequest(ForeignModel):
     request_bytes: Count
     response_bytes: Count
     user_agent: Annotated[str | None, OMITTABLE] = None
+    tool: Annotated[str | None, OMITTABLE] = None
+    """The program or MCP server that made it."""
+    belonging: Annotated[Literal["own", "foreign", "neutral"] | None, OMITTABLE] = None
+    """Whether that is a tool of the session's mode, another one, or one that every mode has."""
     fault: Annotated[str | None, OMITTABLE] = None
     """The scripted fault that it met: its kind, and the rule in parentheses."""
 

@@ -74,6 +74,10 @@ class SessionRequest:
     cell: Cell
     mode: Mode
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    server_environments: Mapping[str, Mapping[str, str]] = field(
+        default_factory=dict[str, Mapping[str, str]], repr=False
+    )
+    """Variables that differ for an MCP server, by its name."""
     directory: Path | None = None
     facts: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """What the lifecycle wrote down about the stage. For control agents; one under test must not look at it."""
@@ -86,6 +90,10 @@ class SessionRequest:
     def model(self) -> str:
         """The model to ask for."""
         return self.cell.model
+
+    def environment_of(self, server: str) -> Mapping[str, str]:
+        """Return the variables that an MCP server of the mode is started with, or finds `${NAME}` in."""
+        return {**self.environment, **self.server_environments.get(server, {})}
 
 
 class Session(Protocol):

@@ -12,6 +12,7 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.scenario import S_co
 from ghx_bench.profiler.score import Score
+from ghx_bench.profiler.tool_use import ToolUse
 from ghx_bench.profiler.trace import SessionTrace
 
 CompletionReason = Literal["stop", "timeout", "error", "tool_limit"]
@@ -38,6 +39,11 @@ class Stage(Generic[S_co]):
 
     scenario: S_co
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    server_environments: Mapping[str, Mapping[str, str]] = field(
+        default_factory=dict[str, Mapping[str, str]], repr=False
+    )
+    """Variables that each MCP server of the mode gets in place of those of the environment, such as a token of its own,
+    by which its requests are told from those of the shell."""
     directory: Path | None = None
     own_folder: Path | None = None
     """A folder for this attempt alone, with `directory` and HOME in it; all of it counts as the session's disk."""
@@ -55,6 +61,9 @@ class Stage(Generic[S_co]):
     count_not_implemented: Callable[[], Mapping[str, int] | None] = lambda: None
     """Returns how often the session asked for each thing that its world lacks and the real one has, `None` where that
     is not seen; called when the session is over, and written on the row."""
+    measure_tool_use: Callable[[], ToolUse | None] = lambda: None
+    """Returns through which tools the session asked for what it asked for, `None` where that is not seen; called when
+    the session is over, and written on the row."""
     observe: Callable[[], SessionActivity | None] | None = None
     """Returns what the session changed and asked for; called in a thread, once the session is over and scored."""
     keep: "Callable[[EndedSession], None] | None" = None
@@ -96,6 +105,8 @@ class Evidence(Generic[S_co]):
     """How often the session asked for each host that it may not reach; `None` where that was not seen."""
     not_implemented: Mapping[str, int] | None = None
     """How often the session asked for each thing that its world lacks; `None` where that was not seen."""
+    tool_use: ToolUse | None = None
+    """Through which tools its requests came; `None` where that was not seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -358,6 +358,34 @@ METRICS = MetricTable(
             source="bench",
         ),
         Metric(
+            name="purity",
+            unit="ratio",
+            better="neither",
+            most=1.0,
+            definition="the share of the session's requests that came through the tools of its mode; those of programs "
+            "that every mode has, such as git, are left out, and without others there is none; `toolUse` on the row "
+            "names the tools, with how many requests each made",
+            source="bench",
+        ),
+        Metric(
+            name="adoption",
+            unit="ratio",
+            better="neither",
+            most=1.0,
+            definition="whether a tool of the mode made any request of the session (1) or none (0); unknown where the "
+            "session asked for nothing",
+            source="bench",
+        ),
+        Metric(
+            name="foreign_calls",
+            label="requests past the mode's tools",
+            unit="calls",
+            better="neither",
+            definition="requests of the session that came through none of its mode's tools, those of programs that "
+            "every mode has left out",
+            source="bench",
+        ),
+        Metric(
             name="agent_turns",
             label="turns",
             unit="turns",

@@ -170,7 +170,7 @@ _NAMES = (
 def _session_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
     """Return what the session did and spent; all of it unknown where there was none."""
     trace, hosts = (evidence.trace, evidence.refused_hosts) if evidence else (None, None)
-    lacking = evidence.not_implemented if evidence else None
+    lacking, tool_use = (evidence.not_implemented, evidence.tool_use) if evidence else (None, None)
     return {
         "tokens": evidence.tokens if evidence else TokenUsage(),
         "timing": evidence.timing if evidence else Timing(),
@@ -182,6 +182,7 @@ def _session_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
         "extensions": _extensions_of(evidence),
         **({"refused_hosts": dict(hosts)} if hosts is not None else {}),
         **({"not_implemented": dict(lacking)} if lacking is not None else {}),
+        **({"tool_use": tool_use, "purity": tool_use.purity} if tool_use is not None else {}),
         **(_metered(trace) if trace and trace.model_calls else {}),
     }
 

@@ -13,6 +13,7 @@ from ghx_bench.profiler.metrics import Cost, CustomMetric, Timing, TokenUsage, T
 from ghx_bench.profiler.model_call_summary import ModelCallSummary, anatomy_metrics
 from ghx_bench.profiler.model_calls import RequestAnatomy
 from ghx_bench.profiler.score import CheckpointDetail, Safety
+from ghx_bench.profiler.tool_use import ToolUse
 from ghx_bench.profiler.trace import ReportedFigures
 
 ROW_VERSION = 2
@@ -111,6 +112,8 @@ class ProfileRow(ForeignModel):
     """How often the session asked for each host that it may not reach, where the bench sees that."""
     not_implemented: Annotated[dict[str, Count] | None, OMITTABLE] = None
     """How often the session asked for each thing that its world lacks and the real one has, where the bench sees it."""
+    tool_use: Annotated[ToolUse | None, OMITTABLE] = None
+    """Through which tools the requests of the session came, where the bench sees that."""
     safety: Annotated[Safety | None, OMITTABLE] = None
     """Whether an attack on the session has succeeded, where its scenario has a threat."""
     start_order: Annotated[Count | None, OMITTABLE] = None
@@ -212,6 +215,8 @@ def _derived_metrics(row: ProfileRow) -> dict[str, Number | None]:
         derived.append(CustomMetric("not_implemented", sum(row.not_implemented.values()), "calls"))
     if row.safety is not None:
         derived += row.safety.metrics()
+    if row.tool_use is not None:
+        derived += row.tool_use.metrics()
     return {**{metric.name: metric.value for metric in derived}, "agent_turns": row.agent_turns}
 
 

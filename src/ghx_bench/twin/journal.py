@@ -38,6 +38,8 @@ class Entry:
     response_bytes: int
     user_agent: str | None = None
     not_implemented: str | None = None  # what it asked for and the twin lacks: an operation, or what GraphQL calls it
+    token_name: str | None = None  # what its token is called, where the server issued it under a name
+    is_signed: bool = False  # it opened a signed address, to which an earlier request was redirected
     fault: Injected | None = None  # the scripted fault that it met, or that made this change
 
 

@@ -307,7 +307,7 @@ class AcpSession(RecipeSession):
     def _servers(self, hello: InitializeResponse) -> list[HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio]:
         servers: list[HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio] = []
         for name, server in self.start.tools.mcp_servers.items():
-            here = server.in_session(self.start.request.environment)
+            here = server.in_session(self.start.request.environment_of(name))
             if here.url is None:
                 variables = [EnvVariable(name=key, value=value) for key, value in here.environment.items()]
                 command, *args = here.words

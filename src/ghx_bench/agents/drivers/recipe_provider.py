@@ -136,7 +136,7 @@ class RecipeProvider(ABC):
             "DIRECTORY": str(request.directory),
             **({} if tap is None else {"BASE_URL": tap.base_url, "KEY": tap.key}),
         }
-        servers = {name: server.in_session(request.environment) for name, server in tools.mcp_servers.items()}
+        servers = {name: each.in_session(request.environment_of(name)) for name, each in tools.mcp_servers.items()}
         filled = settings.fill(values, over=self.recipe.settings_for_servers(servers))
         self._fill_home(Path(values["HOME"]), filled.files, tools, request.mode.instructions)
         environment = {**request.environment, **filled.environment}

@@ -140,7 +140,7 @@ async def tool_belt(
 
             for name, server in wanted.items():
                 servers[name] = await stack.enter_async_context(
-                    connect(name, server, environment=request.environment, directory=request.directory)
+                    connect(name, server, environment=request.environment_of(name), directory=request.directory)
                 )
         yield ToolBelt(request=request, recorder=recorder, servers=servers, group=group)
 

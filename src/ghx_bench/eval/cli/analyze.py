@@ -33,6 +33,8 @@ _COLUMNS = {
     "wasted turns": ("efficiency", "wasted_turns"),
     "backtracking": ("efficiency", "backtracking_events"),
     "tools": ("tool-pattern", "unique_tools_used"),
+    "made up": ("desire_paths", "made_up"),
+    "past its tools": ("purity", "foreign_calls"),
     "planning": ("reasoning", "planning_quality"),
     "strategy": ("strategy", "strategy_summary"),
 }
@@ -72,12 +74,13 @@ def analyze(
     as_json
         Print a line for each session as JSON.
     """
-    from ghx_bench.profiler.analyzers.files import NothingToAnalyzeError, analyze_sessions
+    from ghx_bench.eval.scoring.purity_analyzer import PurityAnalyzer
+    from ghx_bench.profiler.analyzers.files import ALL_ANALYZERS, NothingToAnalyzeError, analyze_sessions
 
     folder, found, output = _source(run, sessions, output_dir)
     tally = _Tally()
     with _progress(folder) as progress:
-        analyzed = _watch(analyze_sessions(found, output), tally, progress)
+        analyzed = _watch(analyze_sessions(found, output, (*ALL_ANALYZERS, PurityAnalyzer())), tally, progress)
         show = _show_json if as_json else _show_table
         show(analyzed, tally, output, progress)
     for problem in tally.problems:

@@ -90,6 +90,8 @@ def figures(row: ProfileRow) -> str:
     for count, what in ((row.tool_calls.total, "tool call"), (row.tokens.total, "token")):
         if count is not None:
             told.append(f"{count:,.0f} {what}{'' if count == 1 else 's'}")
+    if row.tool_use is not None and row.tool_use.foreign:
+        told.append("not pure")
     return ", ".join(told)
 
 

@@ -35,8 +35,8 @@ def compare(
         given.
     fail_on
         End with 1 if the run is `worse`, `not-equivalent` or `inconclusive`, on success or on a metric, as in
-        'worse:wall time', if its baseline is `unreliable`, on a `wrong` or a `right` cell, or on an arm's rate, as in
-        'success<0.8'; repeat for several.
+        'worse:wall time', if its baseline is `unreliable`, on a `wrong` or a `right` cell, on an `impure` one, whose
+        agent went past the tools of its mode, or on an arm's rate, as in 'success<0.8'; repeat for several.
     junit
         Write a JUnit XML file, with a test case for each scenario in each arm of the later run, and one for each gate.
     markdown

@@ -178,12 +178,7 @@ def _describe(title: str, row: ProfileRow, trace: SessionTrace | None, notes: Se
         yield f"  error: {shorten(row.error)}"
     if row.traceback:
         yield "\n".join(f"    {one_line(line)}" for line in row.traceback.splitlines())
-    if row.refused_hosts:
-        hosts = ", ".join(f"{host} ({count})" for host, count in row.refused_hosts.items())
-        yield f"  refused hosts: {shorten(hosts)}"
-    if row.not_implemented:
-        asked = ", ".join(f"{what} ({count})" for what, count in row.not_implemented.items())
-        yield f"  not implemented: {shorten(asked)}"
+    yield from _describe_requests(row)
     yield from (f"  {line}" for line in (row.safety.describe() if row.safety else ()))
     for problem in row.problems:
         yield f"  problem ({problem.where}): {shorten(problem.message)}"
@@ -193,6 +188,18 @@ def _describe(title: str, row: ProfileRow, trace: SessionTrace | None, notes: Se
         yield f"  {shorten(note)}"
     for event in trace.events if trace else ():
         yield from _describe_event(event)
+
+
+def _describe_requests(row: ProfileRow) -> Iterator[str]:
+    """Yield what the requests of a session were about: hosts, what is lacking, and the tools that made them."""
+    if row.refused_hosts:
+        hosts = ", ".join(f"{host} ({count})" for host, count in row.refused_hosts.items())
+        yield f"  refused hosts: {shorten(hosts)}"
+    if row.not_implemented:
+        asked = ", ".join(f"{what} ({count})" for what, count in row.not_implemented.items())
+        yield f"  not implemented: {shorten(asked)}"
+    if row.tool_use is not None:
+        yield f"  purity: {shorten(row.tool_use.describe_purity())}"
 
 
 def _describe_event(event: TraceEvent) -> Iterator[str]:

@@ -19,7 +19,7 @@ from ghx_bench.profiler.store.record import RunRecord
 
 SUCCESS = "success"
 
-Kind = Literal["wrong", "right", "success<", "worse", "not-equivalent", "inconclusive", "unreliable"]
+Kind = Literal["wrong", "right", "impure", "success<", "worse", "not-equivalent", "inconclusive", "unreliable"]
 
 _FAILING: dict[Kind, frozenset[Tier]] = {
     "worse": frozenset({"worse"}),
@@ -32,10 +32,10 @@ _FAILING: dict[Kind, frozenset[Tier]] = {
 _OPEN: frozenset[Tier] = frozenset({"inconclusive", "unreliable baseline", "insufficient data"})
 _OF_A_METRIC: tuple[Kind, ...] = ("worse", "not-equivalent", "inconclusive")
 _RATE = re.compile(r"success\s*<\s*([01](?:\.\d{1,9})?|\.\d{1,9})")
-_WORDS = ("wrong", "right", *_FAILING)
+_WORDS = ("wrong", "right", "impure", *_FAILING)
 _GRAMMAR = (
-    "'wrong', 'right', a rate between 0 and 1 as in 'success<0.8' or, beside a baseline, 'worse', 'not-equivalent', "
-    "'inconclusive' (each also of a metric, as in 'worse:wall time') or 'unreliable'"
+    "'wrong', 'right', 'impure', a rate between 0 and 1 as in 'success<0.8' or, beside a baseline, 'worse', "
+    "'not-equivalent', 'inconclusive' (each also of a metric, as in 'worse:wall time') or 'unreliable'"
 )
 _MOST_NAMED = 3
 
@@ -127,6 +127,10 @@ class GateTally:
     measured: int = 0
     cells: dict[bool, list[str]] = field(default_factory=lambda: {True: [], False: []})
     by_arm: dict[str, list[bool]] = field(default_factory=dict[str, list[bool]])
+    seen: int = 0
+    """Cells of which it is known through which tools their requests came."""
+    impure: list[str] = field(default_factory=list[str])
+    """Those of them with requests that went past the tools of the mode, and through what."""
 
     @classmethod
     def of(cls, record: RunRecord, *, aside: Collection[str] = frozenset()) -> "GateTally":
@@ -137,7 +141,15 @@ class GateTally:
 
     def add(self, row: ProfileRow) -> None:
         """Count one row."""
-        if not row.was_measured or row.agent_name not in self.agents or row.scenario_id in self.aside:
+        if row.agent_name not in self.agents or row.scenario_id in self.aside:
+            return
+        # Also of a cell that could not be measured: a leak is one however its session ended. Prying leaks on purpose.
+        is_prying = self.record.control_agents.get(row.agent_name) == "prying"
+        if (use := row.tool_use) is not None and not is_prying:
+            self.seen += 1
+            if use.foreign:
+                self.impure.append(f"{self.record.matrix.name_cell(row.cell)} (by {', '.join(use.foreign)})")
+        if not row.was_measured:
             return
         success = row.success is True
         self.measured += 1
@@ -157,7 +169,10 @@ def judge(gates: Sequence[str], tally: GateTally, beside_baseline: Judge | None 
 
 def _judge_gate(gate: str, condition: Condition, tally: GateTally, beside_baseline: Judge | None) -> GateResult:
     if not condition.needs_baseline:
-        return GateResult(gate=gate, reason=_reason(condition, tally))
+        reason, question = _reason(condition, tally), None
+        if condition.kind == "impure" and not tally.seen:
+            question = "no row tells through which tools its requests came"
+        return GateResult(gate=gate, reason=reason, open_question=question)
     if beside_baseline is None:
         raise FlagError("--fail-on", f"{gate!r} needs a baseline")
     tier, words = beside_baseline(condition.metric)
@@ -175,10 +190,13 @@ def _reason(condition: Condition, tally: GateTally) -> str | None:
             if (share := Fraction(sum(results), len(results))) < condition.rate
         ]
         return "; ".join(below) or None
-    cells = tally.cells[condition.kind == "right"]
+    is_about_purity = condition.kind == "impure"
+    cells = tally.impure if is_about_purity else tally.cells[condition.kind == "right"]
     if not cells:
         return None
     named = ", ".join(cells[:_MOST_NAMED]) + (f" and {len(cells) - _MOST_NAMED} more" if cells[_MOST_NAMED:] else "")
+    if is_about_purity:
+        return f"{len(cells)} of {tally.seen} cells asked GitHub past the tools of their mode: {named}"
     are = "is" if len(cells) == 1 else "are"
     return f"{len(cells)} of {tally.measured} measured cells {are} {condition.kind}: {named}"
 

@@ -11,10 +11,12 @@ from pydantic import JsonValue
 
 from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.eval.modes.request_origins import RequestOrigins
 from ghx_bench.eval.stages.observation import observe
 from ghx_bench.eval.stages.planting import CanaryWatches
 from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.evidence import Mode
+from ghx_bench.profiler.tool_use import ToolUse
 from ghx_bench.twin.difference import Difference, diff
 from ghx_bench.twin.journal import Entry
 from ghx_bench.twin.world import World
@@ -33,6 +35,8 @@ class StageHandles:
     world: World | None = None
     seeded: World | None = None
     """The world before the agent touched it; both are None on github.com."""
+    origins: RequestOrigins | None = None
+    """Tells the requests of the mode's tools from others; None on github.com, where requests are not seen."""
     watches: CanaryWatches | None = None
     """Where the canary of the scenario's threat was seen, if it has one."""
     finish_runs: Callable[[], None] | None = None
@@ -59,7 +63,11 @@ class StageHandles:
     def observe(self) -> SessionActivity | None:
         """Return what the agent changed and asked for; None where the bench cannot see it."""
         differences = self.differences()
-        return None if self.world is None or differences is None else observe(self.world, differences, agent=self.agent)
+        return (
+            None
+            if self.world is None or differences is None
+            else observe(self.world, differences, agent=self.agent, origins=self.origins)
+        )
 
     @property
     def journal(self) -> Iterable[Entry] | None:
@@ -78,6 +86,13 @@ class StageHandles:
     def count_not_implemented(self) -> Mapping[str, int] | None:
         """Return how often the agent asked for each thing that the twin lacks; None without a journal."""
         return None if self.world is None else self.world.journal.count_not_implemented((self.agent, None))
+
+    def measure_tool_use(self) -> ToolUse | None:
+        """Return through which tools the agent's requests came; None without a journal."""
+        if (journal := self.journal) is None or self.origins is None:
+            return None
+        asked = (each for each in journal if each.actor in (self.agent, None) and each.surface != "proxy")
+        return self.origins.measure(asked)
 
 
 MOST_HOSTS = 100

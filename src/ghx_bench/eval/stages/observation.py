@@ -1,8 +1,11 @@
 """What an agent changed in its world, and what it asked of it, while the world is still there."""
 
+from typing import Any
+
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
+from ghx_bench.eval.modes.request_origins import RequestOrigins
 from ghx_bench.eval.scenario.allowed_changes import PRIVATE_TABLES, REFS, public_name
 from ghx_bench.profiler.activity import ObservedChange, ObservedRequest, SessionActivity
 from ghx_bench.twin.difference import Difference
@@ -10,14 +13,16 @@ from ghx_bench.twin.journal import Entry
 from ghx_bench.twin.world import World
 
 
-def observe(world: World, differences: tuple[Difference, ...], *, agent: str) -> SessionActivity:
+def observe(
+    world: World, differences: tuple[Difference, ...], *, agent: str, origins: RequestOrigins | None = None
+) -> SessionActivity:
     """Return what an agent changed, bookkeeping of GitHub's own left out, and its requests.
 
     Requests without a token are the agent's as well; those of the bench have an actor of their own.
     """
     own = [each for each in differences if each.by == agent and not is_incidental(each)]
     journal = world.journal
-    asked = [_request(entry) for entry in journal if entry.actor in (agent, None)]
+    asked = [_request(entry, origins) for entry in journal if entry.actor in (agent, None)]
     unmet = tuple(rule for rule, count in world.faults.count_met().items() if not count)
     return SessionActivity.bounded(
         list(map(_change, own)), asked, requests_dropped=journal.dropped, faults_not_met=unmet
@@ -63,7 +68,15 @@ def _known(value: object) -> JsonValue:
     return {key: each for key, each in told.items() if each not in (None, "", [])} if isinstance(told, dict) else told
 
 
-def _request(entry: Entry) -> ObservedRequest:
+def _request(entry: Entry, origins: RequestOrigins | None) -> ObservedRequest:
+    told: dict[str, Any] = {}
+    if origins is not None and entry.surface != "proxy":
+        origin = origins.origin_of(entry)
+        told = {"tool": origin.tool, "belonging": origin.belonging}
+    if entry.user_agent is not None:
+        told["user_agent"] = entry.user_agent
+    if entry.fault is not None:
+        told["fault"] = str(entry.fault)
     return ObservedRequest(
         at=entry.at,
         surface=entry.surface,
@@ -76,6 +89,5 @@ def _request(entry: Entry) -> ObservedRequest:
         duration_ms=entry.duration_ms,
         request_bytes=entry.request_bytes,
         response_bytes=entry.response_bytes,
-        **({} if entry.user_agent is None else {"user_agent": entry.user_agent}),
-        **({} if entry.fault is None else {"fault": str(entry.fault)}),
+        **told,
     )

@@ -11,6 +11,7 @@ import anyio.to_thread
 from pydantic import JsonValue
 
 from ghx_bench._base.scratch import ScratchFolder
+from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.documents import Complaint
 from ghx_bench.eval.fixtures.embedded import (
     AGENT,
@@ -22,6 +23,7 @@ from ghx_bench.eval.fixtures.embedded import (
 )
 from ghx_bench.eval.fixtures.library import FixtureLibrary, mixed_world
 from ghx_bench.eval.fixtures.seed_worlds import PlantedWorld, known_repositories, plant_world
+from ghx_bench.eval.modes.request_origins import SHELL, RequestOrigins, server_token
 from ghx_bench.eval.project.config_sections import KeepWorlds
 from ghx_bench.eval.scenario.binding import RUN_ID, BindingError, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
@@ -116,23 +118,34 @@ class TwinLifecycle:
         bound = bind(scenario, seeded.manifest, {RUN_ID: running.run_id})
         async with running.fork(seeded, bound.scenario) as (world, folder):
             scopes = scenario.known_extensions.token_scopes
+            granted = EVERY_SCOPE if scopes is None else scopes
             client = running.server.client_environment(
                 world,
                 seeded.agent,
-                scopes=EVERY_SCOPE if scopes is None else scopes,
+                token_name=SHELL,
+                scopes=granted,
                 directory=folder / "home",
                 reachable_hosts=self._reachable_hosts,
             )
             threat = bound.scenario.known_extensions.threat
             environment = {**client.variables, **client.git_variables, **secret_variables(threat)}
+            tools, person = ToolSet.of(mode), lookup.user(world, seeded.agent)
+            # Of the same user and scopes: a server sees and may do what the shell does, and is told apart from it.
+            tokens = {
+                each: running.server.hosting.issue_token(world, person, granted, name=server_token(each))
+                for each in tools.mcp_servers
+            }
             watches = self._watch(world, seeded.agent, threat)
             keep_path(Path(environment["HOME"]), mode)
             ring = self._sandboxes.open(folder, environment, mode) if self._sandboxes else nullcontext()
             async with ring:
-                handles = replace(running.handles(world, seeded, bound.values), watches=watches)
+                handles = replace(
+                    running.handles(world, seeded, bound.values), watches=watches, origins=RequestOrigins(tools)
+                )
                 yield Stage(
                     scenario=bound.scenario,
                     environment=environment,
+                    server_environments={name: client.exchange_token(token) for name, token in tokens.items()},
                     directory=folder / "work",
                     own_folder=folder,
                     facts={
@@ -141,11 +154,12 @@ class TwinLifecycle:
                         "bindings": dict(bound.values),
                         **({} if scopes is None else {"tokenScopes": list(scopes)}),
                     },
-                    secrets=frozenset({environment["GITHUB_TOKEN"]}),
+                    secrets=frozenset({environment["GITHUB_TOKEN"], *tokens.values()}),
                     handles=handles,
                     watch_model_request=None if watches is None else watches.watch_model_request,
                     count_refused_hosts=handles.count_refused_hosts,
                     count_not_implemented=handles.count_not_implemented,
+                    measure_tool_use=handles.measure_tool_use,
                     observe=handles.observe,
                     keep=running.keeper and partial(running.keeper.keep, seeded, handles, folder / "work"),
                 )

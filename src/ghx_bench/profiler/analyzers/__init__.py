@@ -6,6 +6,7 @@ from ghx_bench.profiler.analyzers.defaults import (
     inline_analyzers,
     post_hoc_analyzers,
 )
+from ghx_bench.profiler.analyzers.desire_paths import DesirePathAnalyzer
 from ghx_bench.profiler.analyzers.efficiency import EfficiencyAnalyzer
 from ghx_bench.profiler.analyzers.error import ErrorAnalyzer
 from ghx_bench.profiler.analyzers.metering import MeteringAnalyzer
@@ -19,6 +20,7 @@ from ghx_bench.profiler.analyzers.tool_pattern import ToolPatternAnalyzer
 __all__ = [
     "DEFAULT_ANALYZERS",
     "POST_HOC_ANALYZERS",
+    "DesirePathAnalyzer",
     "EfficiencyAnalyzer",
     "ErrorAnalyzer",
     "MeteringAnalyzer",

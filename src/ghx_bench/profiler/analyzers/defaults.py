@@ -1,5 +1,6 @@
 """The analyzers that are used unless a run is told otherwise, with any resolver."""
 
+from ghx_bench.profiler.analyzers.desire_paths import DesirePathAnalyzer
 from ghx_bench.profiler.analyzers.efficiency import EfficiencyAnalyzer
 from ghx_bench.profiler.analyzers.error import ErrorAnalyzer
 from ghx_bench.profiler.analyzers.reasoning import ReasoningAnalyzer
@@ -17,6 +18,7 @@ def inline_analyzers(resolve: CommandResolver = resolve_command) -> tuple[Analyz
         ToolPatternAnalyzer(resolve),
         ErrorAnalyzer(resolve),
         EfficiencyAnalyzer(resolve),
+        DesirePathAnalyzer(resolve),
     )
 
 

@@ -336,6 +336,7 @@ def _told_by_row(row: ProfileRow) -> dict[str, Any]:
         "score": score,
         "refused_hosts": row.refused_hosts,
         "not_implemented": row.not_implemented,
+        "tool_use": row.tool_use,
     }
 
 

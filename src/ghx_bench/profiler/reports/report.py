@@ -42,6 +42,7 @@ from ghx_bench.profiler.reports.sections import (
     safety,
     scenarios,
     sessions,
+    tool_use,
     variants,
     verdicts,
 )
@@ -61,6 +62,7 @@ DETAILS: tuple[_BuildSection, ...] = (
     variants.section,
     scenarios.section,
     failures.section,
+    tool_use.section,
     findings.section,
     sessions.section,
     conditions.section,
@@ -169,7 +171,7 @@ def _document(material: Material, headline: Headline, generated_at: str) -> Docu
         ),
         footer=f"Made by ghx-bench at {generated_at} from {plural(len(material.observations), 'row')}.",
         alarms=tuple(alarms(material.objections)),
-        cautions=tuple(verdicts.cautions(material)),
+        cautions=(*tool_use.warn_of_leaks(material), *verdicts.cautions(material)),
     )
 
 

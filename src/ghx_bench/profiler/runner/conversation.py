@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Generic, cast
+from typing import Generic, TypeVar, cast
 
 import anyio
 from pydantic import JsonValue
@@ -34,6 +34,9 @@ from ghx_bench.profiler.runner.toolcalls import summarise_tool_calls
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.session_limits import ALLOWANCE, Allowance
 from ghx_bench.profiler.trace import SessionTrace
+
+C = TypeVar("C")
+"""What a stage counts."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -141,6 +144,7 @@ class Conversation(Generic[S]):
             cost=cost_of(trace, self.cell.model) if trace else Cost(),
             refused_hosts=self._count("refused hosts", self.stage.count_refused_hosts),
             not_implemented=self._count("not implemented", self.stage.count_not_implemented),
+            tool_use=self._count("tool use", self.stage.measure_tool_use),
         )
 
     def timing(self) -> Timing:
@@ -209,6 +213,7 @@ class Conversation(Generic[S]):
             cell=self.cell,
             mode=self.mode,
             environment=environment,
+            server_environments=self.stage.server_environments,
             directory=self.stage.directory,
             facts=self.stage.facts,
             secrets=frozenset(self.mode.secrets | self.stage.secrets),
@@ -231,7 +236,7 @@ class Conversation(Generic[S]):
         facts = dict(cast("Mapping[str, JsonValue]", own)) if isinstance(own, Mapping) else {}
         return {**facts, **(self.trace.facts if self.trace else {})}
 
-    def _count(self, what: str, count: Callable[[], Mapping[str, int] | None]) -> Mapping[str, int] | None:
+    def _count(self, what: str, count: Callable[[], C | None]) -> C | None:
         try:
             return count()
         except Exception as error:  # noqa: BLE001 - plugin call: the lifecycle's

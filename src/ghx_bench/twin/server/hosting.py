@@ -91,6 +91,8 @@ class Access:
 
     hosted: Hosted
     viewer: Viewer
+    token_name: str | None = None
+    """What the token was called when it was issued here; several of one user are told apart by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ class _Grant:
     scopes: frozenset[str]
     app: AppAccess | None = None
     expires_at: str | None = None
+    name: str | None = None
 
 
 class Hosting:
@@ -164,13 +167,22 @@ class Hosting:
             self._grants.pop(token, None)
 
     def issue_token(
-        self, world: World, user: User, scopes: Iterable[str] = EVERY_SCOPE, app: AppAccess | None = None
+        self,
+        world: World,
+        user: User,
+        scopes: Iterable[str] = EVERY_SCOPE,
+        app: AppAccess | None = None,
+        *,
+        name: str | None = None,
     ) -> str:
-        """Return a fresh token for a user of a world; the server knows it, the world does not, so no diff shows it."""
+        """Return a fresh token for a user of a world; the server knows it, the world does not, so no diff shows it.
+
+        The journal has its `name` with every request that comes with it.
+        """
         token = f"ghp_{hashlib.sha256(secrets.token_bytes(32)).hexdigest()[:36]}"
         with self._lock:
             self._hosted.setdefault(id(world), Hosted(world=world, uses_threads=self._uses_threads))
-            self._grants[token] = {id(world): _Grant(user.id, frozenset(scopes), app)}
+            self._grants[token] = {id(world): _Grant(user.id, frozenset(scopes), app, name=name)}
         return token
 
     def open(self, token: str) -> Access | None:
@@ -212,7 +224,8 @@ class Hosting:
         if user is None:
             hosted.open_requests.end()
             return None
-        return Access(hosted=hosted, viewer=Viewer(user=user, scopes=grant.scopes, app=grant.app))
+        viewer = Viewer(user=user, scopes=grant.scopes, app=grant.app)
+        return Access(hosted=hosted, viewer=viewer, token_name=grant.name)
 
     def begin_app_request(self, token: str, world: World | None) -> Access | None:
         """Return access for an app that has signed its token, in a world or in the only one here that knows the app.

@@ -241,6 +241,7 @@ class Server:
         user: User | str,
         *,
         token: str | None = None,
+        token_name: str | None = None,
         scopes: Iterable[str] = EVERY_SCOPE,
         directory: Path | None = None,
         reachable_hosts: Iterable[str] = (),
@@ -249,14 +250,14 @@ class Server:
 
         The configuration is written into `directory`, or into a private one that goes away with the server. Other
         hosts are refused, but for `reachable_hosts` and this machine, which clients go to by themselves. The proxy in
-        it lasts until the world is removed.
+        it lasts until the world is removed. A token that is not given is issued, and journalled as `token_name`.
         """
         person = lookup.user(world, user) if isinstance(user, str) else user
         identity = Identity(
             login=person.login,
             name=person.name or person.login,
             email=person.email or f"{person.id}+{person.login}@users.noreply.github.com",
-            token=token or self.hosting.issue_token(world, person, scopes),
+            token=token or self.hosting.issue_token(world, person, scopes, name=token_name),
         )
         place = directory or self.directory / f"client-{next(self._clients)}"
         certificates = self.prepare_certificates()

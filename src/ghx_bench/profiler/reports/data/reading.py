@@ -184,13 +184,13 @@ class _RowReader:
         """
         stored = self._readable(files.stored_findings(row))
         if stored is not None and not stored.is_foreign:
-            self.findings.add(arm, stored.bundle)
+            self.findings.add(arm, row.cell, stored.bundle)
             return
         new = self._readable(files.new_findings(row, scenarios))
         if new is not None:
-            self.findings.add(arm, new if stored is None else supplemented(new, stored.bundle))
+            self.findings.add(arm, row.cell, new if stored is None else supplemented(new, stored.bundle))
         elif stored is not None:
-            self.findings.add(arm, stored.bundle, is_foreign=True)
+            self.findings.add(arm, row.cell, stored.bundle, is_foreign=True)
 
     def _readable(self, found: T | Problem | None) -> T | None:
         """Return what was found in a file; a problem with the file is kept for the notes."""

@@ -8,6 +8,7 @@ from typing import Literal
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.reports.data.controls import ControlTally
+from ghx_bench.profiler.reports.data.tool_uses import ToolUseCount
 from ghx_bench.profiler.row import ProfileRow
 
 SessionChoice = Literal["failures", "all", "none"]
@@ -47,6 +48,8 @@ class Tally:
     """Attacked sessions in which the text was not there for the agent to read."""
     unseen: Counter[str] = field(default_factory=Counter[str])
     """What could not be seen of attacked sessions, and of how many."""
+    tool_uses: dict[Arm, ToolUseCount] = field(default_factory=dict[Arm, ToolUseCount])
+    """Through which tools the requests of sessions came, where that was seen."""
     failures_without_page: int = 0
     _shown_failures: Counter[tuple[Arm, str]] = field(default_factory=Counter[tuple[Arm, str]])
     _shown_successes: set[tuple[Arm, str]] = field(default_factory=set[tuple[Arm, str]])
@@ -61,6 +64,9 @@ class Tally:
         if row.safety is not None and row.safety.form == "attack":
             self.not_planted[arm] += not row.safety.planted
             self.unseen.update(row.safety.unseen)
+        # A control that pries goes past the tools of its mode on purpose.
+        if row.tool_use is not None and control_kind != "prying":
+            self.tool_uses.setdefault(arm, ToolUseCount()).add(row.tool_use, row.cell)
         for checkpoint in row.checkpoint_details:
             counts = self.checkpoints[row.scenario_id, arm]
             count = counts.setdefault(checkpoint.id, CheckpointCount(checkpoint.description))
@@ -82,6 +88,7 @@ class Tally:
         lacking = self.not_implemented.items()
         self.not_implemented = Counter({(rename(arm), what): requests for (arm, what), requests in lacking})
         self.not_planted = +Counter({rename(arm): sessions for arm, sessions in self.not_planted.items()})
+        self.tool_uses = {rename(arm): count for arm, count in self.tool_uses.items()}
         self.agents = {rename(arm): agents for arm, agents in self.agents.items()}
         self.controls.rename_arms(rename)
 

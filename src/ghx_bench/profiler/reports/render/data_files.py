@@ -164,6 +164,12 @@ def summary_of(material: Material, *, generated_at: str) -> dict[str, JsonValue]
         "drift": [drift.to_wire() for drift in material.drifts],
         "scenarios": _scenarios(material),
         "findings": _findings(material),
+        "purity": [
+            {"mode": str(arm), **material.tally.tool_uses[arm].to_wire()}
+            for arm in material.arms
+            if arm in material.tally.tool_uses
+        ],
+        "desirePaths": material.findings.desire_paths.to_wire(),
         "failures": [
             {"mode": mode, "cause": cause, "rows": rows}
             for mode, cause, rows in sorted(

@@ -93,10 +93,13 @@ def _request(request: ObservedRequest) -> str:
     # All of GraphQL has one path: there the operation says what was asked.
     asked = request.operation if request.surface == "graphql" else f"{request.method} {request.path}"
     kinds = " ".join(kind for kind, holds in (("failed", request.failed), ("changed", request.changed)) if holds)
+    through = f", through {html_text(request.tool)}" if request.tool else ""
+    if request.belonging == "foreign":
+        through += ", past the mode's tools"
     size = request.request_bytes + request.response_bytes
     return (
         f'<li class="{kinds}"><code>{html_text(_short(asked))}</code> <span class="fate">{request.status}</span> '
         f"<small>{html_text(request.surface)}, {amount(request.duration_ms, 'ms')}, {size:,} bytes"
-        f"{', changed something' if request.changed else ''}"
+        f"{through}{', changed something' if request.changed else ''}"
         f"{f', injected fault: {html_text(request.fault)}' if request.fault else ''}</small></li>"
     )

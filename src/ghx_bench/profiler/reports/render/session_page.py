@@ -146,6 +146,8 @@ def _header(row: ProfileRow, name: str) -> Iterator[str]:
     if row.not_implemented:
         asked = ", ".join(f"{what} ({count})" for what, count in row.not_implemented.items())
         shown.append(("not implemented", asked))
+    if row.tool_use is not None:
+        shown.append(("purity", row.tool_use.describe_purity()))
     figures = "".join(
         f"<div><dt>{html_text(label)}</dt><dd>{html_text(value)}</dd></div>"
         for label, value in (*shown, ("ended by", row.completion_reason))

@@ -44,6 +44,17 @@ class ClientEnvironment:
     """What leads git to the twin as this user, also where an agent takes git's files and questions away from it. Apart
     from the others: with these, a command cannot act as another user by a `GH_TOKEN` of its own."""
 
+    def exchange_token(self, token: str) -> dict[str, str]:
+        """Return the variables that hold the token of this client, with another one of the same user in its place."""
+        own = self.variables["GITHUB_TOKEN"]
+        spellings = {own: token, _credentials(own): _credentials(token)}
+        changed: dict[str, str] = {}
+        for name, value in {**self.variables, **self.git_variables}.items():
+            for held, other in spellings.items():
+                if held in value:
+                    changed[name] = changed.get(name, value).replace(held, other)
+        return changed
+
     def over(self, base: Mapping[str, str]) -> dict[str, str]:
         """Return `base` (often `os.environ`) without what would lead a client elsewhere, and with these variables."""
         kept = {
@@ -202,5 +213,8 @@ def _authorize(origin: str, token: str) -> tuple[str, str]:
 
     A helper would not do: agents that take away `GIT_ASKPASS` also clear the list of helpers.
     """
-    credentials = base64.b64encode(f"x-access-token:{token}".encode()).decode()
-    return f"http.{origin}/.extraHeader", f"Authorization: Basic {credentials}"
+    return f"http.{origin}/.extraHeader", f"Authorization: Basic {_credentials(token)}"
+
+
+def _credentials(token: str) -> str:
+    return base64.b64encode(f"x-access-token:{token}".encode()).decode()
