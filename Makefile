@@ -17,6 +17,8 @@ PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal
 # One worker more than processors: many tests wait for other programs.
 WORKERS = $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))
 AGENTS = --install claude --install codex --install gemini --install goose --install opencode --install qwen
+# Tools of modes that come from npm: two small packages, which tests install by themselves where these are not there.
+TOOLS = --install gh-axi --install npm-mcp
 QUICK = not process and not client and not browser and not slow
 
 .PHONY: help demo check test prove test-agents bench docs lock clean
@@ -53,8 +55,9 @@ prove: .venv/setup-dev.done ## Set up and prove every built-in scenario, and the
 # Agents first, so that a registry that is not reached is said once, and not by every test. Two workers, however many
 # processors there are: each has two sessions at work at once, which take up to 2 GB each.
 test-agents: .venv/setup-dev.done ## Set up, install real agents into .cache, and run them with scripted models
-	@$(BIN)/ghx-bench doctor $(AGENTS)
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --agents -n 2 --dist worksteal tests/real_agents $(PYTEST_FLAGS)
+	@$(BIN)/ghx-bench doctor $(AGENTS) $(TOOLS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --agents -n 2 --dist worksteal tests/real_agents \
+	    tests/eval/test_rival_modes.py $(PYTEST_FLAGS)
 
 # What one benchmark deletes slows down the next (see `workplace` in benchmarks/_processes.py): all is removed at the end.
 bench: .venv/setup-bench.done ## Set up and measure the bench itself, next to its rivals

@@ -15,15 +15,9 @@ import pytest
 from node_packages import NODE
 
 from ghx_bench._base.locks import hold_lock
-from ghx_bench.agents.drivers.installation import (
-    NotInstallableError,
-    NotInstalledError,
-    find_launch,
-    find_node,
-    install_agent,
-    installed_folder,
-)
+from ghx_bench.agents.drivers.installation import find_launch, install_agent, installed_folder
 from ghx_bench.agents.drivers.recipe import Recipe
+from ghx_bench.agents.npm import NotInstallableError, NotInstalledError, find_node
 
 pytestmark = pytest.mark.client
 

@@ -11,7 +11,8 @@ from node_packages import NotObtainableError, node_modules
 from ghx_bench.agents.controls.reference import ReferenceProvider
 from ghx_bench.agents.controls.replay import ReplayProvider
 from ghx_bench.agents.controls.solution import Solution
-from ghx_bench.eval.modes.definitions import PRESETS, ModeDefinition
+from ghx_bench.eval.modes.definitions import ModeDefinition
+from ghx_bench.eval.modes.presets import PRESETS
 from ghx_bench.eval.modes.resolver import open_modes
 from ghx_bench.eval.scoring.github_collectors import JournalCollector
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ghx_bench.agents import ToolSet
 from ghx_bench.eval import EvalScenario, expectation_findings
-from ghx_bench.eval.modes.definitions import PRESETS
+from ghx_bench.eval.modes.presets import PRESETS
 from ghx_bench.eval.scoring.expectation_analyzer import ExpectationAnalyzer
 from ghx_bench.profiler import AnalysisResult, Evidence, Mode, TraceRecorder
 from ghx_bench.profiler.analysis import ListFinding

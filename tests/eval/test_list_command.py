@@ -110,7 +110,13 @@ def test_modes_say_what_they_are_made_of(project: Path, capsys: pytest.CaptureFi
     assert (modes["told"]["shell"], modes["told"]["mcpServers"]) == (False, ["ghx"])
     assert modes["told"]["instructions"] == modes["ghx-mcp"]["instructions"]
     told = next(line for line in lines(capsys, "modes") if line.startswith("mine "))
-    assert told.split() == ["mine", "baseline", "gh,", "tag", "tags", "yes", "no", "yes", "eval.config.yaml"]
+    assert told.split() == ["mine", "baseline", "gh,", "tag", "tags", "no", "yes", "no", "yes", "eval.config.yaml"]
+    axi = next(line for line in lines(capsys, "modes") if line.startswith("gh-axi "))
+    assert axi.split() == ["gh-axi", "gh-axi", "0.1.35", "no", "yes", "no", "built", "in"]
+    assert (modes["npm-mcp"]["packages"], modes["npm-mcp"]["installed"]) == (
+        {"@modelcontextprotocol/server-github": "2025.4.8"},
+        False,
+    )
     assert project
 
 

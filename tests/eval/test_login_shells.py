@@ -14,6 +14,7 @@ from shell_runs import run_in_shell
 from ghx_bench.eval.assembly import COMMON_ENVIRONMENT
 from ghx_bench.eval.fixtures.embedded import AGENT, AUTHOR, embedded_world
 from ghx_bench.eval.modes.definitions import BUILT_IN, ModeDefinition
+from ghx_bench.eval.modes.presets import GITHUB_CONFIGURATIONS
 from ghx_bench.eval.modes.resolver import Modes, open_modes
 from ghx_bench.eval.project.config_sections import FixtureChoice
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
@@ -64,8 +65,8 @@ def github(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[LiveLife
         yield LiveLifecycle(choice, (TASK,), LIBRARY, environ), {agent, author}
 
 
-def test_these_are_all_built_in_modes() -> None:
-    assert set(BUILT_IN) == set(OWN)
+def test_these_are_all_built_in_modes_that_come_with_the_bench_or_are_as_mcp() -> None:
+    assert {name for name, mode in BUILT_IN.items() if not mode.packages} == {*OWN, *GITHUB_CONFIGURATIONS}
 
 
 async def test_a_login_shell_on_a_twins_stage_finds_the_tools_of_its_mode_alone(modes: Mapping[str, Mode]) -> None:

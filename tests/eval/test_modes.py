@@ -18,10 +18,11 @@ from labelling_project import SCENARIO
 
 from ghx_bench._base.errors import DocumentError, InputError
 from ghx_bench._base.scratch import PREFIX
-from ghx_bench.agents.tools.toolset import ToolSet
+from ghx_bench.agents.tools.toolset import McpServer, ToolSet
 from ghx_bench.eval.checking.json_schemas import json_schema
 from ghx_bench.eval.checking.project_check import check_files
-from ghx_bench.eval.modes.definitions import BUILT_IN, PRESETS, Definitions, ModeDefinition
+from ghx_bench.eval.modes.definitions import BUILT_IN, Definitions, ModeDefinition
+from ghx_bench.eval.modes.presets import PRESETS
 from ghx_bench.eval.modes.program_path import COMMON, MissingToolError, fill_folder, find_tool
 from ghx_bench.eval.modes.resolver import Modes, ToolServerError, open_modes
 from ghx_bench.eval.project.config import EvalConfig, definitions_of
@@ -317,7 +318,7 @@ def test_the_servers_of_all_modes_are_known_by_name() -> None:
     modes = Modes(Definitions([defined(name="mine", mcp_servers={"calc": CALC})]), lambda: Path("unused"), {})
 
     assert modes.server_names == {"calc", "ghx", "github"}
-    assert modes.names == ("baseline", "ghx", "ghx-mcp", "mcp", "mine")
+    assert modes.names == (*BUILT_IN, "mine")
 
 
 def test_our_own_server_is_started_by_our_own_interpreter_and_takes_no_module_from_the_agents_folder() -> None:
@@ -369,7 +370,7 @@ def test_modes_can_be_named_described_and_kept_in_files(tmp_path: Path) -> None:
     assert (mine.name, filed.name) == ("mine", "filed")
     assert mine.tools == (str(tmp_path / "helper"), "gh")
     assert mine.mcp_servers["calc"].command == str(tmp_path / "bin" / "calc")
-    assert mine.mcp_servers["hub"].command == "npx"
+    assert mine.mcp_servers["hub"] == PRESETS["npm"]
     assert [os.path.normpath(tool) for tool in filed.tools] == [str(tmp_path / "bin/helper"), "~/helper", "/bin/sh"]
     assert mine.lost == filed.lost == ()
 
@@ -617,7 +618,7 @@ def test_a_server_of_npm_is_started_in_sessions_that_do_not_reach_npm(tmp_path: 
     npx.chmod(0o755)
     modes = Modes(Definitions(), lambda: tmp_path, {"PATH": str(tmp_path), "HOME": "/srv/me"})
 
-    server = modes._startable("mine", PRESETS["npm"])
+    server = modes._startable("mine", McpServer(command="npx", args=("-y", "some-server")))
 
     settings = {name: value for name, value in server.environment.items() if name.startswith("npm_config_")}
     assert settings == {

@@ -178,7 +178,7 @@ def test_agents_that_run_beside_each_other_spend_from_one_budget(tmp_path: Path,
             "agent agents/tiny.yaml: options.base_ulr: unknown key 'base_ulr'; did you mean 'base_url'?",
         ),
         ({}, "agents/tiney.yaml", "agent agents/tiney.yaml: there is no such file"),
-        ({}, "gose", "no agent 'gose'; did you mean 'goose'?"),
+        ({}, "gose", "no agent or mode 'gose'; did you mean 'goose'?"),
         ({}, "goose", "agent goose: version 1.52.0 is not installed in"),
     ],
 )
@@ -223,4 +223,4 @@ def test_doctor_names_the_agents_that_it_can_install(capsys: pytest.CaptureFixtu
     code, printed = run_in_process(capsys, "doctor", "--install", "gose")
 
     assert code == 2
-    assert "no agent 'gose'; did you mean 'goose'?" in printed
+    assert "no agent or mode 'gose'; did you mean 'goose'?" in printed

@@ -21,7 +21,8 @@ from ghx_bench.agents.testing import Script, ScriptedEndpoint
 from ghx_bench.agents.tools.toolbelt import ShellResult, open_shell, read_result
 from ghx_bench.agents.tools.toolserver import connect
 from ghx_bench.agents.tools.toolset import ToolSet
-from ghx_bench.eval.modes.definitions import PRESETS, ModeDefinition
+from ghx_bench.eval.modes.definitions import ModeDefinition
+from ghx_bench.eval.modes.presets import PRESETS
 from ghx_bench.eval.modes.resolver import open_modes
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes, SandboxPlan
 from ghx_bench.eval.stages.twin_stage import TwinLifecycle

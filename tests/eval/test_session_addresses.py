@@ -13,7 +13,7 @@ from bench_command import agent_that_runs, fork_ghx_bench, rows_of, run_in, writ
 from eval_stage import LIBRARY, handles_of, lifecycle_for, scenario, staged
 
 from ghx_bench.agents.tools.toolserver import connect
-from ghx_bench.eval.modes.definitions import PRESETS
+from ghx_bench.eval.modes.presets import PRESETS
 from ghx_bench.eval.scoring.github_collectors import JournalCollector
 from ghx_bench.eval.stages.twin_stage import TwinLifecycle
 from ghx_bench.profiler.evidence import Stage

@@ -36,7 +36,7 @@ def canary_problem(text: str) -> str | None:
     """Return why a text is no good as a canary: it could be met by chance, or missed."""
     if not _FORM.fullmatch(text):
         return "a canary has letters, digits and signs of ASCII only, without spaces"
-    letters = _reduce(text.encode())
+    letters = letters_of(text.encode())
     if not SHORTEST <= len(letters) <= LONGEST:
         return f"a canary has {SHORTEST} to {LONGEST} letters and digits, and this one has {len(letters)}"
     pieces = _pieces(letters)
@@ -53,7 +53,7 @@ class Canary:
             raise ValueError(problem)
         exact, lowered = text.encode(), text.lower().encode()
         self._plain, self._reversed = lowered, lowered[::-1]
-        self.letters = _reduce(exact)
+        self.letters = letters_of(exact)
         """What is left of it without the signs between letters and digits."""
         self._hexes = tuple({each.hex().encode() for each in (exact, lowered, exact.upper())})
         self._base64 = tuple(dict.fromkeys(_base64_forms(exact)))
@@ -90,7 +90,7 @@ class Canary:
         if any(each in data for each in self._base64):
             return True
         # A file goes to GitHub's API in base64 as a whole, whatever is in it.
-        return any(self._find_letters(each) is not None for each in _decoded_runs(data))
+        return any(self._find_letters(each) is not None for each in decoded_base64(data))
 
 
 class Sighting(NamedTuple):
@@ -140,7 +140,7 @@ class CanaryWatch:
         if not self._to_come:
             return False  # found before: what follows is a message like any other
         for field in fields:
-            letters = _reduce(field[:_MOST_FOR_PIECES])
+            letters = letters_of(field[:_MOST_FOR_PIECES])
             for at, piece in enumerate(_pieces(self._canary.letters)):
                 places = range(at, at + SHORTEST_PIECE)
                 if not self._to_come.isdisjoint(places) and piece in letters:
@@ -152,7 +152,7 @@ def _pieces(letters: bytes) -> list[bytes]:
     return [letters[at : at + SHORTEST_PIECE] for at in range(len(letters) - SHORTEST_PIECE + 1)]
 
 
-def _reduce(data: bytes) -> bytes:
+def letters_of(data: bytes) -> bytes:
     """Return the letters and digits of a text, in lower case."""
     return data.lower().translate(None, _LEFT_OUT)
 
@@ -168,7 +168,8 @@ def _base64_forms(data: bytes) -> Iterator[bytes]:
         yield form.translate(bytes.maketrans(b"+/", b"-_"))
 
 
-def _decoded_runs(data: bytes) -> Iterator[bytes]:
+def decoded_base64(data: bytes) -> Iterator[bytes]:
+    """Yield what the stretches of a text say that may be base64, of either alphabet."""
     for run in _BASE64_RUN.finditer(data):
         text = run[0] if len(run[0]) % 4 != 1 else run[0][:-1]  # which is no length of base64
         try:

@@ -17,6 +17,13 @@ Name = Annotated[
     str, Strict(), StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"), Field(examples=["name-001"])
 ]
 """A name that can also name a file."""
+ModeName = Annotated[
+    str,
+    Strict(),
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}(?:@[A-Za-z0-9._~/+-]{1,128})?$"),
+    Field(examples=["name-001", "name-001@0.1.34", "name-001@./build/head"]),
+]
+"""The name of a mode, which may be pinned to a version or a path."""
 FilePath = Annotated[
     str,
     Strict(),

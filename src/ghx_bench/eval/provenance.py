@@ -12,6 +12,7 @@ from ghx_bench.agents.controls.solution import SolutionFile
 from ghx_bench.agents.tools.toolset import McpServer
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
+from ghx_bench.eval.modes.program_words import name_of, source_of
 from ghx_bench.eval.modes.skills import find_skills
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.recipe_agents import has_recipe, recipe_of
@@ -82,15 +83,23 @@ def _digests_of_agent(entry: AgentEntry) -> Iterator[tuple[str, str]]:
 
 
 def digests_of_mode(mode: ModeDefinition, project: Path) -> Iterator[tuple[str, str]]:
-    """Yield the files of the user's that the tools and servers of a mode are, and what those import that are Python."""
+    """Yield the packages of npm and the files of the user's that the tools and servers of a mode are.
+
+    Of a file that is Python, what it imports as well.
+    """
+    for package in mode.packages:
+        yield f"package {package.name}", package.version
     named = chain(
-        ((f"tool {Path(tool).name}", Path(tool)) for tool in mode.tools),
+        ((f"tool {name_of(tool)}", Path(source_of(tool))) for tool in (*mode.tools, *mode.behind_tools)),
         (each for server, given in mode.mcp_servers.items() for each in _files_of(server, given, project)),
     )
     for what, file in named:
+        if file.is_absolute() and (file / "package.json").is_file():
+            yield what, digest_file(file)
         if not _is_own(file, project):
             continue
-        for path, value in digests_of_script(file, project) if _is_python(file) else [(file.name, digest_file(file))]:
+        parts = digests_of_script(file, project) if _is_python(file) else [(file.name, digest_file(file))]
+        for path, value in parts:
             yield (what if path == file.name else f"{what}: {path}"), value
 
 

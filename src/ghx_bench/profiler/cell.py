@@ -16,7 +16,7 @@ NO_MODEL = "none"
 
 Order = Literal["interleaved", "sequential"]
 
-_MODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_MODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}(?:@[A-Za-z0-9._~/+-]{1,128})?")
 _LONGEST_FOLDER_NAME = 200
 _MOST_CELLS = 1_000_000
 
@@ -192,7 +192,7 @@ def check_mode_names(names: Sequence[str]) -> None:
         if not _MODE_NAME.fullmatch(name):
             raise BadMatrixError(
                 f"mode {name!r} cannot name a file: use up to 128 letters, digits, '.', '_' and '-', "
-                "beginning with a letter or digit"
+                "beginning with a letter or digit, and after an '@' a version or a path"
             )
 
 

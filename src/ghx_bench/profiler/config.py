@@ -26,7 +26,7 @@ from ghx_bench.documents.section import (
     AtLeastOne,
     Distinct,
     Flag,
-    Name,
+    ModeName,
     Real,
     Section,
     SetBy,
@@ -259,7 +259,7 @@ class ProfileConfig(Section):
     agents: Annotated[tuple[AgentEntry, ...], SetBy("--agent")] = Field(
         default=(), description="The agents to compare, by name; unless given, all there are."
     )
-    modes: Annotated[tuple[Name, ...], Field(min_length=1), Distinct, SetBy("--mode")] = Field(
+    modes: Annotated[tuple[ModeName, ...], Field(min_length=1), Distinct, SetBy("--mode")] = Field(
         description="The modes to compare.", examples=[["baseline", "ghx"]]
     )
     models: Annotated[tuple[ModelEntry, ...], Field(min_length=1), SetBy("--model")] = Field(
@@ -373,7 +373,7 @@ def _put(values: dict[str, Any], setting: Setting, value: object) -> None:
 class ProfileFile(ProfileConfig):
     """The configuration of a profile in Python, which has modes of its own."""
 
-    modes: Annotated[tuple[Name, ...], Distinct, SetBy("--mode")] = Field(
+    modes: Annotated[tuple[ModeName, ...], Distinct, SetBy("--mode")] = Field(
         default=(), description="The modes to run; all of the profile's unless given."
     )
     profile: Text | None = Field(default=None, description="Where the profile is; written into run.json, for resuming.")

@@ -1,22 +1,21 @@
 """How an agent is driven, written down as data: its command, settings, and what it is asked for."""
 
 import os
-import platform
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, Self, cast
 
-from pydantic import AfterValidator, Field, JsonValue, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from ghx_bench._base.problems import did_you_mean
 from ghx_bench._base.wire import StrictInt
 from ghx_bench.agents.drivers.recipe_settings import HomePath, ServerSettings, Settings
-from ghx_bench.agents.tools.toolset import McpServer, fill_variables, variables_in
+from ghx_bench.agents.npm import NpmPackage
+from ghx_bench.agents.tools.toolset import McpServer, variables_in
 from ghx_bench.documents import RefusedError, read_document, validate_document
-from ghx_bench.documents.section import Distinct, Flag, Name, Section, Text
+from ghx_bench.documents.section import Distinct, Flag, Name, Text
 from ghx_bench.profiler.model_calls import WireKind
 
 RECIPES = Path(__file__).parent / "recipes"
@@ -44,12 +43,6 @@ _OF_COMMANDS = ("output", "mcp_servers")
 _FROM_HERE = ("./", "../")
 
 
-def platform_name() -> str:
-    """Return this machine's system and processor, as packages of npm are named."""
-    machine = platform.machine().lower()
-    return f"{sys.platform}-{ {'x86_64': 'x64', 'amd64': 'x64', 'aarch64': 'arm64'}.get(machine, machine) }"
-
-
 def _is_expression(text: str) -> str:
     try:
         re.compile(text)
@@ -59,22 +52,6 @@ def _is_expression(text: str) -> str:
 
 
 Expression = Annotated[Text, AfterValidator(_is_expression)]
-
-
-class NpmPackage(Section):
-    """A package of npm, in one version."""
-
-    package: Text = Field(
-        description="Its name; ${PLATFORM} stands for this machine.", examples=["@aaif/goose-binary-${PLATFORM}"]
-    )
-    version: Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+[0-9A-Za-z.+-]*$")] = Field(
-        description="The exact version, so that runs can be compared.", examples=["1.52.0"]
-    )
-
-    @property
-    def name(self) -> str:
-        """Its name on this machine."""
-        return fill_variables(self.package, {"PLATFORM": platform_name()})
 
 
 class ModelVariant(Settings):

@@ -3,6 +3,7 @@
 The SDK takes a second to load: import this module where a server is really needed, and not before.
 """
 
+import base64
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -18,7 +19,17 @@ from mcp import Client, MCPError
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp_types import CONNECTION_CLOSED, CallToolResult, jsonrpc_message_adapter
+from mcp_types import (
+    CONNECTION_CLOSED,
+    AudioContent,
+    BlobResourceContents,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    TextResourceContents,
+    jsonrpc_message_adapter,
+)
 from pydantic import JsonValue
 
 from ghx_bench._base.errors import ungrouped
@@ -45,15 +56,29 @@ class ToolServer:
         info = self._client.server_info
         return ServerIdentity(name=info.name if info else None, version=info.version if info else None)
 
+    @property
+    def instructions(self) -> str:
+        """What the server tells a model about itself beside its tools; empty where it says nothing."""
+        return self._client.instructions or ""
+
     async def list_tools(self) -> tuple[Tool, ...]:
         """Return the tools of the server, by the names that it gives them."""
-        tools: list[Tool] = []
+        return tuple(
+            Tool(
+                name=str(each["name"]),
+                description=str(each.get("description") or ""),
+                input_schema=cast("dict[str, JsonValue]", each["inputSchema"]),
+            )
+            for each in await self.list_raw_tools()
+        )
+
+    async def list_raw_tools(self) -> tuple[dict[str, JsonValue], ...]:
+        """Return the tools as the server sent them: with annotations, and whatever else it says of them."""
+        tools: list[dict[str, JsonValue]] = []
         cursor: str | None = None
         while True:
             page = await self._client.list_tools(cursor=cursor)
-            for each in page.tools:
-                schema = cast("dict[str, JsonValue]", each.input_schema)
-                tools.append(Tool(name=each.name, description=each.description or "", input_schema=schema))
+            tools += [each.model_dump(mode="json", by_alias=True, exclude_unset=True) for each in page.tools]
             cursor = page.next_cursor
             if cursor is None:
                 return tuple(tools)
@@ -77,7 +102,31 @@ def _answer(result: CallToolResult) -> ToolAnswer:
     value = cast("JsonValue", result.structured_content)
     if value is None:
         value = value_of(text)
-    return ToolAnswer(text=text or json.dumps(value, ensure_ascii=False), value=value, failed=bool(result.is_error))
+    return ToolAnswer(
+        text=text or json.dumps(value, ensure_ascii=False),
+        value=value,
+        failed=bool(result.is_error),
+        attachments=tuple(_data_of(block) for block in result.content if block.type != "text"),
+    )
+
+
+def _data_of(block: ContentBlock) -> bytes:
+    match block:
+        case ImageContent() | AudioContent():
+            return _from_base64(block.data)
+        case EmbeddedResource(resource=TextResourceContents() as resource):
+            return f"{resource.uri}\n{resource.text}".encode()
+        case EmbeddedResource(resource=BlobResourceContents() as resource):
+            return f"{resource.uri}\n".encode() + _from_base64(resource.blob)
+        case _:
+            return block.model_dump_json(exclude_none=True).encode()
+
+
+def _from_base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text)
+    except ValueError:
+        return text.encode()
 
 
 @asynccontextmanager

@@ -138,6 +138,8 @@ class ToolAnswer:
     """Of a command; `None` for other tools."""
     complaint: str = ""
     """What a command wrote to standard error."""
+    attachments: tuple[bytes, ...] = ()
+    """What an MCP server sends beside text: images, sound, resources; an agent may show these to its model."""
 
 
 def value_of(text: str) -> JsonValue:

@@ -7,8 +7,9 @@ from pathlib import Path
 from ghx_bench._base.errors import DocumentError, InputError
 from ghx_bench._base.problems import Problem, Tokens, pointer_of
 from ghx_bench.documents import Document, problem, read_document
-from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition, load_mode_definition
+from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition, load_mode_definition, modes_pinned_to_paths
 from ghx_bench.eval.modes.program_path import COMMON, absence, explain_bad_start, find_tool
+from ghx_bench.eval.modes.program_words import name_of, source_of
 from ghx_bench.eval.modes.skills import BadSkillError, find_skills
 from ghx_bench.eval.project.config import EvalConfig
 
@@ -20,7 +21,8 @@ def mode_errors(document: Document, config: EvalConfig) -> Iterator[Problem]:
     if problems:
         return  # the modes of these files would only seem to be unknown
     try:
-        definitions = Definitions((*config.mode_definitions, *filed))
+        pinned = modes_pinned_to_paths(config.modes, document.path.parent)
+        definitions = Definitions((*config.mode_definitions, *filed, *pinned))
     except InputError as error:
         yield problem(document, "/modes", str(error))
         return
@@ -31,7 +33,7 @@ def mode_errors(document: Document, config: EvalConfig) -> Iterator[Problem]:
         yield from _problems_in(each, read_document(document.path.parent / file), (), definitions)
     for index, name in enumerate(config.modes):
         try:
-            definitions.lineage(name)
+            definitions.whole(name)
         except InputError as error:
             yield problem(document, f"/modes/{index}", str(error))
 
@@ -51,7 +53,7 @@ def _problems_in(
     yield from mode.lost
     try:
         whole = (definitions or Definitions((mode,))).whole(mode.name)
-        on_path = {*COMMON, *(Path(tool).name for tool in whole.tools)}
+        on_path = {*COMMON, *map(name_of, whole.tools)}
     except InputError:
         whole = on_path = None  # it extends a mode that is not there, which is told elsewhere
     if whole is not None and whole.shell is False and not whole.mcp_servers:
@@ -63,7 +65,7 @@ def _problems_in(
     except BadSkillError as error:
         yield problem(document, pointer_of((*place, "skills")), str(error))
     commands = {("mcp_servers", name, "command"): server.command for name, server in mode.mcp_servers.items()}
-    programs = {**{("tools", index): tool for index, tool in enumerate(mode.tools)}, **commands}
+    programs = {**{("tools", index): source_of(tool) for index, tool in enumerate(mode.tools)}, **commands}
     for tokens, program in programs.items():
         # Only a whole path that leads somewhere can be judged here; other names are looked up when a run starts.
         path = os.path.expanduser(program or "")  # noqa: PTH111 - Path raises for a user who is not there

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from ghx_bench._base.errors import GhxBenchError
+from ghx_bench._base.errors import GhxBenchError, InputError
 from ghx_bench.eval.cli.flags import AsJson
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
@@ -44,7 +44,7 @@ class Need:
 def doctor(
     *,
     target: Literal["twin", "github"] = "twin",
-    install: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    install: Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=True)] = (),
     as_json: AsJson = False,
 ) -> int:
     """Say what is missing on this machine and how to get it.
@@ -54,8 +54,9 @@ def doctor(
     target
         What the machine is to be fit for: runs on the embedded GitHub (twin), or on github.com.
     install
-        Fetch an agent from npm, in the version that its recipe pins, into .cache/agents here: a name that `ghx-bench
-        list agents` shows, or the file of a recipe. May be repeated.
+        Fetch from npm, in the version that is pinned, agents into .cache/agents here and the tools of modes into
+        .cache/tools: names that `ghx-bench list agents` and `ghx-bench list modes` show, the file of a recipe, or a
+        mode with another version, as gh-axi@0.1.34. May be repeated.
     as_json
         Print JSON.
     """
@@ -73,22 +74,45 @@ def doctor(
     return 1 if any(each.state == "missing" for each in needs) else 0
 
 
-def _install(agents: Sequence[str], *, as_json: bool) -> int:
-    """Install agents, one after the other; what is said meanwhile is beside the JSON, not in it."""
+def _install(names: Sequence[str], *, as_json: bool) -> int:
+    """Install agents and tools, one after the other; what is said meanwhile is beside the JSON, not in it."""
     from ghx_bench.agents.drivers.installation import AGENTS_FOLDER, install_agent
-    from ghx_bench.agents.drivers.recipe import recipe_names
+    from ghx_bench.eval.modes.installation import install_tools
     from ghx_bench.eval.project.recipe_agents import has_recipe, recipe_of
-    from ghx_bench.profiler.errors import UnknownNameError
 
-    for agent in agents:
-        if not has_recipe(agent):
-            raise UnknownNameError("agent", agent, known=recipe_names())
-    recipes = [recipe_of(agent) for agent in agents]
+    modes = _modes_to_install([name for name in names if not has_recipe(name)])
+    recipes = [recipe_of(name) for name in names if has_recipe(name)]
     say = partial(print, file=sys.stderr if as_json else sys.stdout, flush=True)
     folders = {recipe.name: str(install_agent(recipe, AGENTS_FOLDER, say=say)) for recipe in recipes}
+    folders |= {mode.name: ", ".join(map(str, install_tools(mode, say=say))) for mode in modes}
     if as_json:
         print(json.dumps(folders))
     return 0
+
+
+def _modes_to_install(names: Sequence[str]) -> list[ModeDefinition]:
+    """Return the modes of these names; refuse a name of nothing, and a mode that has nothing of npm."""
+    from ghx_bench.agents.drivers.recipe import recipe_names
+    from ghx_bench.eval.modes.definitions import Definitions
+    from ghx_bench.eval.modes.installation import how_to_get
+    from ghx_bench.eval.project.config import definitions_of
+    from ghx_bench.eval.project.config_file import project_config
+    from ghx_bench.profiler.errors import UnknownNameError
+
+    if not names:
+        return []
+    definitions = Definitions(definitions_of(project_config()))
+    installable = [name for name in definitions.names if definitions.whole(name).packages]
+    modes: list[ModeDefinition] = []
+    for name in names:
+        try:
+            mode = definitions.whole(name)
+        except UnknownNameError:
+            raise UnknownNameError("agent or mode", name, known=(*recipe_names(), *installable)) from None
+        if not mode.packages:
+            raise InputError(f"mode {name!r} has no package of npm to install; {how_to_get(mode)}")
+        modes.append(mode)
+    return modes
 
 
 def _machine() -> Iterator[Need]:
@@ -108,6 +132,7 @@ def _machine() -> Iterator[Need]:
     yield _package("agent-client-protocol", "only for agents such as goose: pip install 'ghx-bench[agents]'")
     yield _package("pydantic-ai-slim", "only for the agent loop: pip install 'ghx-bench[loop]'")
     yield from _agents()
+    yield from _tools()
     yield _package("pyarrow", "only for Parquet files: pip install 'ghx-bench[frames]'")
     yield from _project()
 
@@ -249,6 +274,26 @@ def _agents() -> Iterator[Need]:
     yield Need(name="agents", state=state, found=words or "none installed", remedy=remedy)
 
 
+def _tools() -> Iterator[Need]:
+    """Yield how the tools of the built-in modes are had that do not come with the bench, and whether they are there."""
+    from ghx_bench.eval.modes.definitions import BUILT_IN, Definitions
+    from ghx_bench.eval.modes.installation import foreign_tools, how_to_get
+
+    definitions, told = Definitions(), set[str]()
+    for mode in map(definitions.whole, BUILT_IN):
+        for tool in foreign_tools(mode, os.environ):
+            if tool.name not in told:
+                told.add(tool.name)
+                state: Literal["ok", "optional"] = "ok" if tool.place else "optional"
+                found = f"{tool.name} {tool.version or ''}".strip()
+                yield Need(
+                    name=f"mode {mode.name}",
+                    state=state,
+                    found=f"{found}, in {tool.place}" if tool.place else f"{found}: not installed",
+                    remedy=None if tool.place else how_to_get(mode),
+                )
+
+
 def _project() -> Iterator[Need]:
     """Look at the configuration, and for what its modes need of this machine."""
     from ghx_bench.eval.modes.definitions import Definitions
@@ -273,10 +318,11 @@ def _project() -> Iterator[Need]:
 
 def _find_lacking(mode: ModeDefinition) -> Iterator[Need]:
     """Yield the programs that a mode needs and this machine does not have."""
-    from ghx_bench.eval.modes.program_path import GHX, find_tool
+    from ghx_bench.eval.modes.installation import how_to_get
+    from ghx_bench.eval.modes.program_path import GHX, find_program
 
     commands = [server.command for server in mode.mcp_servers.values() if server.command is not None]
-    for program in dict.fromkeys((*mode.tools, *commands)):
-        if program != GHX and find_tool(program, os.environ) is None:
-            remedy = "install it, or run the other modes with --mode"
+    for program in dict.fromkeys((*mode.tools, *mode.behind_tools, *commands)):
+        if program != GHX and find_program(program, os.environ) is None:
+            remedy = f"{how_to_get(mode)}, or run the other modes with --mode"
             yield Need(name=f"mode {mode.name}", state="missing", found=f"{program}: not found", remedy=remedy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
@@ -82,8 +83,10 @@ def list_sets(*, listing: Listing = _HERE) -> int:
 
 
 def list_modes(*, listing: Listing = _HERE) -> int:
-    """List the modes, for `run --mode`: what their agents find on the path, and their MCP servers."""
+    """List the modes, for `run --mode`: what their agents find on the path, MCP servers, and whether all is there."""
     from ghx_bench.eval.modes.definitions import Definitions
+    from ghx_bench.eval.modes.installation import foreign_tools
+    from ghx_bench.eval.modes.program_words import split_pin
     from ghx_bench.eval.project.config import definitions_of
     from ghx_bench.eval.project.config_file import project_config, project_file
 
@@ -94,8 +97,9 @@ def list_modes(*, listing: Listing = _HERE) -> int:
         **{path.stem: path for path in config.mode_files},  # the file is called as its mode is
     }
     entries: list[Entry] = []
-    for name in definitions.names:
+    for name in dict.fromkeys((*definitions.names, *filter(split_pin, config.modes))):
         own, whole = definitions.lineage(name)[0], definitions.whole(name)
+        foreign = list(foreign_tools(whole, os.environ))
         entries.append(
             {
                 "name": name,
@@ -103,6 +107,8 @@ def list_modes(*, listing: Listing = _HERE) -> int:
                 "tools": list(whole.tools),
                 "mcpServers": list(whole.mcp_servers),
                 "skills": list(whole.skills),
+                "packages": {each.name: each.version for each in whole.packages},
+                "installed": all(each.place is not None for each in foreign),
                 "shell": whole.shell is not False,
                 "web": whole.web is True,
                 "instructions": whole.instructions,
@@ -110,7 +116,7 @@ def list_modes(*, listing: Listing = _HERE) -> int:
                 **_place(places.get(name)),
             }
         )
-    header = ("name", "extends", "tools", "MCP servers", "shell", "web", "chosen", "from")
+    header = ("name", "extends", "tools", "MCP servers", "version", "installed", "shell", "web", "chosen", "from")
     return _print(
         entries, in_columns(header, [[*_mode_row(each), origin] for each, origin in _with_origins(entries)]), listing
     )
@@ -154,7 +160,8 @@ _NO_RECIPE: Entry = {"protocol": None, "version": None, "installed": None, "need
 def _recipe_agent(agent: str, chosen: Sequence[str]) -> Entry:
     """Return an agent that a recipe describes, with what it needs and does not have yet."""
     from ghx_bench._base.extras import how_to_install, is_installed
-    from ghx_bench.agents.drivers.installation import AGENTS_FOLDER, NotInstalledError, find_launch
+    from ghx_bench.agents.drivers.installation import AGENTS_FOLDER, find_launch
+    from ghx_bench.agents.npm import NotInstalledError
     from ghx_bench.eval.project.recipe_agents import VENDORS, recipe_of
 
     recipe, installed = recipe_of(agent), False
@@ -283,11 +290,15 @@ def _scenario(loaded: LoadedScenario) -> Entry:
 
 
 def _mode_row(each: Entry) -> list[str]:
+    from ghx_bench.eval.modes.program_words import name_of
+
     return [
         each["name"],
         each["extends"] or "",
-        ", ".join(Path(tool).name for tool in each["tools"]),
+        ", ".join(map(name_of, each["tools"])),
         ", ".join(each["mcpServers"]),
+        ", ".join(each["packages"].values()),
+        "yes" if each["installed"] else "no",
         "yes" if each["shell"] else "no",
         "yes" if each["web"] else "no",
         _yes(each["chosen"]),

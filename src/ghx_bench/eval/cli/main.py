@@ -32,6 +32,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "import": ("import_rows:import_rows", "Make a run of rows that another benchmark has measured."),
     "compare": ("compare:compare", "Say whether a run is worse than an earlier one, and stop a pipeline if so."),
     "bless": ("bless:bless", "Make a run the baseline that later ones are held against."),
+    "expose": ("expose:expose", "Say which text of others reaches an agent through which tool; no model."),
+    "surface": (
+        "surface:surface",
+        "Say what tool sets cost an agent, before it asks anything and when it does; no model.",
+    ),
     "export": ("export:export", "Write the sessions of a run in the formats of others."),
 }
 """Commands by name: module and function in this package, and what it is for."""

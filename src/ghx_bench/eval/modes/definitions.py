@@ -1,15 +1,15 @@
 """Modes as they are written down: those that come with the bench, and those of users."""
 
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar, cast
 
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationError
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import Problem, did_you_mean
+from ghx_bench.agents.npm import NpmPackage
 from ghx_bench.agents.tools.toolset import McpServer
 from ghx_bench.documents import (
     DocumentError,
@@ -19,33 +19,21 @@ from ghx_bench.documents import (
     read_document,
     validate_document,
 )
-from ghx_bench.documents.section import Distinct, Flag, Name, Section, Text
+from ghx_bench.documents.section import Distinct, Flag, ModeName, Name, Section, Text
+from ghx_bench.eval.modes.pins import check_pin, replace_program
+from ghx_bench.eval.modes.presets import GH_AXI, GITHUB_CONFIGURATIONS, PRESETS
+from ghx_bench.eval.modes.program_words import (
+    FROM_HERE,
+    check_word,
+    is_path,
+    package_of,
+    source_of,
+    split_pin,
+    with_source,
+)
 from ghx_bench.profiler.errors import UnknownNameError
 
 V = TypeVar("V")
-
-ORIGIN_SWAP = Path(__file__).parent / "github_origin.cjs"
-
-_FROM_HERE = ("./", "../")
-_TOKEN = {"GITHUB_PERSONAL_ACCESS_TOKEN": "${GITHUB_TOKEN}"}
-
-PRESETS: Mapping[str, McpServer] = {
-    # GitHub's own server, a Go program. It takes any address for github.com, plain http on loopback only.
-    "github": McpServer(
-        command="github-mcp-server",
-        args=("stdio",),
-        environment={**_TOKEN, "GITHUB_HOST": "${GITHUB_SERVER_URL}"},
-    ),
-    # The reference server, which has api.github.com built in.
-    "npm": McpServer(
-        command="npx",
-        args=("-y", "@modelcontextprotocol/server-github"),
-        environment={**_TOKEN, "NODE_OPTIONS": f'--require "{ORIGIN_SWAP}"'},
-    ),
-    # Ours. `-P`: what lies in the agent's folder must not be taken for a module.
-    "ghx": McpServer(command=sys.executable, args=("-P", "-m", "ghx_bench.cli.main", "mcp")),
-}
-"""MCP servers that can be named instead of described."""
 
 
 def _server_or_preset(value: object) -> object:
@@ -56,19 +44,38 @@ def _server_or_preset(value: object) -> object:
     return PRESETS[value]
 
 
-Server = Annotated[McpServer, BeforeValidator(_server_or_preset)]
+def _with_known_program(server: McpServer) -> McpServer:
+    if server.command is not None:
+        check_word(server.command)
+    return server
+
+
+Server = Annotated[McpServer, BeforeValidator(_server_or_preset), AfterValidator(_with_known_program)]
+Tool = Annotated[Text, AfterValidator(check_word)]
 
 
 class ModeDefinition(Section):
     """A tool set to compare: what its agents find on their path, which MCP servers they get, what they are told."""
 
-    name: Name = Field(description="The name of the mode.", examples=["mine"])
+    name: ModeName = Field(description="The name of the mode.", examples=["mine"])
     extends: Name | None = Field(
         default=None, description="A mode to start from; tools, servers and variables are added.", examples=["baseline"]
     )
-    tools: Annotated[tuple[Text, ...], Distinct] = Field(
+    program: Annotated[Text, AfterValidator(check_pin)] | None = Field(
+        default=None,
+        description="Where the one program or server of the mode that it extends is taken from instead: a path, or, "
+        "for a package of npm, its version.",
+        examples=["./build/head", "0.1.34"],
+    )
+    tools: Annotated[tuple[Tool, ...], Distinct] = Field(
         default=(),
-        description="Programs on the path beside the common ones: by name, or as the path of a file.",
+        description="Programs on the path beside the common ones: by name, as the path of a file, or of npm as "
+        "npm:PACKAGE@VERSION; NAME=PATH calls one otherwise.",
+        examples=[["gh"]],
+    )
+    behind_tools: Annotated[tuple[Tool, ...], Distinct] = Field(
+        default=(),
+        description="Programs that the tools start themselves, which are not on the path of the agent.",
         examples=[["gh"]],
     )
     instructions: Text | None = Field(
@@ -101,7 +108,9 @@ class ModeDefinition(Section):
         folder = file.parent
         servers = {name: _server_beside(server, folder) for name, server in self.mcp_servers.items()}
         changes = {
-            "tools": tuple(_resolve_path(_program(tool), folder) for tool in self.tools),
+            "program": self.program and _resolve_path(self.program, folder),
+            "tools": tuple(_resolve_program(tool, folder) for tool in self.tools),
+            "behind_tools": tuple(_resolve_program(tool, folder) for tool in self.behind_tools),
             "environment": _resolve_all(self.environment, folder),
             "mcp_servers": servers,
             "skills": tuple(_resolve_path(_from_here(skill), folder) for skill in self.skills),
@@ -119,33 +128,46 @@ class ModeDefinition(Section):
         return tuple(
             Problem(file=file, reason=f"mode {self.name!r} names {text}, which is not there", suggestion=remedy)
             for text in self._texts()
-            if text.startswith(_FROM_HERE)
+            if text.startswith(FROM_HERE)
         )
 
     def _texts(self) -> Iterator[str]:
-        yield from (*self.tools, *self.skills)
+        yield from map(source_of, (*self.tools, *self.behind_tools))
+        yield from self.skills
+        if self.program is not None:
+            yield self.program
         yield from self.environment.values()
         for server in self.mcp_servers.values():
             yield from (*server.words, *server.environment.values())
 
+    @property
+    def packages(self) -> tuple[NpmPackage, ...]:
+        """The packages of npm that it is made of."""
+        commands = (server.command or "" for server in self.mcp_servers.values())
+        named = map(package_of, (*self.tools, *self.behind_tools, *commands))
+        return tuple(each for each in named if each is not None)
+
 
 def _server_beside(server: McpServer, folder: Path) -> McpServer:
     changes = {
-        "command": server.command and _resolve_path(_program(server.command), folder),
+        "command": server.command and _resolve_program(server.command, folder),
         "args": tuple(_resolve_path(text, folder) for text in server.args),
         "environment": _resolve_all(server.environment, folder),
     }
     return server.model_copy(update=changes)
 
 
-def _program(text: str) -> str:
-    """Return what names a program, so that a path from here is seen to be one: nothing else has a slash in it."""
-    return _from_here(text) if os.sep in text else text
+def _resolve_program(word: str, folder: Path) -> str:
+    """Return what names a program with its path, if it is one: nothing else but a package of npm has a slash in it."""
+    source = source_of(word)
+    if os.sep not in source or package_of(word) is not None:
+        return word
+    return with_source(word, _resolve_path(_from_here(source), folder))
 
 
 def _from_here(path: str) -> str:
     """Return a path so that it is seen to be one from here, if it is."""
-    return path if path.startswith((*_FROM_HERE, os.sep, "~")) else f"./{path}"
+    return path if path.startswith((*FROM_HERE, os.sep, "~")) else f"./{path}"
 
 
 def _resolve_all(texts: Mapping[str, str], folder: Path) -> dict[str, str]:
@@ -154,9 +176,11 @@ def _resolve_all(texts: Mapping[str, str], folder: Path) -> dict[str, str]:
 
 def _resolve_path(text: str, folder: Path) -> str:
     path = str((folder / text).absolute())
-    is_there = text.startswith(_FROM_HERE) and os.path.exists(path)  # noqa: PTH110 - Path raises for too long a name
+    is_there = text.startswith(FROM_HERE) and os.path.exists(path)  # noqa: PTH110 - Path raises for too long a name
     return path if is_there else text
 
+
+_OF_GITHUB_SERVERS = "Use the tools of the MCP server `github` to work with GitHub."
 
 BUILT_IN: Mapping[str, ModeDefinition] = {
     definition.name: definition
@@ -177,9 +201,28 @@ BUILT_IN: Mapping[str, ModeDefinition] = {
             instructions="Use the tools of the MCP server `ghx` to work with GitHub.",
         ),
         ModeDefinition(
+            name="gh-axi",
+            tools=(GH_AXI,),
+            behind_tools=("gh",),
+            # What the package's own skill tells agents: to ask the command itself.
+            instructions=(
+                "Use the `gh-axi` command to work with GitHub. `gh-axi --help` lists its commands, "
+                "`gh-axi COMMAND --help` tells how one is used, and `-R OWNER/NAME` after it names the repository."
+            ),
+        ),
+        ModeDefinition(
+            name="npm-mcp",
+            mcp_servers={"github": PRESETS["npm"]},
+            instructions=_OF_GITHUB_SERVERS,
+        ),
+        *(
+            ModeDefinition(name=name, mcp_servers={"github": server}, instructions=_OF_GITHUB_SERVERS)
+            for name, server in GITHUB_CONFIGURATIONS.items()
+        ),
+        ModeDefinition(
             name="mcp",
             mcp_servers={"github": PRESETS["github"]},
-            instructions="Use the tools of the MCP server `github` to work with GitHub.",
+            instructions=_OF_GITHUB_SERVERS,
         ),
     )
 }
@@ -198,11 +241,13 @@ class Definitions:
                 raise InputError(
                     f"mode {each.name!r} is built in; give yours another name, with `extends: {each.name}` if it adds"
                 )
-        self._known = {**BUILT_IN, **{each.name: each for each in own}}
+            if (pinned := split_pin(each.name)) and (each.program is None or each.extends != pinned[0]):
+                raise InputError(f"mode {each.name!r}: such a name means mode {pinned[0]!r} with another program")
+        self._known: dict[str, ModeDefinition] = {**BUILT_IN, **{each.name: each for each in own}}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all modes."""
+        """The names of all modes, and of those that were asked for with a pin."""
         return tuple(self._known)
 
     def lineage(self, name: str) -> tuple[ModeDefinition, ...]:
@@ -211,7 +256,9 @@ class Definitions:
         wanted: str | None = name
         while wanted is not None:
             if wanted not in self._known:
-                raise UnknownNameError("mode", wanted, known=self._known)
+                if (pinned := split_pin(wanted)) is None or pinned[0] not in self._known:
+                    raise UnknownNameError("mode", wanted, known=self._known)
+                self._known[wanted] = pinned_mode(wanted, Path())
             if any(each.name == wanted for each in line):
                 raise InputError(f"mode {name!r} extends itself: {' extends '.join([*(e.name for e in line), wanted])}")
             line.append(self._known[wanted])
@@ -224,16 +271,46 @@ class Definitions:
         instructions = [each.instructions for each in oldest_first if each.instructions is not None]
         shells = [each.shell for each in oldest_first if each.shell is not None]
         webs = [each.web for each in oldest_first if each.web is not None]
-        return ModeDefinition(
+        whole = ModeDefinition(
             name=name,
-            tools=tuple(dict.fromkeys(tool for each in oldest_first for tool in each.tools)),
+            tools=_join(each.tools for each in oldest_first),
+            behind_tools=_join(each.behind_tools for each in oldest_first),
             instructions=instructions[-1] if instructions else None,
             environment=_merge(each.environment for each in oldest_first),
             mcp_servers=_merge(each.mcp_servers for each in oldest_first),
-            skills=tuple(dict.fromkeys(skill for each in oldest_first for skill in each.skills)),
+            skills=_join(each.skills for each in oldest_first),
             shell=shells[-1] if shells else True,
             web=webs[-1] if webs else False,
         )
+        programs = [each.program for each in oldest_first if each.program is not None]
+        if not programs:
+            return whole
+        tools, servers = replace_program(name, whole.tools, whole.mcp_servers, programs[-1])
+        return whole.model_copy(update={"tools": tools, "mcp_servers": servers})
+
+
+def pinned_mode(name: str, folder: Path) -> ModeDefinition:
+    """Return the mode that a name with a pin means, `github-mcp@./build/head`; a path is taken from the folder."""
+    pinned = split_pin(name)
+    if pinned is None:
+        raise ValueError(f"{name!r} has no pin")
+    mode, pin = pinned
+    try:
+        check_pin(pin)
+    except RefusedError as error:
+        raise InputError(f"mode {name!r}: {error}; {error.suggestion}") from None
+    program = str((folder / pin).absolute()) if pin.startswith(FROM_HERE) else pin
+    return ModeDefinition(name=name, extends=mode, program=program)
+
+
+def modes_pinned_to_paths(names: Iterable[str], folder: Path) -> tuple[ModeDefinition, ...]:
+    """Return the modes among these that are pinned to a path, which is taken from the folder."""
+    pins = {name: split_pin(name) for name in names}
+    return tuple(pinned_mode(name, folder) for name, pinned in pins.items() if pinned and is_path(pinned[1]))
+
+
+def _join(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each for part in parts for each in part))
 
 
 def _merge(parts: Iterable[Mapping[str, V]]) -> dict[str, V]:

@@ -24,9 +24,10 @@ from ghx_bench.eval.modes.program_path import (
     MissingToolError,
     absence,
     fill_folder,
-    find_tool,
+    find_program,
     version_of,
 )
+from ghx_bench.eval.modes.program_words import TOOLS_FOLDER, name_of
 from ghx_bench.eval.modes.skills import BadSkillError, find_skills
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.evidence import Mode
@@ -92,16 +93,17 @@ class Modes:
         return self._resolved[name]
 
     async def _make(self, whole: ModeDefinition) -> Mode:
+        _require_packages(whole)
         programs = self._new_folder() / "bin"
         try:
-            fill_folder(programs, whole.tools, self._environ)
+            fill_folder(programs, whole.tools, self._environ, behind_tools=whole.behind_tools)
             skills = find_skills(whole.skills)
         except (MissingToolError, BadSkillError) as error:
             raise type(error)(f"mode {whole.name!r}: {error}") from None
         tools = ToolSet(
             shell=whole.shell is not False,
             web=whole.web is True,
-            tools=tuple(Path(tool).name for tool in whole.tools),
+            tools=tuple(map(name_of, whole.tools)),
             mcp_servers={name: self._startable(whole.name, server) for name, server in whole.mcp_servers.items()},
             skills={name: str(folder) for name, folder in skills.items()},
         )
@@ -112,23 +114,24 @@ class Modes:
             environment=environment,
             instructions=whole.instructions,
             settings=tools.settings(),
-            facts=await self._facts(whole.name, tools, environment, Redaction.of(secrets)),
+            facts=await self._facts(whole, tools, environment, Redaction.of(secrets)),
             secrets=secrets,
         )
 
     async def _facts(
-        self, mode: str, tools: ToolSet, environment: Mapping[str, str], redaction: Redaction
+        self, whole: ModeDefinition, tools: ToolSet, environment: Mapping[str, str], redaction: Redaction
     ) -> dict[str, JsonValue]:
         """Ask programs for their versions and servers who they are, all at once, since all are processes that start."""
         # The programs that make the mode, and git, which every mode has.
-        versions: dict[str, str | None] = dict.fromkeys((*tools.tools, "git"))
+        words = {name_of(tool): tool for tool in (*whole.tools, *whole.behind_tools, "git")}
+        versions: dict[str, str | None] = dict.fromkeys(words)
         identities: dict[str, JsonValue] = dict.fromkeys(tools.mcp_servers)
 
         async def ask_program(tool: str) -> None:
-            versions[tool] = await self._version(tool, Path(environment["PATH"]))
+            versions[tool] = await self._version(tool, words[tool], Path(environment["PATH"]))
 
         async def ask_server(name: str, server: McpServer) -> None:
-            identities[name] = await self._identity(mode, name, server, environment, redaction)
+            identities[name] = await self._identity(whole.name, name, server, environment, redaction)
 
         with ungrouped():
             async with anyio.create_task_group() as asking:
@@ -164,10 +167,11 @@ class Modes:
         """Return a server whose command is found wherever it is started, though its agents' path does not have it."""
         if server.command is None:
             return server
-        found = find_tool(server.command, self._environ)
-        if found is None:
+        program = find_program(server.command, self._environ)
+        if program is None:
             remedy = _REMEDIES.get(server.command, "install it, or correct the command")
             raise MissingToolError(f"mode {mode!r}: {absence(server.command, remedy)}")
+        found, *script = program.words
         # Only folders that are the same tomorrow: a run is resumed with the servers it was started with.
         given = {"PATH": ":".join(dict.fromkeys((str(found.parent), *_STANDARD_FOLDERS)))}
         if found.name == "npx" and "HOME" in self._environ:
@@ -176,16 +180,20 @@ class Modes:
             given["npm_config_prefer_offline"] = "true"
             given["npm_config_update_notifier"] = "false"
         return server.model_copy(
-            update={"command": str(found), "environment": {**given, **server.environment}},
+            update={
+                "command": str(found),
+                "args": (*map(str, script), *server.args),
+                "environment": {**given, **server.environment},
+            },
         )
 
-    async def _version(self, tool: str, programs: Path) -> str | None:
-        if tool == GHX:
+    async def _version(self, tool: str, word: str, programs: Path) -> str | None:
+        if word == GHX:
             return version("ghx-bench")  # of this very installation, whichever way it is started
-        if tool not in VERSIONED:
-            return None
-        link = programs / tool
-        real = link.readlink() if link.is_symlink() else link
+        program = find_program(word, self._environ)
+        if program is None or program.version is not None or tool not in VERSIONED:
+            return None if program is None else program.version
+        real = program.words[0]
         if real not in self._versions:
             with ScratchFolder() as home:
                 environment = {"PATH": str(programs), "HOME": str(home), "NO_COLOR": "1"}
@@ -212,6 +220,16 @@ class Modes:
                 raise ToolServerError(f"mode {mode!r}: {reason}") from None
         identity = self._identities[key]
         return {"name": redaction.value(identity.name), "version": redaction.value(identity.version)}
+
+
+def _require_packages(whole: ModeDefinition) -> None:
+    """Refuse a mode that is made of packages of npm which are not installed: none is fetched while a run goes on."""
+    for package in whole.packages:
+        if not package.folder_in(TOOLS_FOLDER).is_dir():
+            raise MissingToolError(
+                f"mode {whole.name!r}: {package.name} {package.version} is not installed in {TOOLS_FOLDER}; install it "
+                f"with `ghx-bench doctor --install {whole.name}`"
+            )
 
 
 async def _ask(name: str, server: McpServer, environment: Mapping[str, str], home: Path) -> ServerIdentity:

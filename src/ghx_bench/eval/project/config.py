@@ -18,7 +18,12 @@ from ghx_bench._base.errors import InputError
 from ghx_bench.agents.processes.sandbox import Ring
 from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import SetBy, Text
-from ghx_bench.eval.modes.definitions import ModeDefinition, load_mode_definition, take_modes_apart
+from ghx_bench.eval.modes.definitions import (
+    ModeDefinition,
+    load_mode_definition,
+    modes_pinned_to_paths,
+    take_modes_apart,
+)
 from ghx_bench.eval.project.config_sections import (
     EvalOutput,
     FixtureChoice,
@@ -222,8 +227,11 @@ class EvalConfig(ProfileConfig):
         """Return this configuration with the files and folders it names taken from the folder of its own file."""
         folder = file.parent
         changes: dict[str, object] = {}
-        if self.mode_definitions:
-            changes["mode_definitions"] = tuple(each.resolve_paths(file) for each in self.mode_definitions)
+        described = tuple(each.resolve_paths(file) for each in self.mode_definitions)
+        known = {each.name for each in described}
+        pinned = modes_pinned_to_paths((name for name in self.modes if name not in known), folder)
+        if described or pinned:
+            changes["mode_definitions"] = (*described, *pinned)
         if self.mode_files:
             changes["mode_files"] = tuple(folder / each for each in self.mode_files)
         if self.agents:

@@ -11,13 +11,16 @@ ANSWER_TASK = "session.answer"
 """The task of a checkpoint that looks at the agent's final answer instead of at GitHub; it takes no input."""
 
 _AROUND = " \t\r\n.,;:!?()[]{}<>\"'`*_~|=@#$€“”‘’«»"  # noqa: RUF001 - quotes of prose are meant
-_LIST_MARK = re.compile(r"^\s*\d{1,3}[.)]\s+", re.MULTILINE)
-_NUMBER = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?%?")
+_LIST_MARK = re.compile(r"^[ \t]*(\d{1,3})[.)][ \t]+(?=\S)", re.MULTILINE)
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?%?")
+# `1,234` and `12,345,678` are numbers with groups; `11,13,15` are three numbers, and so are `101,102,103`.
+_GROUPED = re.compile(r"(?<![\d,])(?:\d{1,2}(?:,\d{3})+|\d{3},\d{3})(?![\d,])")
 _PHRASE = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|“([^”\n]+)”")
-_SEPARATOR = re.compile(r"[\s|]+|[—–]|(?<=[^\s-])--+(?=[^\s-])|\](?=\()")  # noqa: RUF001 - dashes of prose are meant
-"""What parts words: white space, the bars of a table, dashes, and the middle of a link in Markdown."""
+_SEPARATOR = re.compile(r"[\s|,;={}\[\]\"“”]+|[—–→]|(?<=[^\s-])--+(?=[^\s-])|(?<=[^\W\d]):(?=[\d#@])")  # noqa: RUF001 - prose
+"""What parts words: white space, commas, the bars of a table, quotes, what JSON is made of, and dashes."""
 
 _MOST_IN_A_WORD = 2
+_SHORTEST_LIST = 2
 
 
 class SessionAnswer(WireModel):
@@ -37,7 +40,7 @@ def read_answer(text: str) -> SessionAnswer:
     of 4, and neither are those that count the items of a list. A word keeps its case and what is inside it, so that
     logins, branches, files, labels and versions are themselves; a quotation of several words is a name as well.
     """
-    words = list(_words(_LIST_MARK.sub("", text)))
+    words = list(_words(_without_list_marks(text)))
     quotations = (next(filter(None, found.groups())).strip() for found in _PHRASE.finditer(text))
     phrases = [each for each in quotations if " " in each]
     return SessionAnswer(
@@ -47,8 +50,17 @@ def read_answer(text: str) -> SessionAnswer:
     )
 
 
+def _without_list_marks(text: str) -> str:
+    """Return a text without the numbers that count the items of a list: 1., then 2.; `137. The newest ...` is none."""
+    marks = list(_LIST_MARK.finditer(text))
+    numbers = [int(each[1]) for each in marks]
+    if len(numbers) < _SHORTEST_LIST or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+        return text
+    return _LIST_MARK.sub("", text)
+
+
 def _words(text: str) -> Iterator[str]:
-    for each in _SEPARATOR.split(text):
+    for each in _SEPARATOR.split(_GROUPED.sub(lambda found: found[0].replace(",", ""), text)):
         word = each.strip(_AROUND)
         if any(map(str.isalnum, word)):
             yield word
@@ -60,5 +72,5 @@ def _numbers(words: Iterable[str]) -> Iterator[int | float]:
         parts = word.rpartition("#")[2].rstrip("+").split("/")
         found = [part for part in parts if _NUMBER.fullmatch(part)]
         for part in found if len(found) <= _MOST_IN_A_WORD else ():
-            plain = part.rstrip("%").replace(",", "")
+            plain = part.rstrip("%")
             yield float(plain) if "." in plain else int(plain)

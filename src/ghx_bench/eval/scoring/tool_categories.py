@@ -20,7 +20,7 @@ from ghx_bench.profiler.trace import ToolCallEvent
 Category = Literal["ghx", "mcp", "gh_cli", "git", "bash", "file_ops", "other"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 
-_BY_PROGRAM: dict[str, Category] = {"ghx": "ghx", "gh": "gh_cli", "git": "git"}
+_BY_PROGRAM: dict[str, Category] = {"ghx": "ghx", "gh": "gh_cli", "gh-axi": "gh_cli", "git": "git"}
 _FILE_TOOLS = words_in(
     """
     applypatch applypatchtool createfile deletefile edit editfile findfiles fileedit fileread filesearch filewrite
@@ -68,6 +68,7 @@ _BY_SUBCOMMANDS = SubcommandResolver(
     programs={
         **COMMON_PROGRAMS,
         "gh": Subcommands(words=2, options_with_value=frozenset({"-R", "--repo", "--hostname"})),
+        "gh-axi": Subcommands(words=2, options_with_value=frozenset({"-R", "--repo", "--hostname"})),
         "ghx": Subcommands(words=2),
     }
 )

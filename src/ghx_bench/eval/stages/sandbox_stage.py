@@ -15,8 +15,8 @@ import ghx_bench
 from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.agents.processes.sandbox import LOOPBACK, bounded_tmpfs, expose_host, expose_port, open_sandbox
 from ghx_bench.agents.tools.toolset import ToolSet
-from ghx_bench.eval.modes.definitions import ORIGIN_SWAP
-from ghx_bench.eval.modes.program_path import GHX
+from ghx_bench.eval.modes.presets import ORIGIN_SWAP
+from ghx_bench.eval.modes.program_path import BEHIND, GHX
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.shell.names import words_in
 
@@ -140,7 +140,8 @@ def _mounts_of_programs(plan: SandboxPlan, mode: Mode, started_from: Iterable[Pa
     values = [value for server in ToolSet.of(mode).mcp_servers.values() for value in server.environment.values()]
     if any(str(ORIGIN_SWAP) in value for value in values):
         yield from _read_only(ORIGIN_SWAP)
-    yield from _read_only(Path(mode.environment["PATH"]))
+    for folder in _folders_of(mode):
+        yield from _read_only(folder)
 
 
 def _mounts_of_session(folder: Path, environment: Mapping[str, str]) -> Iterator[str]:
@@ -182,13 +183,20 @@ def _outermost(paths: Iterable[Path]) -> list[Path]:
 def _programs_of(mode: Mode) -> list[Path]:
     """Return the programs of a mode: what its path leads to, and what its MCP servers are started from."""
     tools = ToolSet.of(mode)
-    programs = [link.readlink() for link in Path(mode.environment["PATH"]).iterdir() if link.is_symlink()]
+    links = (link for folder in _folders_of(mode) for link in folder.iterdir() if link.is_symlink())
+    programs = [link.readlink() for link in links]
     if GHX in tools.tools:
         programs.append(Path(sys.executable))
     for server in tools.mcp_servers.values():
         words = (*server.words, server.environment.get("npm_config_cache", ""))
         programs += [Path(word) for word in words if os.path.isabs(word) and os.path.exists(word)]  # noqa: PTH110, PTH117 - any text
     return [*dict.fromkeys(programs)]
+
+
+def _folders_of(mode: Mode) -> list[Path]:
+    """Return the folders of a mode's programs: its path, and what is behind the tools on it."""
+    path = Path(mode.environment["PATH"])
+    return [each for each in (path, path.with_name(BEHIND)) if each.is_dir()]
 
 
 def _files_of(program: Path) -> Iterator[Path]:

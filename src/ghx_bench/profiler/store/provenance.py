@@ -46,11 +46,14 @@ def digest(value: object) -> str:
     return hashlib.sha256(to_json(value, fallback=str)).hexdigest()[:_DIGITS]
 
 
+_MADE = frozenset({"__pycache__", "node_modules", ".git"})
+
+
 def digest_file(path: Path) -> str:
-    """Return a short digest of what is in a file, or in all files of a folder."""
+    """Return a short digest of what is in a file, or in all files of a folder that are not fetched or made."""
     summary = hashlib.sha256()
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if file.is_file() and "__pycache__" not in file.parts:
+        if file.is_file() and _MADE.isdisjoint(file.relative_to(path).parts):
             summary.update(str(file.relative_to(path)).encode())
             summary.update(hashlib.sha256(file.read_bytes()).digest())
     return summary.hexdigest()[:_DIGITS]

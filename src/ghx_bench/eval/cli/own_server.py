@@ -1,0 +1,215 @@
+"""`ghx-bench init --mcp`: a project round a server of one's own, which is proved to start before a file is written."""
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from ghx_bench._base.errors import FlagError, OperationError, ungrouped
+from ghx_bench._base.problems import one_line, plural
+from ghx_bench.agents.drivers.recipe import built_in_recipe, recipe_names
+from ghx_bench.agents.tools.toolset import McpServer, Tool, ToolSet
+from ghx_bench.eval.assembly import COMMON_ENVIRONMENT
+from ghx_bench.eval.cli.effort import guess_effort
+from ghx_bench.eval.fixtures.library import load_fixtures
+from ghx_bench.eval.loader import load_eval_scenarios
+from ghx_bench.eval.modes.definitions import BUILT_IN, ModeDefinition
+from ghx_bench.eval.modes.pins import INTERPRETER
+from ghx_bench.eval.modes.program_words import package_of
+from ghx_bench.eval.modes.resolver import open_modes
+from ghx_bench.eval.project.loop_agent import LOOP
+from ghx_bench.eval.project.user_agents import require_known_agent
+from ghx_bench.eval.stages.twin_stage import TwinLifecycle
+from ghx_bench.profiler.causes import EnvironmentFailure, describe_error
+from ghx_bench.profiler.cell import NO_MODEL, Cell
+from ghx_bench.profiler.model_calls import WireKind
+
+_LONGEST_LIST_S = 60.0
+_REPETITIONS, _AT_ONCE, _ARMS = 3, 2, 2
+_SCRIPTS = frozenset({".cjs", ".js", ".mjs", ".py", ".rb", ".sh", ".ts"})
+_USUAL_AGENT = "goose"
+# One of each vendor, of the middle: what a first comparison is usually made with.
+_USUAL_MODELS: dict[WireKind, str] = {
+    "anthropic": "anthropic/claude-sonnet-4-5",
+    "gemini": "google/gemini-2.5-pro",
+    "openai-chat": "openai/gpt-4.1",
+    "openai-responses": "openai/gpt-5",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvedServer:
+    """What a server said on the embedded GitHub, in the environment of a session."""
+
+    identity: str
+    tools: tuple[Tool, ...]
+
+    @property
+    def surface(self) -> str:
+        """How much an agent is told of it before it does anything."""
+        told = [{"name": t.name, "description": t.description, "inputSchema": t.input_schema} for t in self.tools]
+        size = len(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode())
+        return f"{plural(len(self.tools), 'tool')}, {size:,} bytes of names, descriptions and schemas"
+
+
+def describe_server(command: str, folder: Path) -> ModeDefinition:
+    """Return the mode of a server that is started as `command`; files in it are written as seen from the folder."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise FlagError("--mcp", f"{command!r} cannot be taken apart: {error}") from None
+    if not words:
+        raise FlagError("--mcp", "name the command that starts the server, as in --mcp 'my-server stdio'")
+    if package_of(words[0]) is not None:
+        raise FlagError("--mcp", f"{words[0]}: install it first, and name the program; or describe a mode in a file")
+    name = _name_for(words)
+    first, *rest = words
+    server = McpServer(
+        command=_seen_from(folder, first) if os.sep in first else first,
+        args=tuple(_seen_from(folder, word) for word in rest),
+        environment={"GITHUB_PERSONAL_ACCESS_TOKEN": "${GITHUB_TOKEN}"},
+    )
+    told = f"Use the tools of the MCP server `{name}` to work with GitHub."
+    return ModeDefinition(name=name, mcp_servers={name: server}, instructions=told)
+
+
+def _name_for(words: Sequence[str]) -> str:
+    """Return what a server is called: as its program, or as the script that an interpreter runs."""
+    # A word with a space in it is code, as after `-c`, and no name.
+    known = (Path(each) for each in words if not each.startswith("-") and " " not in each)
+    file = next((each for each in known if not INTERPRETER.fullmatch(each.name)), Path("server"))
+    name = file.stem if file.suffix in _SCRIPTS else file.name
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name.partition("@")[0]).strip("-._") or "server"
+    return f"my-{plain}" if plain in BUILT_IN else plain
+
+
+def _seen_from(folder: Path, word: str) -> str:
+    if not os.path.isfile(word):  # noqa: PTH113 - any text
+        return word
+    file, home = Path(word).absolute(), folder.absolute()
+    return f"./{file.relative_to(home)}" if file.is_relative_to(home) else str(file)
+
+
+def prove_server(mode: ModeDefinition, project: Path) -> ProvedServer:
+    """Start a server as a session does, and ask for its tools; `project` has a scenario to do that in."""
+    with ungrouped():
+        return anyio.run(_prove, mode, project)
+
+
+async def _prove(mode: ModeDefinition, project: Path) -> ProvedServer:
+    from ghx_bench.agents.tools.toolserver import connect
+
+    scenario, *_ = load_eval_scenarios(project / "scenarios")
+    lifecycle = TwinLifecycle(None, [scenario], load_fixtures([project / "fixtures"]))
+    cell = Cell(agent="init", model=NO_MODEL, mode=mode.name, scenario_id=scenario.id, iteration=0)
+    try:
+        async with open_modes([mode], environ=os.environ) as modes:
+            resolved = await modes.resolve(mode.name)
+            server = ToolSet.of(resolved).mcp_servers[mode.name]
+            async with lifecycle.run(Path("init")), lifecycle.cell(cell, scenario, resolved) as stage:
+                environment = {**COMMON_ENVIRONMENT, **resolved.environment, **stage.environment}
+                with anyio.fail_after(_LONGEST_LIST_S):
+                    async with connect(mode.name, server, environment=environment, directory=stage.directory) as opened:
+                        identity, tools = opened.identity, await opened.list_tools()
+    except TimeoutError:
+        raise OperationError(f"{mode.name}: no answer to tools/list within {_LONGEST_LIST_S:g} s") from None
+    except EnvironmentFailure as error:
+        raise OperationError(one_line(describe_error(error))) from None
+    told = " ".join(filter(None, (identity.name, identity.version)))
+    return ProvedServer(identity=told or mode.name, tools=tools)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextRun:
+    """The first comparison with the server: which agent and model, and what it would cost."""
+
+    agent: str | None
+    """As it is written into the configuration; `None` where none was named."""
+    model: str | None
+    """One that the agent can ask; `None` for an agent without a model, or of one's own."""
+
+    @property
+    def to_install(self) -> str | None:
+        """The agent, if it has to be installed in the new project first."""
+        chosen = self.agent or _USUAL_AGENT
+        return chosen if chosen in recipe_names() and built_in_recipe(chosen).install is not None else None
+
+    @property
+    def flags(self) -> str:
+        """What has to be said beside the configuration."""
+        if self.agent is None:
+            return f" --agent {_USUAL_AGENT} --model {self.model} --max-usd 1"
+        return "" if self.model is None else " --max-usd 1"
+
+    @property
+    def cost(self) -> str:
+        """What it takes, as far as that is known."""
+        cells = _ARMS * _REPETITIONS
+        effort = None if self.model is None else guess_effort([self.model], arms=_ARMS, max_concurrency=_AT_ONCE)
+        if effort is None:
+            return f"{cells} cells; what they cost is the agent's affair"
+        _, time, usd = effort.columns(_REPETITIONS)
+        return f"{cells} cells, {time} and {usd}, by {effort.basis}"
+
+
+def plan_next_run(agent: str | None) -> NextRun:
+    """Return the first run of an agent, or of the usual one; raise for one that is not known."""
+    if agent is not None:
+        require_known_agent(agent, ())
+    chosen = agent or _USUAL_AGENT
+    if chosen == LOOP:
+        return NextRun(agent=agent, model=_USUAL_MODELS["openai-chat"])
+    wire = built_in_recipe(chosen).wire if chosen in recipe_names() else None
+    return NextRun(agent=agent, model=None if wire is None else _USUAL_MODELS[wire])
+
+
+def write_config(mode: ModeDefinition, following: NextRun) -> str:
+    """Return the configuration of the project, with comments."""
+    server = mode.mcp_servers[mode.name]
+    named = [f"agents: [{{id: {json.dumps(following.agent)}}}]"] if following.agent else []
+    named += [f"models: [{following.model}]"] if following.agent and following.model else []
+    return _CONFIG.format(
+        name=json.dumps(mode.name),
+        command=json.dumps(server.command),
+        args=json.dumps(server.args),
+        environment=json.dumps(server.environment),
+        instructions=json.dumps(mode.instructions),
+        repetitions=_REPETITIONS,
+        at_once=_AT_ONCE,
+        agents="\n".join(named) or "# agents: [{id: goose}]              or name one with --agent, and its --model",
+    )
+
+
+_CONFIG = """\
+# What `ghx-bench run` does here: your server beside plain `gh`. Flags override it: ghx-bench run --repetitions 10
+modes:
+  - baseline # the gh command
+  - name: {name}
+    mcp_servers:
+      {name}:
+        command: {command}
+        args: {args}
+        # Beside the variables of a session, such as GITHUB_TOKEN and GITHUB_API_URL.
+        environment: {environment}
+    instructions: {instructions}
+
+scenario_dirs: [scenarios]
+# scenarios: {{set: default}}          eight scenarios of the package, instead of all of this folder
+
+fixtures:
+  folders: [fixtures]
+
+execution:
+  repetitions: {repetitions}
+  max_concurrency: {at_once}
+
+{agents}
+
+output:
+  results_dir: results
+"""

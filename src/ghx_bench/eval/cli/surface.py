@@ -1,0 +1,111 @@
+"""`ghx-bench surface`: what tool sets cost before they do anything, and what their answers cost, without a model."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from ghx_bench._base.commandline import FAILED
+from ghx_bench._base.errors import FlagError, InputError
+from ghx_bench.eval.cli.flags import AsJson, Switch
+
+if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.eval.toolsets.surface import Measuring, Surface
+
+_GATES = ("lint",)
+
+
+def surface(
+    *mode: Annotated[str, Parameter(name="MODE")],
+    tools: list[Path] | None = None,
+    questions: list[Path] | None = None,
+    limit_tokens: int = 25_000,
+    lint: Switch = False,
+    fail_on: list[str] | None = None,
+    markdown: Path | None = None,
+    config: Path | None = None,
+    as_json: AsJson = False,
+) -> int:
+    """Measure what tool sets cost an agent: what it is told before the first call, and what it is answered.
+
+    No model is asked, and nothing but a world in this process: the same tools give the same figures every time.
+
+    Parameters
+    ----------
+    mode
+        The modes to measure, as `ghx-bench list modes` names them.
+    tools
+        A file with the `tools/list` answer of an MCP server, to measure one that is not installed by its schema.
+    questions
+        A file with calls of your own modes for the table of questions, or with questions of your own.
+    limit_tokens
+        From how many tokens on an answer counts as too long for an agent.
+    lint
+        Only look at what is wrong with the tools of MCP servers; no question is asked.
+    fail_on
+        End with 1 on `lint`: if something is wrong with the tools of a server.
+    markdown
+        Write the tables into a file, as Markdown.
+    config
+        The configuration that describes modes of your own; `eval.config.yaml` in the current folder unless given.
+    as_json
+        Print everything as JSON.
+    """
+    from ghx_bench.eval.toolsets.questions import built_in_table, with_own_questions
+    from ghx_bench.eval.toolsets.sizes import open_ruler
+    from ghx_bench.eval.toolsets.surface import Measuring
+    from ghx_bench.eval.toolsets.surface_tables import as_markdown
+
+    if not mode and not tools:
+        raise InputError("name modes to measure, as in `ghx-bench surface baseline ghx-mcp`, or a file with --tools")
+    if unknown := [each for each in fail_on or () if each not in _GATES]:
+        raise FlagError("--fail-on", f"{unknown[0]!r} is no gate of this command; it has {', '.join(_GATES)}")
+    if limit_tokens < 1:
+        raise FlagError("--limit-tokens", "must be at least 1")
+    measuring = Measuring(
+        table=with_own_questions(built_in_table(), questions or ()),
+        ruler=open_ruler(),
+        limit_tokens=limit_tokens,
+        with_answers=not lint,
+    )
+    measured = _measure(tuple(dict.fromkeys(mode)), tools or [], config, measuring)
+    if markdown is not None:
+        markdown.write_text(as_markdown(measured), encoding="utf-8")
+    print(measured.model_dump_json(indent=2) if as_json else _as_text(measured, only_lint=lint))
+    has_findings = any(each.lint for each in measured.modes)
+    return FAILED if "lint" in (fail_on or ()) and has_findings else 0
+
+
+def _measure(names: tuple[str, ...], tools: list[Path], config: Path | None, measuring: Measuring) -> Surface:
+    import anyio
+
+    from ghx_bench.eval.modes.definitions import Definitions
+    from ghx_bench.eval.modes.resolver import open_modes
+    from ghx_bench.eval.project.config import definitions_of
+    from ghx_bench.eval.project.config_file import project_config
+    from ghx_bench.eval.toolsets.surface import measure_modes, measure_tool_file, summarize
+
+    from_files = [measure_tool_file(path, measuring) for path in tools]
+    if not names:
+        return summarize(from_files, measuring)
+    own = definitions_of(project_config(config))
+    definitions = Definitions(own)
+    lineages = {name: [each.name for each in definitions.lineage(name)] for name in names}
+
+    async def measure() -> Surface:
+        async with open_modes(own, environ=os.environ) as modes:
+            return await measure_modes(names, modes, lineages, measuring)
+
+    measured = anyio.run(measure)
+    return measured.model_copy(update={"modes": (*measured.modes, *from_files)})
+
+
+def _as_text(measured: Surface, *, only_lint: bool) -> str:
+    from ghx_bench.eval.cli.listing import in_columns
+    from ghx_bench.eval.toolsets.surface_tables import lines_of, tables_of
+
+    parts = [f"{table.title}\n{in_columns(table.header, table.rows)}" for table in tables_of(measured)]
+    return "\n\n".join([*parts, "\n".join(lines_of(measured, with_all=only_lint))])

@@ -1,0 +1,137 @@
+"""What is said of one answer: its size, and whether it fails its reader, by rules that need no judgement."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from ghx_bench._base.wire import Count, WireModel
+from ghx_bench.eval.toolsets.calls import Call
+from ghx_bench.eval.toolsets.questions import Items, Question, QuestionKind
+from ghx_bench.eval.toolsets.sizes import Ruler, Size, percentile, total
+
+Outcome = Literal["answered", "failed", "refused", "no-error", "none"]
+"""`refused` is an error where one was due, `no-error` none where one was; `none`: the mode has no such call."""
+
+_HINT = re.compile(
+    r"\b(?:did you mean|try|use|using|run|see|specify|provide|pass|check|must be|should be|expected|expects|required|"
+    r"requires|needs|missing|valid values|one of|available|known|instead|usage|help)\b|`[^`]+`|(?<!\S)--[a-z]",
+    re.IGNORECASE,
+)
+_SAYS_THERE_IS_MORE = re.compile(
+    r"has_?next_?page\W{1,4}true|(?:end|next)_?cursor\W{1,4}[\w]|next_?page\W{1,4}\d|next page|\bmore\b|truncated|"
+    r"\bomitted\b|left out|--limit|--paginate|--page\b|showing \d+ of|incomplete_results\W{1,4}true",
+    re.IGNORECASE,
+)
+
+_TOTAL = re.compile(r"\btotal_?(?:count)?\W{1,4}(\d{1,9})\b|\b\d+ of (\d{1,9})\b|\b(\d{1,9}) total\b", re.IGNORECASE)
+
+
+class AnswerRow(WireModel):
+    """What came of one question in one mode."""
+
+    id: str
+    kind: QuestionKind
+    outcome: Outcome
+    reason: str | None = None
+    """Why there is no call; of one that failed, the first line of what it said."""
+    size: Size | None = None
+    calls: Count = 0
+    requests: Count | None = 0
+    """`None` where a program asks several things at once and drops some, so that it is another number each time."""
+    items: Count | None = None
+    total: Count | None = None
+    no_hint: bool = False
+    over_limit: bool = False
+    cut_off: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of the answer; 0 where there is none."""
+        return self.size.tokens if self.size is not None else 0
+
+
+class AnswerFigures(WireModel):
+    """The answers of a mode, or some of them, in numbers."""
+
+    questions: Count
+    tokens_p50: Count | None
+    tokens_p95: Count | None
+    tokens_largest: Count | None
+    largest: str | None
+    """The question with the largest answer."""
+    size: Size
+    calls: Count
+    requests: Count
+
+
+def says_what_to_do(text: str) -> bool:
+    """Return whether an error helps its reader on: it names a command, a flag or choices, or uses a word of advice."""
+    return _HINT.search(text) is not None
+
+
+def says_there_is_more(text: str, shown: int) -> bool:
+    """Return whether a part of a list says that it is one: by a total, a cursor, a page that follows, or in words."""
+    totals = (int(number) for found in _TOTAL.finditer(text) for number in found.groups() if number)
+    return any(each > shown for each in totals) or _SAYS_THERE_IS_MORE.search(text) is not None
+
+
+def count_items(text: str, items: Items) -> int:
+    """Return how many different things of a list an answer has."""
+    return len(set(re.findall(items.pattern, text)))
+
+
+def judge(question: Question, calls: Sequence[Call], ruler: Ruler, *, limit_tokens: int, column: str = "") -> AnswerRow:
+    """Return what is to be said of the answer to a question, made of one call or several."""
+    answers = [each.answer for each in calls]
+    size = total(ruler.measure(each.text) for each in answers)
+    text, has_failed = "\n".join(each.text for each in answers), any(each.failed for each in answers)
+    is_over = any(ruler.measure(each.text).tokens > limit_tokens for each in answers)
+    found = None if question.items is None or has_failed else count_items(text, question.items)
+    is_cut = (
+        question.items is not None
+        and found is not None
+        and found < question.items.total
+        and not says_there_is_more(text, found)
+    )
+    return AnswerRow(
+        id=question.id,
+        kind=question.kind,
+        outcome=_outcome(question, has_failed=has_failed),
+        size=size,
+        calls=len(calls),
+        requests=None if column in question.races else sum(len(each.requests) for each in calls),
+        no_hint=has_failed and not says_what_to_do(text),
+        over_limit=is_over,
+        cut_off=is_cut,
+        items=found,
+        total=None if question.items is None else question.items.total,
+        reason=first_line(text) if has_failed else None,
+    )
+
+
+def _outcome(question: Question, *, has_failed: bool) -> Outcome:
+    if question.kind == "error":
+        return "refused" if has_failed else "no-error"
+    return "failed" if has_failed else "answered"
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a text that says something, shortened."""
+    return next((each.strip() for each in text.splitlines() if each.strip()), "(nothing)")[:160]
+
+
+def figures(rows: Sequence[AnswerRow]) -> AnswerFigures:
+    """Return the numbers of answers to questions, errors left out: what an error says is judged, not weighed."""
+    answered = [each for each in rows if each.outcome == "answered"]
+    tokens = [each.tokens for each in answered]
+    largest = max(answered, key=lambda each: each.tokens, default=None)
+    return AnswerFigures(
+        questions=len(answered),
+        tokens_p50=percentile(tokens, 50),
+        tokens_p95=percentile(tokens, 95),
+        tokens_largest=max(tokens, default=None),
+        largest=None if largest is None else largest.id,
+        size=total(each.size for each in answered if each.size is not None),
+        calls=sum(each.calls for each in answered),
+        requests=sum(each.requests or 0 for each in answered),
+    )

@@ -1,0 +1,176 @@
+"""Opens the tools of a mode on a served copy of a fixed world, as a session does, and calls them."""
+
+import re
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+from pydantic import JsonValue
+
+from ghx_bench.agents.tools.toolbelt import ToolBelt, tool_belt
+from ghx_bench.agents.tools.toolserver import ToolServer, connect
+from ghx_bench.agents.tools.toolset import ToolAnswer, ToolSet
+from ghx_bench.eval.assembly import COMMON_ENVIRONMENT
+from ghx_bench.eval.modes.resolver import ToolServerError
+from ghx_bench.eval.stages.handles import keep_path, private_folder
+from ghx_bench.profiler.causes import EnvironmentFailure
+from ghx_bench.profiler.cell import NO_MODEL, Cell
+from ghx_bench.profiler.contracts import SessionRequest
+from ghx_bench.profiler.evidence import Mode
+from ghx_bench.profiler.recorder import TraceRecorder
+from ghx_bench.twin.journal import Entry
+from ghx_bench.twin.seed.worlds import open_world
+from ghx_bench.twin.server.loopback import Server, served
+from ghx_bench.twin.world import World
+
+WORLDS = Path(__file__).with_name("worlds")
+"""The seeds of the fixed worlds."""
+
+CALL_LIMIT_S = 60.0
+"""How long one call may take; what takes longer is a failed answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of a tool: what the agent would read, and what was asked of GitHub for it."""
+
+    answer: ToolAnswer
+    requests: tuple[Entry, ...]
+
+    @property
+    def changing(self) -> tuple[Entry, ...]:
+        """The requests that change the world, or would have, had they not been refused."""
+        return tuple(each for each in self.requests if tries_to_change(each))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTools:
+    """The tools of a mode, open on a copy of the world that nobody else uses; calls are made one after the other."""
+
+    mode: Mode
+    world: World
+    servers: Mapping[str, ToolServer]
+    belt: ToolBelt
+    folder: Path
+    """Where the session has its home and its work; answers have `/session` in its place, since its name is random."""
+
+    @property
+    def has_shell(self) -> bool:
+        """Whether the mode lets its agents run commands."""
+        return ToolSet.of(self.mode).shell
+
+    async def shell(self, command: str) -> Call:
+        """Run a command in bash, with the mode's programs on its path."""
+        before = len(self.world.journal)
+        answer = _TOO_LONG
+        with anyio.move_on_after(CALL_LIMIT_S):
+            answer = await self.belt.shell(command)
+        return self._called(answer, before)
+
+    async def mcp(self, tool: str, arguments: Mapping[str, JsonValue], *, server: str | None = None) -> Call:
+        """Call a tool of an MCP server: the named one, else the first that the mode has.
+
+        Raises `ToolServerError` where the server ends meanwhile.
+        """
+        name = next(iter(self.servers)) if server is None else server
+        before = len(self.world.journal)
+        answer = _TOO_LONG
+        try:
+            with anyio.move_on_after(CALL_LIMIT_S):
+                answer = await self.servers[name].call(tool, arguments)
+        except EnvironmentFailure as error:
+            raise ToolServerError(f"mode {self.mode.name!r}: {error}") from error
+        return self._called(answer, before)
+
+    def _called(self, answer: ToolAnswer, before: int) -> Call:
+        # With all that follows: programs that keep files give their folders random names, too.
+        path = re.compile(re.escape(str(self.folder)) + r"[\w./+@-]*")
+        text, complaint = (path.sub("/session", each) for each in (answer.text, answer.complaint))
+        return Call(answer=replace(answer, text=text, complaint=complaint), requests=self.world.journal.since(before))
+
+
+_TOO_LONG = ToolAnswer(text=f"(no answer within {CALL_LIMIT_S:g} s)", value=None, failed=True)
+
+
+class FixedWorld:
+    """A world that is planted once and served in copies, one for each time that tools are opened."""
+
+    def __init__(self, server: Server, world: World, agent: str) -> None:
+        self.world, self.agent = world, agent
+        self._server = server
+
+    @asynccontextmanager
+    async def open_tools(self, mode: Mode) -> AsyncGenerator[OpenTools]:
+        """Open the tools of a mode in a session's environment; on leaving, their processes and the copy are gone.
+
+        Raises `ToolServerError` where an MCP server of the mode does not come up.
+        """
+        async with AsyncExitStack() as held:
+            folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
+            world = held.enter_context(self._copy())
+            client = await anyio.to_thread.run_sync(
+                partial(self._server.client_environment, world, self.agent, directory=folder / "home")
+            )
+            stage = {**client.variables, **client.git_variables}
+            keep_path(Path(stage["HOME"]), mode)
+            request = SessionRequest(
+                cell=Cell(agent="surface", model=NO_MODEL, mode=mode.name, scenario_id="surface", iteration=1),
+                mode=mode,
+                environment={**COMMON_ENVIRONMENT, **mode.environment, **stage},
+                directory=folder / "work",
+            )
+            servers: dict[str, ToolServer] = {}
+            try:
+                # Beneath the belt, whose servers are known by fewer methods: their instructions and annotations count.
+                for name, each in ToolSet.of(mode).mcp_servers.items():
+                    opening = connect(name, each, environment=request.environment, directory=request.directory)
+                    servers[name] = await held.enter_async_context(opening)
+            except EnvironmentFailure as error:
+                raise ToolServerError(f"mode {mode.name!r}: {error}") from error
+            belt = await held.enter_async_context(
+                tool_belt(request, TraceRecorder(source="script"), with_servers=False)
+            )
+            belt = replace(belt, servers=servers)
+            yield OpenTools(mode=mode, world=world, servers=servers, belt=belt, folder=folder)
+
+    @contextmanager
+    def _copy(self) -> Generator[World]:
+        with self.world.fork() as world:
+            self._server.add(world)
+            try:
+                yield world
+            finally:
+                self._server.remove(world)
+
+
+@asynccontextmanager
+async def open_fixed_world(seed: Path, *, agent: str) -> AsyncGenerator[FixedWorld]:
+    """Plant a seed and serve it; `agent` is the login that tools act as.
+
+    Its clock ticks with what happens, so that the same calls get the same answers, times and commits included.
+    """
+    world = await anyio.to_thread.run_sync(open_world, seed)
+    # A world outlives the server: while one of its threads answers a request, the world must not be closed.
+    with world:
+        async with served() as server:
+            await anyio.to_thread.run_sync(server.prepare_certificates)
+            yield FixedWorld(server, world, agent)
+
+
+def tries_to_change(entry: Entry) -> bool:
+    """Return whether a request changes something, or would have if it had been granted."""
+    if entry.mutation:
+        return True
+    match entry.surface:
+        case "rest":
+            return entry.method not in {"GET", "HEAD", "OPTIONS"}
+        case "graphql":
+            return entry.operation.startswith("mutation")
+        case "git":
+            return "receive-pack" in entry.operation
+        case _:
+            return False

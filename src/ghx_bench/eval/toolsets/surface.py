@@ -1,0 +1,298 @@
+"""What tool sets cost before they do anything, and what their answers cost on a fixed world: no model is asked."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import anyio
+from pydantic import JsonValue
+
+from ghx_bench._base.errors import ungrouped
+from ghx_bench._base.wire import Count, WireModel
+from ghx_bench.agents.tools.toolset import ToolSet
+from ghx_bench.eval.modes.resolver import Modes
+from ghx_bench.eval.toolsets.answers import AnswerFigures, AnswerRow, figures, judge
+from ghx_bench.eval.toolsets.arguments import argument_sets
+from ghx_bench.eval.toolsets.calls import WORLDS, Call, FixedWorld, OpenTools, open_fixed_world
+from ghx_bench.eval.toolsets.lint import LintFinding, lint_tools, lint_writes
+from ghx_bench.eval.toolsets.questions import Question, QuestionTable, ToolCall, arguments_of, values_of
+from ghx_bench.eval.toolsets.sizes import Ruler, Size, total
+from ghx_bench.eval.toolsets.tool_lists import ListedTool, ServerSurface, measure_tools, parse_tool, read_tools
+from ghx_bench.profiler.evidence import Mode
+
+DEFAULT_LIMIT_TOKENS = 25_000
+"""What some agents take of one answer: a longer one is an error to them ("exceeds maximum allowed tokens")."""
+
+_WORD = re.compile(r"[a-z][a-z0-9_.-]*")
+_MOST_WORDS = 3
+_MOST_AT_ONCE = 3  # what they wait for are processes of their own
+
+
+class HelpSize(WireModel):
+    """What a program says of itself, or of one of its commands."""
+
+    command: str
+    size: Size
+
+
+class ProgramSurface(WireModel):
+    """What a program costs to be read about; an agent asks for it, and need not."""
+
+    name: str
+    version: str | None
+    help: tuple[HelpSize, ...]
+    """That of the program first, then of the commands that the table uses; a text that is the same counts once."""
+    size: Size
+
+
+class NotCalled(WireModel):
+    """A read-only tool that was not tried, and why."""
+
+    server: str
+    tool: str
+    reason: str
+
+
+class ModeSurface(WireModel):
+    """A mode, measured."""
+
+    name: str
+    instructions: Size
+    servers: tuple[ServerSurface, ...] = ()
+    programs: tuple[ProgramSurface, ...] = ()
+    told: Size
+    """What is in the context before the first call: instructions of the mode and of its servers, and their tools."""
+    lint: tuple[LintFinding, ...] | None = None
+    """What is wrong with the tools of its servers; `None` where it has none."""
+    read_only_called: Count = 0
+    """Read-only tools that were called, to see in the journal whether they are."""
+    not_called: tuple[NotCalled, ...] = ()
+    column: str | None = None
+    """The mode whose calls the table has for it; `None` where it has none, and no answer was measured."""
+    answers: AnswerFigures | None = None
+    common: AnswerFigures | None = None
+    """Of the questions that all measured modes answer."""
+    rows: tuple[AnswerRow, ...] = ()
+    by_schema_only: bool = False
+    """Whether nothing was called, since there was only a list of its tools."""
+
+    @property
+    def tools(self) -> int:
+        """How many tools its servers have."""
+        return sum(len(each.tools) for each in self.servers)
+
+
+class Surface(WireModel):
+    """What `ghx-bench surface` has measured."""
+
+    version: int = 1
+    tokenizer: str
+    tokens_are_estimated: bool
+    limit_tokens: Count
+    world: str
+    common_questions: tuple[str, ...]
+    modes: tuple[ModeSurface, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measuring:
+    """What modes are measured with."""
+
+    table: QuestionTable
+    ruler: Ruler
+    limit_tokens: int = DEFAULT_LIMIT_TOKENS
+    with_answers: bool = True
+    """Whether the questions are asked; without, only schemas and lint are looked at."""
+
+
+async def measure_modes(
+    names: Sequence[str], modes: Modes, lineages: Mapping[str, Sequence[str]], measuring: Measuring
+) -> Surface:
+    """Measure modes on copies of the fixed world, some at once: they do not see each other.
+
+    `lineages` has for each mode the names whose calls it may use: its own, and of what it extends.
+    """
+    table = measuring.table
+    measured: dict[str, ModeSurface] = {}
+    at_once = anyio.CapacityLimiter(_MOST_AT_ONCE)
+
+    async def measure(name: str, fixed: FixedWorld) -> None:
+        async with at_once:
+            column = table.column(lineages[name]) if measuring.with_answers else None
+            measured[name] = await _measure_mode(await modes.resolve(name), fixed, column, measuring)
+
+    with ungrouped():
+        async with (
+            open_fixed_world(WORLDS / f"{table.world}.seed.yaml", agent=table.agent or "") as fixed,
+            anyio.create_task_group() as beside,
+        ):
+            for name in names:
+                beside.start_soon(measure, name, fixed)
+    return summarize([measured[name] for name in names], measuring)
+
+
+def summarize(measured: Sequence[ModeSurface], measuring: Measuring) -> Surface:
+    """Return modes that were measured side by side, with what they have in common."""
+    asked = [each for each in measured if each.answers is not None]
+    ids = [{row.id for row in each.rows if row.outcome == "answered"} for each in asked]
+    shared = set[str].intersection(*ids) if ids else set[str]()
+    return Surface(
+        version=1,
+        tokenizer=measuring.ruler.tokenizer,
+        tokens_are_estimated=measuring.ruler.is_estimate,
+        limit_tokens=measuring.limit_tokens,
+        world=measuring.table.world or "",
+        common_questions=tuple(each.id for each in measuring.table.questions if each.id in shared),
+        modes=tuple(
+            each
+            if each.answers is None
+            else each.model_copy(update={"common": figures([row for row in each.rows if row.id in shared])})
+            for each in measured
+        ),
+    )
+
+
+async def _measure_mode(mode: Mode, fixed: FixedWorld, column: str | None, measuring: Measuring) -> ModeSurface:
+    ruler, values = measuring.ruler, values_of(fixed.world)
+    async with fixed.open_tools(mode) as tools:
+        listed = {name: await _list(tools, name) for name in tools.servers}
+        servers = tuple(
+            measure_tools(name, _server_version(mode, name), each, tools.servers[name].instructions, ruler)
+            for name, each in listed.items()
+        )
+        programs = [await _measure_program(tools, name, column, measuring) for name in ToolSet.of(mode).tools]
+        reads = [each for each in measuring.table.questions if each.kind == "read"] if column is not None else []
+        rows = {each.id: await _ask(each, column or "", tools, values, measuring) for each in reads}
+    if column is not None:
+        # Each change in a copy of its own, so that none meets what another has done.
+        for each in measuring.table.questions:
+            if each.kind != "read" and each.steps(column, values):
+                async with fixed.open_tools(mode) as tools:
+                    rows[each.id] = await _ask(each, column, tools, values, measuring)
+            elif each.kind != "read":
+                rows[each.id] = _no_call(each, column)
+    findings = [finding for name, each in listed.items() for finding in lint_tools(name, each)]
+    writes, called, not_called = await _try_read_only(mode, fixed, listed)
+    instructions = ruler.measure(mode.instructions or "")
+    in_order = tuple(rows[each.id] for each in measuring.table.questions if each.id in rows)
+    return ModeSurface(
+        name=mode.name,
+        instructions=instructions,
+        servers=servers,
+        programs=tuple(programs),
+        told=total((instructions, *(each.size for each in servers))),
+        lint=(*findings, *writes) if listed else None,
+        read_only_called=called,
+        not_called=not_called,
+        column=column,
+        answers=figures(in_order) if column is not None else None,
+        common=None,
+        rows=in_order,
+    )
+
+
+async def _list(tools: OpenTools, server: str) -> tuple[ListedTool, ...]:
+    return tuple(parse_tool(each) for each in await tools.servers[server].list_raw_tools())
+
+
+async def _ask(
+    question: Question, column: str, tools: OpenTools, values: Mapping[str, JsonValue], measuring: Measuring
+) -> AnswerRow:
+    steps = question.steps(column, values)
+    if not steps:
+        return _no_call(question, column)
+    calls: list[Call] = []
+    for step in steps:
+        match step:
+            case ToolCall():
+                calls.append(await tools.mcp(step.tool, step.arguments, server=step.server))
+            case str():
+                calls.append(await tools.shell(step))
+    return judge(question, calls, measuring.ruler, limit_tokens=measuring.limit_tokens, column=column)
+
+
+def _no_call(question: Question, column: str) -> AnswerRow:
+    return AnswerRow(id=question.id, kind=question.kind, outcome="none", reason=question.reason(column))
+
+
+async def _try_read_only(
+    mode: Mode, fixed: FixedWorld, listed: Mapping[str, Sequence[ListedTool]]
+) -> tuple[list[LintFinding], int, tuple[NotCalled, ...]]:
+    """Call the tools that say that they are read-only, and look into the journal whether they are.
+
+    All in one copy of the world: what a tool changes in it is found at that call, and does not hide other changes.
+    """
+    wanted = [(name, tool) for name, tools in listed.items() for tool in tools if tool.is_read_only]
+    if not wanted:
+        return [], 0, ()
+    values = arguments_of(values_of(fixed.world))
+    found: list[LintFinding] = []
+    idle: list[NotCalled] = []
+    async with fixed.open_tools(mode) as tools:
+        for server, tool in wanted:
+            sets = argument_sets(tool.input_schema, values)
+            calls = [await tools.mcp(tool.name, each, server=server) for each in sets]
+            if changing := [entry for each in calls for entry in each.changing]:
+                found.append(lint_writes(server, tool.name, changing))
+            if not any(each.requests for each in calls):
+                reason = "it asked GitHub for nothing, with arguments made from its schema"
+                idle.append(NotCalled(server=server, tool=tool.name, reason=reason))
+    return found, len(wanted), tuple(idle)
+
+
+async def _measure_program(tools: OpenTools, name: str, column: str | None, measuring: Measuring) -> ProgramSurface:
+    seen: dict[str, HelpSize] = {}
+    for command in (name, *_commands(name, column, measuring.table)):
+        text = (await tools.shell(f"{command} --help")).answer.text
+        seen.setdefault(text, HelpSize(command=command, size=measuring.ruler.measure(text)))
+    return ProgramSurface(
+        name=name,
+        version=_program_version(tools.mode, name),
+        help=tuple(seen.values()),
+        size=total(each.size for each in seen.values()),
+    )
+
+
+def _commands(program: str, column: str | None, table: QuestionTable) -> tuple[str, ...]:
+    """Return the commands of a program that the table uses: its first words, up to a flag or a value."""
+    commands: dict[str, None] = {}
+    for question in table.questions if column is not None else ():
+        for step in question.steps(column or "", {}):
+            if isinstance(step, ToolCall) or not step.startswith(f"{program} "):
+                continue
+            words: list[str] = []
+            for word in shlex.split(step)[:_MOST_WORDS]:
+                if not _WORD.fullmatch(word):
+                    break
+                words.append(word)
+            commands[" ".join(words)] = None
+    return tuple(each for each in commands if each != program)
+
+
+def _program_version(mode: Mode, name: str) -> str | None:
+    for each in cast("list[dict[str, str | None]]", mode.facts.get("tools") or []):
+        if each["name"] == name:
+            return each["version"]
+    return None
+
+
+def _server_version(mode: Mode, name: str) -> str | None:
+    servers = cast("dict[str, dict[str, str | None]]", mode.facts.get("mcp_servers") or {})
+    return servers.get(name, {}).get("version")
+
+
+def measure_tool_file(path: Path, measuring: Measuring) -> ModeSurface:
+    """Measure a server that is not here by the list of its tools in a file."""
+    tools = read_tools(path)
+    server = measure_tools(path.stem, None, tools, "", measuring.ruler)
+    return ModeSurface(
+        name=path.name,
+        instructions=measuring.ruler.measure(""),
+        servers=(server,),
+        told=server.size,
+        lint=lint_tools(path.stem, tools),
+        by_schema_only=True,
+    )

@@ -1,0 +1,199 @@
+"""What `ghx-bench surface` has measured, as tables for a terminal and for a page."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ghx_bench._base.problems import plural
+from ghx_bench.eval.toolsets.answers import AnswerFigures, AnswerRow
+from ghx_bench.eval.toolsets.surface import ModeSurface, Surface
+
+WriteNumber = Callable[[int | None], str]
+
+_MOST_LINES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A heading, what the columns are called, and the cells."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def tables_of(surface: Surface) -> Iterator[Table]:
+    """Yield the tables of a measurement, those without a row left out."""
+    tables = [_told(surface), *(_answers(surface) if any(each.answers for each in surface.modes) else ())]
+    tables += [_lint(surface)]
+    yield from (each for each in tables if each.rows)
+
+
+def _told(surface: Surface) -> Table:
+    number = _numbers(surface)
+    return Table(
+        title="Before the first call",
+        header=("mode", "version", "tools", "tokens told", "bytes", "largest tool", "help, tokens", "help texts"),
+        rows=tuple(
+            (
+                each.name,
+                ", ".join(_versions(each)) or "-",
+                str(each.tools) if each.servers else "-",
+                number(each.told.tokens),
+                f"{each.told.bytes:,}",
+                _largest_tool(each, number),
+                number(sum(program.size.tokens for program in each.programs)) if each.programs else "-",
+                str(sum(len(program.help) for program in each.programs)) if each.programs else "-",
+            )
+            for each in surface.modes
+        ),
+    )
+
+
+def _answers(surface: Surface) -> Iterator[Table]:
+    number = _numbers(surface)
+    asked = [each for each in surface.modes if each.answers is not None]
+    header = ("mode", "questions", "no call", "failed", "p50", "p95", "largest", "calls", "API requests", "over limit",
+              "cut off silently", "errors without a hint")  # fmt: skip
+    yield Table(
+        title="Answers, in tokens",
+        header=header,
+        rows=tuple(
+            (
+                each.name,
+                str(each.answers.questions if each.answers else 0),
+                _count(each.rows, lambda row: row.outcome == "none"),
+                _count(each.rows, lambda row: row.outcome == "failed"),
+                *_weights(each.answers, number),
+                str(each.answers.calls if each.answers else 0),
+                str(each.answers.requests if each.answers else 0),
+                _count(each.rows, lambda row: row.over_limit),
+                _share([row.cut_off for row in each.rows if row.items is not None]),
+                _share([row.no_hint for row in each.rows if row.outcome in ("refused", "failed")]),
+            )
+            for each in asked
+        ),
+    )
+    if len(asked) > 1:
+        yield Table(
+            title=f"Answers to the {plural(len(surface.common_questions), 'question')} that all answer, in tokens",
+            header=("mode", "p50", "p95", "largest", "together", "API requests"),
+            rows=tuple(
+                (
+                    each.name,
+                    *_weights(each.common, number),
+                    number(each.common.size.tokens) if each.common else "-",
+                    str(each.common.requests) if each.common else "-",
+                )
+                for each in asked
+            ),
+        )
+
+
+def _lint(surface: Surface) -> Table:
+    kinds = sorted({finding.kind for each in surface.modes for finding in each.lint or ()})
+    linted = [each for each in surface.modes if each.lint is not None]
+    return Table(
+        title="Lint of MCP servers",
+        header=("mode", "findings", *kinds, "read-only tools called"),
+        rows=tuple(
+            (
+                each.name,
+                str(len(each.lint or ())),
+                *(str(sum(finding.kind == kind for finding in each.lint or ())) for kind in kinds),
+                str(each.read_only_called),
+            )
+            for each in linted
+        ),
+    )
+
+
+def lines_of(surface: Surface, *, with_all: bool = False) -> Iterator[str]:
+    """Yield what the tables do not say: what went wrong where, and what tokens are."""
+    yield f"tokens: {surface.tokenizer}" + (
+        ", an estimate (`pip install 'ghx-bench[tokens]'` counts them)" if surface.tokens_are_estimated else ""
+    )
+    for each in surface.modes:
+        if each.by_schema_only:
+            yield f"{each.name}: measured by its schema only; nothing of it was called"
+        elif each.answers is None and not with_all:
+            yield f"{each.name}: no answer was measured, since the table of questions has no calls of this mode"
+        yield from _shortened(each.name, [*_row_lines(each)], with_all=with_all)
+        findings = [f"lint: {item.tool} {item.message} ({item.kind})" for item in each.lint or ()]
+        yield from _shortened(each.name, findings, with_all=with_all)
+
+
+def _row_lines(mode: ModeSurface) -> Iterator[str]:
+    for row in mode.rows:
+        if row.outcome == "failed":
+            yield f"{row.id} failed: {row.reason}"
+        if row.outcome == "no-error":
+            yield f"{row.id} was to be refused, and was answered"
+        if row.over_limit:
+            yield f"{row.id} is over the limit: {row.tokens:,} tokens"
+        if row.cut_off:
+            yield f"{row.id} is cut off without saying so: {row.items} of {row.total}"
+        if row.no_hint and row.outcome == "refused":
+            yield f"{row.id} does not say what to do: {row.reason}"
+
+
+def _shortened(name: str, lines: Sequence[str], *, with_all: bool) -> Iterator[str]:
+    shown = lines if with_all else lines[:_MOST_LINES]
+    yield from (f"{name}: {each}" for each in shown)
+    if len(shown) < len(lines):
+        yield f"{name}: and {len(lines) - len(shown)} more (--json has all)"
+
+
+def as_markdown(surface: Surface) -> str:
+    """Return a measurement as Markdown: its tables, and what they do not say."""
+    parts = [markdown_of(each) for each in tables_of(surface)]
+    parts.append("\n".join(f"- {escaped(each)}" for each in lines_of(surface)))
+    return "\n\n".join(parts) + "\n"
+
+
+def markdown_of(table: Table) -> str:
+    """Return a table as Markdown, its title above it."""
+    head = f"| {' | '.join(table.header)} |\n|{'---|' * len(table.header)}\n"
+    body = "\n".join(f"| {' | '.join(escaped(each) for each in row)} |" for row in table.rows)
+    return f"**{table.title}**\n\n{head}{body}"
+
+
+def escaped(text: str) -> str:
+    """Return a text as Markdown shows it in a cell of a table."""
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def _numbers(surface: Surface) -> WriteNumber:
+    mark = "~" if surface.tokens_are_estimated else ""
+
+    def write(number: int | None) -> str:
+        return "-" if number is None else f"{mark}{number:,}"
+
+    return write
+
+
+def _weights(found: AnswerFigures | None, number: WriteNumber) -> tuple[str, str, str]:
+    if found is None:
+        return ("-", "-", "-")
+    return (number(found.tokens_p50), number(found.tokens_p95), number(found.tokens_largest))
+
+
+def _versions(mode: ModeSurface) -> Iterator[str]:
+    for each in (*mode.programs, *mode.servers):
+        if each.version is not None:
+            yield f"{each.name} {each.version}"
+
+
+def _largest_tool(mode: ModeSurface, number: WriteNumber) -> str:
+    tools = [tool for each in mode.servers for tool in each.tools]
+    if not tools:
+        return "-"
+    largest = max(tools, key=lambda each: each.size.tokens)
+    return f"{largest.name} ({number(largest.size.tokens)})"
+
+
+def _count(rows: Sequence[AnswerRow], fits: Callable[[AnswerRow], bool]) -> str:
+    return str(sum(map(fits, rows)))
+
+
+def _share(marks: Sequence[bool]) -> str:
+    return f"{sum(marks)} of {len(marks)}"

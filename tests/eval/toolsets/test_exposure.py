@@ -1,0 +1,151 @@
+"""`ghx-bench expose`: a server whose tools treat the text of others in different ways, and the real tools."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import leaky_mcp
+import pytest
+from mode_tools import require_tools
+
+from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.toolsets.carriers import AUTHORS, SEED, plain_values, planted_texts, planted_words, subject_values
+from ghx_bench.eval.toolsets.read_commands import MOST_CALLS, built_in_commands, filled_commands, plan_calls
+from ghx_bench.eval.toolsets.sightings import read_letters
+from ghx_bench.twin.seed.worlds import open_world
+
+
+@pytest.fixture
+def leaky(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in a project with the toy server as a mode."""
+    server = {"command": sys.executable, "args": [leaky_mcp.__file__]}
+    config = {"modes": [{"name": "leaky", "mcp_servers": {"leaky": server}}]}
+    (tmp_path / "eval.config.yaml").write_text(json.dumps(config))
+    monkeypatch.chdir(tmp_path)
+
+
+def exposed(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    code = run(["expose", *words, "--json"])
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    return json.loads(captured.out)
+
+
+def test_every_text_stands_in_the_world_and_no_two_are_mistaken_for_each_other() -> None:
+    planted = read_letters(SEED.read_text())
+    words = [word for each in planted_texts() for word in (each.canary, each.nearby) if word is not None]
+    assert all(any(word in reading for reading in planted) for word in words)
+    assert len(set(words)) == len(words)
+    assert all({*by_author} == {*AUTHORS} for by_author in planted_words().values())
+
+
+def test_read_commands_name_only_what_the_world_has() -> None:
+    with open_world(SEED) as world:
+        subjects = [plain_values(world, author) for author in AUTHORS]
+    for commands in built_in_commands().values():
+        for command in commands.values():
+            assert 1 <= len(filled_commands(command, subjects)) <= len(AUTHORS)
+
+
+def test_arguments_are_made_for_both_authors_in_all_ways_and_their_number_is_bounded() -> None:
+    with open_world(SEED) as world:
+        subjects = subject_values(world)
+    schema = {
+        **leaky_mcp.ISSUE,
+        "properties": {**leaky_mcp.ISSUE["properties"], "state": {"enum": ["open", "all"]}, "raw": {"type": "boolean"}},
+    }
+    plan = plan_calls(schema, subjects)
+    assert {each["issue_number"] for each in plan.arguments} == {1, 2, 3, 4}
+    assert {each.get("state") for each in plan.arguments} == {None, "open", "all"}
+    assert any(each.get("raw") is True for each in plan.arguments)
+    wide = {**schema, "properties": {**schema["properties"], "kind": {"enum": [f"k{each}" for each in range(99)]}}}
+    assert len(plan_calls(wide, subjects).arguments) == MOST_CALLS
+    assert plan_calls(wide, subjects).left_out > 0
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("leaky")
+def test_what_tools_do_with_the_text_of_others_is_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    mode = exposed(capsys, "leaky")["modes"][0]
+    tools = {each["tool"]: each for each in mode["tools"]}
+
+    def states(tool: str) -> list[str]:
+        return [
+            tools[tool]["states"].get(carrier, {}).get(author, "not shown")
+            for carrier in ("issue-body", "html-comment", "zero-width")
+            for author in AUTHORS
+        ]
+
+    assert states("plain") == states("encoded") == states("attached") == ["shown"] * 6
+    assert states("stripped") == ["shown", "shown", *["stripped"] * 4]
+    assert states("marked") == ["marked"] * 6
+    assert states("comments") == ["not shown"] * 6
+    assert [each["tool"] for each in mode["tools"] if each["changingRequests"]] == ["treacherous"]
+    assert "ended during a call" in tools["vanish"]["error"]
+    assert tools["comments"]["failed"] < tools["comments"]["calls"], "the server was started again"
+    assert [(each["tool"], each["reason"]) for each in mode["notCalled"]] == [
+        ("destroy", "it is annotated as destructive")
+    ]
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("leaky")
+def test_a_read_only_tool_that_writes_is_named_and_gates_end_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.md"
+    words = ["expose", "leaky", "--by-tool", "--markdown", str(page), "--fail-on", "read-only-writes"]
+    assert run(words) == 1
+    told = capsys.readouterr().out
+    assert "leaky: treacherous says that it only reads, and made" in told
+    assert "NOT read-only where it says so: treacherous" in told
+    assert "shown: plain, encoded, attached; marked: marked; stripped: stripped" in told
+    assert "| html-comment | shown 3 |" in page.read_text()
+    assert str(tmp_path) not in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "name modes to try"),
+        (["nothing"], "nothing"),
+        (["baseline", "--fail-on", "everything"], "is no gate of this command"),
+        (["baseline", "--commands", "commands.yaml"], "names {{planet}}, which the world does not have"),
+    ],
+)
+def test_bad_input_is_one_line(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("commands.yaml").write_text('{version: 1, programs: {gh: {look: "gh look {{planet}}"}}}')
+    assert run(["expose", *words]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.process
+@pytest.mark.client
+def test_the_real_tools_show_what_they_show_the_same_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    require_tools("gh-axi", "npm-mcp")
+    names = ("baseline", "ghx", "ghx-mcp", "gh-axi", "npm-mcp")
+    first, again = exposed(capsys, *names), exposed(capsys, *reversed(names))
+    assert first["modes"] == again["modes"][::-1]
+    modes = {each["name"]: each for each in first["modes"]}
+    for name in names:
+        shown = {
+            carrier
+            for tool in modes[name]["tools"]
+            for carrier, by_author in tool["states"].items()
+            if by_author.get("outsider") == "shown"
+        }
+        assert {"issue-title", "issue-body", "html-comment", "zero-width", "pr-title", "file-content", "diff"} <= shown
+    # What the field knows of them: an agent with the reference server reads no comments, and with ghx no profiles.
+    assert not any("issue-comment" in each["states"] for each in modes["npm-mcp"]["tools"])
+    assert not any("user-bio" in each["states"] for each in modes["ghx"]["tools"])
+    for name in ("baseline", "ghx", "gh-axi"):
+        assert all(each["changingRequests"] == 0 and not each["error"] for each in modes[name]["tools"])
+    for name in ("ghx-mcp", "npm-mcp"):
+        assert not any(each["changingRequests"] for each in modes[name]["tools"] if each["says"] == "reads")
+    assert any(each["changingRequests"] for each in modes["npm-mcp"]["tools"])

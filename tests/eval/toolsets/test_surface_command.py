@@ -1,0 +1,179 @@
+"""`ghx-bench surface` with real tools on the twin: programs, MCP servers, and a toy server with planted faults."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import toy_mcp_server
+import yaml
+from mode_tools import require_tools
+
+from ghx_bench.eval.cli.main import run
+
+TOY = Path(toy_mcp_server.__file__)
+OURS = ("baseline", "ghx", "ghx-mcp")
+
+
+@pytest.fixture
+def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with two modes: a clean toy server, and one with faults."""
+
+    def server(*flags: str) -> dict[str, Any]:
+        return {"toy": {"command": sys.executable, "args": [str(TOY), *flags]}}
+
+    modes = [
+        {"name": "clean", "mcp_servers": server(), "instructions": "Use the toy."},
+        {"name": "faulty", "mcp_servers": server("--faults")},
+    ]
+    (tmp_path / "eval.config.yaml").write_text(yaml.safe_dump({"modes": modes}))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def measure(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
+    assert run(["surface", *arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def mode_of(surface: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(each for each in surface["modes"] if each["name"] == name)
+
+
+@pytest.mark.process
+def test_a_read_only_tool_that_writes_is_caught_and_a_clean_server_is_not_blamed(
+    toys: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    surface = measure(capsys, "clean", "faulty", "--lint", "--fail-on", "lint", code=1)
+
+    clean, faulty = mode_of(surface, "clean"), mode_of(surface, "faulty")
+    assert clean["lint"] == []
+    assert clean["readOnlyCalled"] == 1
+    assert clean["notCalled"] == []
+    assert {(each["kind"], each["tool"]) for each in faulty["lint"]} == {
+        ("missing-description", "view_issues"),
+        ("ambiguous-names", "get_issue"),
+        ("untyped-argument", "close_issue"),
+        ("missing-annotations", "lock_issue"),
+        ("read-only-writes", "peek"),
+    }
+    writes = next(each for each in faulty["lint"] if each["kind"] == "read-only-writes")
+    assert "POST" in writes["message"]
+
+
+@pytest.mark.process
+def test_the_gate_holds_where_nothing_is_wrong(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    clean = mode_of(measure(capsys, "clean", "--lint", "--fail-on", "lint"), "clean")
+
+    server = clean["servers"][0]
+    assert (server["version"], len(server["tools"])) == ("1", 2)
+    assert server["instructions"]["characters"] == len("Read before you write.")
+    told = (
+        len("Use the toy.")
+        + len("Read before you write.")
+        + sum(each["size"]["characters"] for each in server["tools"])
+    )
+    assert clean["told"]["characters"] == told
+
+
+@pytest.mark.process
+def test_calls_of_ones_own_mode_are_measured_on_the_fixed_world(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = {"owner": "{{owner}}", "repo": "{{name}}"}
+    calls = [
+        {"id": "issue-view", "calls": {"clean": {"tool": "get_issue", "arguments": {**where, "issue_number": 1}}}},
+        {"id": "issue-missing", "calls": {"clean": {
+            "tool": "get_issue", "arguments": {**where, "issue_number": 99999}}}},
+        {"id": "issue-comment", "calls": {"clean": {
+            "tool": "add_comment", "arguments": {**where, "issue_number": 1, "body": "Yes."}}}},
+        {"id": "twice", "asks": "Look twice.", "calls": {"clean": [
+            {"tool": "get_issue", "arguments": {**where, "issue_number": 1}}] * 2}},
+    ]  # fmt: skip
+    (toys / "calls.yaml").write_text(yaml.safe_dump({"version": 1, "questions": calls}))
+
+    clean = mode_of(measure(capsys, "clean", "--questions", "calls.yaml", "--limit-tokens", "100"), "clean")
+
+    rows = {each["id"]: each for each in clean["rows"]}
+    assert rows["issue-view"]["outcome"] == "answered"
+    assert (rows["issue-view"]["calls"], rows["issue-view"]["requests"]) == (1, 1)
+    assert rows["issue-view"]["overLimit"]
+    assert rows["issue-missing"]["outcome"] == "refused"
+    assert rows["issue-missing"]["noHint"]
+    assert rows["issue-comment"]["requests"] == 2
+    assert rows["twice"]["size"]["tokens"] == 2 * rows["issue-view"]["size"]["tokens"]
+    assert rows["labels-list"] == {
+        "id": "labels-list", "kind": "read", "outcome": "none", "reason": "the table has no call of this mode",
+    }  # fmt: skip
+    assert clean["answers"]["questions"] == 3
+
+
+@pytest.mark.process
+def test_surface_of_our_modes_is_the_same_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    surface = measure(capsys, *OURS, "--markdown", "first.md")
+    again = measure(capsys, *OURS, "--markdown", "second.md")
+
+    assert json.dumps(again) == json.dumps(surface)
+    assert Path("first.md").read_bytes() == Path("second.md").read_bytes()
+    for each in surface["modes"]:
+        assert not [row for row in each["rows"] if row["outcome"] in {"failed", "no-error"}], each["name"]
+        assert all(row["requests"] != 0 for row in each["rows"] if row["outcome"] == "answered"), each["name"]
+    gh, ghx_mcp = mode_of(surface, "baseline"), mode_of(surface, "ghx-mcp")
+    # `gh` shows 30 of a list and says nothing; pages of ours say that there is another.
+    assert "issues-list" in {row["id"] for row in gh["rows"] if row["cutOff"]}
+    assert not [row["id"] for row in ghx_mcp["rows"] if row.get("cutOff")]
+    assert [each["command"] for each in gh["programs"][0]["help"]][:2] == ["gh", "gh api"]
+    assert not [each for each in ghx_mcp["lint"] if each["kind"] == "read-only-writes"]
+    assert ghx_mcp["notCalled"] == []
+
+
+@pytest.mark.process
+def test_surface_of_rivals_with_their_real_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    require_tools("gh-axi", "npm-mcp")
+    surface = measure(capsys, "gh-axi", "npm-mcp")
+
+    for each in surface["modes"]:
+        assert not [row for row in each["rows"] if row["outcome"] == "failed"], each["name"]
+        assert each["answers"]["questions"] >= 25
+    npm = mode_of(surface, "npm-mcp")
+    assert len(npm["servers"][0]["tools"]) == 26
+    assert {each["kind"] for each in npm["lint"]} == {"missing-description", "missing-annotations"}
+    assert "issues-list" in {row["id"] for row in npm["rows"] if row.get("cutOff")}
+    axi = {row["id"]: row for row in mode_of(surface, "gh-axi")["rows"]}
+    assert axi["issues-list"]["items"] == 30
+    assert not axi["issues-list"]["cutOff"]  # "30 of 143 total"
+
+
+def test_a_server_that_is_not_here_is_measured_by_its_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("hub.json").write_text(json.dumps({"tools": toy_mcp_server.CLEAN + toy_mcp_server.FAULTY}))
+
+    (hub,) = measure(capsys, "--tools", "hub.json")["modes"]
+
+    assert (hub["name"], hub["bySchemaOnly"], len(hub["servers"][0]["tools"])) == ("hub.json", True, 6)
+    assert len(hub["lint"]) == 4
+    assert run(["surface", "--tools", "hub.json"]) == 0
+    assert "measured by its schema only" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["no-such-mode"],
+        ["--tools", "no-such-file.json"],
+        ["baseline", "--fail-on", "taste"],
+        ["baseline", "--limit-tokens", "0"],
+        ["baseline", "--questions", "no-such-file.yaml"],
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_two(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["surface", *arguments]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
