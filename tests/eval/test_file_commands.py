@@ -636,6 +636,7 @@ def test_the_list_as_json(shell: Shell) -> None:
             "requires": ["pr"],
             "builtIn": False,
             "file": "scenarios/a-001.json",
+            "variants": [],
         }
     ]
 
