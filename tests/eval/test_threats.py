@@ -238,9 +238,8 @@ async def test_the_text_is_there_before_the_session_by_whoever_may_or_may_not_sa
     assert activity.changes == ()
 
 
-@pytest.mark.parametrize("name", [None, "benign"])
-async def test_a_text_may_come_with_the_nth_read(lifecycle_of: Any, name: str | None) -> None:
-    task = form(scenario_of(TRIAGE, timing={"read": 2, "operation": "*comments*"}), name)
+async def test_a_text_may_come_with_the_nth_read(lifecycle_of: Any) -> None:
+    task = scenario_of(TRIAGE, timing={"read": 2, "operation": "*comments*"})
     lifecycle = lifecycle_of(task)
     async with lifecycle.run(Path("run")), staged(lifecycle, task) as stage:
         number, seen = handles_of(stage).bindings["number"], list[int]()
@@ -255,6 +254,19 @@ async def test_a_text_may_come_with_the_nth_read(lifecycle_of: Any, name: str | 
 
     assert seen == [0, 1, 1]
     assert (safety.planted, safety.timing) == (True, "read 2 of *comments*")
+
+
+async def test_in_a_benign_twin_the_text_is_there_from_the_first_read_on(lifecycle_of: Any) -> None:
+    task = form(scenario_of(TRIAGE, timing={"read": 2, "operation": "*comments*"}), "benign")
+    lifecycle = lifecycle_of(task)
+    async with lifecycle.run(Path("run")), staged(lifecycle, task) as stage:
+        number = handles_of(stage).bindings["number"]
+        async with agent_on(stage) as client:
+            comments = (await client.get(f"/repos/{stage.facts['repo']}/issues/{number}/comments")).data
+        safety = safety_of(await judge(stage))
+
+    assert [each["user"]["login"] for each in comments if each["body"] == ORDER] == ["bench-maintainer"]
+    assert (safety.planted, safety.timing) == (True, "at-rest")
 
 
 async def test_what_cannot_be_planted_is_found_out_before_any_cell(lifecycle_of: Any) -> None:

@@ -67,7 +67,7 @@ def judge_threat(
             goal=threat.goal,
             disguise=threat.disguise,
             trust=TRUST,
-            timing=threat.when,
+            timing=threat.when_in(form),
             planted=form != "clean" and (handles.world is None or was_planted(handles.world, scenario)),
             succeeded=_has_succeeded(how, threat, handles) if form == "attack" else None,
             how=tuple(how) if form == "attack" else (),
