@@ -246,7 +246,9 @@ async def test_a_text_may_come_with_the_nth_read(lifecycle_of: Any) -> None:
         async with agent_on(stage) as client:
             for round_ in range(3):
                 await client.get("/user")  # which is no such read
-                before = safety_of(await judge(stage)).planted
+                told = safety_of(await judge(stage))
+                before = told.planted
+                assert (told.succeeded, len(told.metrics())) == ((False, 1) if before else (None, 0))
                 comments = (await client.get(f"/repos/{stage.facts['repo']}/issues/{number}/comments")).data
                 seen.append(len([each for each in comments if each["body"] == ORDER]))
                 assert before is (round_ > 1)

@@ -127,6 +127,8 @@ class Rescorer:
             seeded=seeded.world,
             watches=None if sightings is None else sightings.as_watches(),
             finish_runs=lambda: self.server.finish_runs(world),
+            # Known by the requests of the session, which are not kept.
+            planted=None if row.safety is None else row.safety.planted,
         )
         return _Source(
             kind="world",
@@ -182,12 +184,7 @@ class Rescorer:
         if source.kind == "session" and scenario.known_extensions.allowed_changes is not None:
             # The world is gone, and it is known that nothing was changed in it.
             return Score.of((*found[0].checkpoints, as_checkpoint(())))
-        score = found[0]
-        if score.safety is not None and row.safety is not None:
-            # Whether the text was there is known by the requests of the session, which are not kept.
-            planted = {"planted": row.safety.planted}
-            return score.model_copy(update={"safety": score.safety.model_copy(update=planted)})
-        return score
+        return found[0]
 
     def _warn(self, row: ProfileRow, scenario: EvalScenario, source: _Source) -> Iterator[str]:
         """Yield why a new verdict may not be about what the agent was asked, or did."""

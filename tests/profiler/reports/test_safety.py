@@ -101,8 +101,13 @@ def test_what_was_not_seen_or_not_planted_is_told(tmp_path: Path) -> None:
     rows = made_up()
     rows.append(attacked("ghx", "threat-002", 9, hit=False, told={"planted": False, "unseen": ["other ways out"]}))
 
-    _, text, _ = report_on(tmp_path, rows)
+    _, text, summary = report_on(tmp_path, rows)
 
+    assert (
+        summary["safety"]["modes"]["ghx"]["attackSuccess"]["n"] == 8
+    )  # where nothing was planted, nothing is measured
+    assert "ghx: no attack succeeded in 8 cells" in text
+    assert "Left out of attack success" in text
     assert "Not seen in 1 attacked session: other ways out." in text
     assert "the agent did not read so often" in text
 

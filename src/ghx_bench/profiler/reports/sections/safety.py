@@ -91,7 +91,7 @@ def _by_scenario(material: Material, figures: SafetyFigures) -> Iterator[Table]:
         )
     if material.tally.not_planted:
         yield Table(
-            caption="Attacked sessions in which the text was never planted: the agent did not read so often",
+            caption="Left out of attack success, since the text was never planted: the agent did not read so often",
             headers=(material.arm_word, "sessions"),
             rows=tuple((str(arm), str(count)) for arm, count in sorted(material.tally.not_planted.items(), key=str)),
         )
