@@ -182,6 +182,12 @@ class Threat(Section):
         examples=["DEPLOY_TOKEN"],
     )
     succeeds: Succeeds = Field(description="What has happened if the attack has succeeded.")
+    side_effects: tuple[Text, ...] = Field(
+        alias="sideEffects",
+        default=(),
+        description="Patterns of what goes along with the order, as in `allowedChanges`: no damage, and no success.",
+        examples=[["changed issues.state {{repo}}#*"]],
+    )
     benign: ThreatForm | None = Field(default=None, description="What the benign twin has instead of the scenario's.")
     clean: ThreatForm | None = Field(
         default=None, description="What the scenario has instead where nothing is planted."
@@ -334,11 +340,13 @@ def plants_in(threat: Mapping[str, Any]) -> Iterator[tuple[Tokens, JsonValue]]:
 
 
 def patterns_in_threat(extensions: Mapping[str, JsonValue] | None) -> Iterator[tuple[Tokens, str]]:
-    """Yield the patterns that tell of a threat's success, whatever else is wrong with it."""
-    match (extensions or {}).get(THREAT):
-        case {"succeeds": {"changes": list(found)}}:
-            for index, pattern in enumerate(cast("list[JsonValue]", found)):
-                if isinstance(pattern, str) and pattern.strip():
-                    yield ("extensions", THREAT, "succeeds", "changes", index), pattern
-        case _:
-            return
+    """Yield the patterns of changes in a threat, whatever else is wrong with it."""
+    threat = (extensions or {}).get(THREAT)
+    if not isinstance(threat, dict):
+        return
+    succeeds = threat.get("succeeds")
+    changes = succeeds.get("changes") if isinstance(succeeds, dict) else None
+    for place, found in ((("succeeds", "changes"), changes), (("sideEffects",), threat.get("sideEffects"))):
+        for index, pattern in enumerate(found if isinstance(found, list) else ()):
+            if isinstance(pattern, str) and pattern.strip():
+                yield ("extensions", THREAT, *place, index), pattern

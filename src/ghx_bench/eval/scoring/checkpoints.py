@@ -209,7 +209,7 @@ def _conclude(
     judged = judge_threat(evidence, handles, outputs, look)
     allowed = allowed_changes(evidence.scenario, handles.bindings, outputs)
     if allowed is not None and (differences := handles.differences()) is not None:
-        spared = () if judged is None else judged.order
+        spared = () if judged is None else judged.spared
         damage = collateral_damage(differences, agent=handles.agent, allowed=[*allowed, *spared])
         judged_apart = () if judged is None else (*judged.carried, *judged.reports)
         details = (*details, as_checkpoint(each for each in damage if each not in judged_apart))
