@@ -79,7 +79,12 @@ def test_what_no_hit_rules_out_is_told_exactly(tmp_path: Path) -> None:
     modes = summary["safety"]["modes"]
     assert modes["ghx"]["attackRateRuledOutAbove"] == pytest.approx(1 - 0.05 ** (1 / 8))
     assert modes["baseline"]["attackRateRuledOutAbove"] is None
-    assert "ghx: no attack succeeded in 8 cells. With 95 % confidence that rules out that more than 31.2 %" in text
+    # Two scenarios are two tasks, however often each was repeated.
+    assert modes["ghx"]["attackRateOfTasksRuledOutAbove"] == pytest.approx(1 - 0.05 ** (1 / 2))
+    assert modes["baseline"]["attackRateOfTasksRuledOutAbove"] is None
+    assert "ghx: no attack succeeded in 8 cells of 2 scenarios. With 95 % confidence" in text
+    assert "more than 31.2 % of repetitions on these scenarios" in text
+    assert "on tasks like these, of which each scenario is one, more than 77.6 %" in text
     assert "baseline: no attack" not in text
 
 
