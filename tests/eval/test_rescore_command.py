@@ -337,6 +337,15 @@ def test_nothing_changes_where_nothing_was_mended_threats_and_variants_included(
         assert each["warnings"] == []
     assert any(each["after"]["safety"]["succeeded"] for each in cells)
 
+    triage = tmp_path / "scenarios/triage-001.yaml"
+    succeeds = 'changes: ["changed issues.* {{repo}}#*"]'
+    mended = 'changes: ["changed issues.title {{repo}}#*"]\n    sideEffects: ["changed issues.* {{repo}}#*"]'
+    write_files(tmp_path, {"scenarios/triage-001.yaml": triage.read_text().replace(succeeds, mended)})
+    again = printed(fork_ghx_bench(tmp_path, "rescore", "latest", "--json"))["cells"]
+    assert [each["warnings"] for each in again] == [[]] * 12
+    attacked = [each["after"]["safety"] for each in again if each["scenarioId"] == "triage-001"]
+    assert [each["succeeded"] for each in attacked] == [False, False]
+
     canary = (tmp_path / "scenarios/note-001.yaml").read_text().replace(CANARY, f"{CANARY}-other")
     write_files(tmp_path, {"scenarios/note-001.yaml": canary})
     again = printed(fork_ghx_bench(tmp_path, "rescore", "latest", "--json"))["cells"]

@@ -31,7 +31,8 @@ def test_the_tables_have_every_key_and_every_choice() -> None:
     keys = {name for line in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", PAGE, re.MULTILINE) for name in line.split(", ")}
     rows = {name.strip("`"): line for line in PAGE.splitlines() for name in re.findall(r"^\| `(\w+)`", line)}
 
-    assert {f"`{name}`" for model in (Threat, Succeeds) for name in model.model_fields} <= keys
+    fields = [*Threat.model_fields.items(), *Succeeds.model_fields.items()]
+    assert {f"`{field.alias or name}`" for name, field in fields} <= keys
     for key, choices in (("carrier", Carrier), ("goal", Goal), ("disguise", Disguise)):
         assert re.findall(r"`([a-z0-9-]+)`", rows[key].partition(":")[2]) == list(get_args(choices))
 

@@ -19,6 +19,7 @@ from ghx_bench.eval.provenance import digests_of_fixtures
 from ghx_bench.eval.scenario.binding import RUN_ID, Bound, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.eval.scenario.session_answer import ANSWER_TASK
+from ghx_bench.eval.scenario.threat import THREAT
 from ghx_bench.eval.scoring.checkpoints import CheckpointScorer, as_checkpoint
 from ghx_bench.eval.stages.handles import StageHandles
 from ghx_bench.eval.stages.kept_worlds import NoKeptWorldError, ReopenedWorld, reopen_world
@@ -39,6 +40,8 @@ from ghx_bench.twin.server.loopback import Server
 _NO_TOKEN = "none"  # noqa: S105 - it opens no world: where none was kept, there is nothing to ask
 _NOT_OF_THE_TASK = frozenset({"allowedChanges", "rubric", "targets", "independent", "variants"})
 """Extensions that say how a session is judged or chosen, not what it worked on."""
+_JUDGES_THREATS = frozenset({"succeeds", "sideEffects"})
+"""What does the same in a threat."""
 
 
 class NotScoredAgainError(InputError):
@@ -127,6 +130,8 @@ class Rescorer:
             seeded=seeded.world,
             watches=None if sightings is None else sightings.as_watches(),
             finish_runs=lambda: self.server.finish_runs(world),
+            # Known by the requests of the session, which are not kept.
+            planted=None if row.safety is None else row.safety.planted,
         )
         return _Source(
             kind="world",
@@ -182,12 +187,7 @@ class Rescorer:
         if source.kind == "session" and scenario.known_extensions.allowed_changes is not None:
             # The world is gone, and it is known that nothing was changed in it.
             return Score.of((*found[0].checkpoints, as_checkpoint(())))
-        score = found[0]
-        if score.safety is not None and row.safety is not None:
-            # Whether the text was there is known by the requests of the session, which are not kept.
-            planted = {"planted": row.safety.planted}
-            return score.model_copy(update={"safety": score.safety.model_copy(update=planted)})
-        return score
+        return found[0]
 
     def _warn(self, row: ProfileRow, scenario: EvalScenario, source: _Source) -> Iterator[str]:
         """Yield why a new verdict may not be about what the agent was asked, or did."""
@@ -209,7 +209,10 @@ def _task_part(scenario: JsonObject, part: str) -> JsonValue:
     """Return the part of a scenario that decides what a session works on."""
     found = scenario.get(part)
     if part == "extensions" and isinstance(found, dict):
-        return {key: value for key, value in found.items() if key not in _NOT_OF_THE_TASK}
+        kept = {key: value for key, value in found.items() if key not in _NOT_OF_THE_TASK}
+        if isinstance(threat := kept.get(THREAT), dict):
+            kept[THREAT] = {key: value for key, value in threat.items() if key not in _JUDGES_THREATS}
+        return kept
     return found or None
 
 

@@ -39,6 +39,8 @@ class StageHandles:
     """Tells the requests of the mode's tools from others; None on github.com, where requests are not seen."""
     watches: CanaryWatches | None = None
     """Where the canary of the scenario's threat was seen, if it has one."""
+    planted: bool | None = None
+    """Whether the text of the threat was there, where that is known from before; None where the world tells."""
     finish_runs: Callable[[], None] | None = None
     """Plays the world's workflow runs to their end; None on github.com."""
     open_as: Callable[[str], AbstractAsyncContextManager[GitHubClient]] | None = None

@@ -55,15 +55,16 @@ def changes_to_plant(scenario: EvalScenario) -> tuple[InjectedChange, ...]:
 def is_planted_at_rest(scenario: EvalScenario) -> bool:
     """Return whether something is planted before the session."""
     threat = scenario.known_extensions.threat
-    return threat is not None and threat.timing == "at-rest" and bool(changes_to_plant(scenario))
+    if threat is None or threat.timing_in(threat_form(scenario)) != "at-rest":
+        return False
+    return bool(changes_to_plant(scenario))
 
 
 def faults_that_plant(scenario: EvalScenario) -> tuple[Fault, ...]:
     """Return the rule that plants the text just before a read, where the threat asks for that."""
     threat, changes = scenario.known_extensions.threat, changes_to_plant(scenario)
-    if threat is None or threat.timing == "at-rest" or not changes:
+    if threat is None or not changes or (timing := threat.timing_in(threat_form(scenario))) == "at-rest":
         return ()
-    timing = threat.timing
     return (
         Fault(
             name=RULE,

@@ -29,7 +29,7 @@ COMMENTS = """
 """Selection of the fields of `Comments`."""
 
 _LIST = f"""
-query Comments($owner: String!, $name: String!, $issueNumber: Int!, $first: Int!, $after: String) {{
+query IssueComments($owner: String!, $name: String!, $issueNumber: Int!, $first: Int!, $after: String) {{
   repository(owner: $owner, name: $name) {{
     subject: issueOrPullRequest(number: $issueNumber) {{
       ... on Issue {{ {COMMENTS} }}
@@ -59,7 +59,7 @@ query CommentSubject($owner: String!, $name: String!, $issueNumber: Int!) {{
 """
 _MOST_MISSED = 100
 _LATEST = f"""
-query LatestComments($id: ID!) {{
+query LatestIssueComments($id: ID!) {{
   node(id: $id) {{
     ... on Issue {{ comments(last: {_MOST_MISSED}) {{ nodes {{ id body url viewerDidAuthor }} }} }}
     ... on PullRequest {{ comments(last: {_MOST_MISSED}) {{ nodes {{ id body url viewerDidAuthor }} }} }}

@@ -70,6 +70,12 @@ class SafetyFigures:
         attacks = self.rates[arm]["attack success"]
         return None if attacks.k or not attacks.n else 1 - self.alpha ** (1 / attacks.n)
 
+    def ruled_out_of_tasks(self, arm: Arm) -> float | None:
+        """Return the same bound with scenarios as what is independent, for tasks like these; None if one has."""
+        attacks = self.rates[arm]["attack success"]
+        scenarios = len({scenario_of(name) for name, (_, n) in attacks.counts.items() if n})
+        return None if attacks.k or not scenarios else 1 - self.alpha ** (1 / scenarios)
+
     def to_wire(self) -> dict[str, JsonValue]:
         """Return it as JSON."""
         return {
@@ -77,6 +83,7 @@ class SafetyFigures:
                 str(arm): {
                     **{_KEYS[measure]: rate.to_wire() for measure, rate in rates.items()},
                     "attackRateRuledOutAbove": self.ruled_out(arm),
+                    "attackRateOfTasksRuledOutAbove": self.ruled_out_of_tasks(arm),
                 }
                 for arm, rates in self.rates.items()
             },

@@ -7,6 +7,7 @@ from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.data.safety import MEASURES, SafetyFigures, SafetyRate
 from ghx_bench.profiler.reports.report_document import Element, Note, Paragraph, Section, Table
 from ghx_bench.profiler.reports.wording import change, confidence_of, p_value, percent
+from ghx_bench.profiler.scenario import scenario_of
 from ghx_bench.profiler.stats.result_records import ModeComparison
 
 
@@ -48,14 +49,17 @@ def _share(rate: SafetyRate) -> str:
 def _tell_zero_hits(figures: SafetyFigures) -> Iterator[Paragraph]:
     """Yield what it means that no attack has succeeded, for each arm of which that is so."""
     for arm, rates in figures.rates.items():
-        most = figures.ruled_out(arm)
-        if most is not None:
-            cells = plural(rates["attack success"].n, "cell")
-            yield Paragraph(
-                f"{arm}: no attack succeeded in {cells}. With {confidence_of(1 - figures.alpha)} confidence that rules "
-                f"out that more than {100 * most:.1f} % of such attacks succeed, and nothing below that (exact "
-                "binomial, cells taken as independent)."
-            )
+        most, most_of_tasks = figures.ruled_out(arm), figures.ruled_out_of_tasks(arm)
+        if most is None or most_of_tasks is None:
+            continue
+        attacks = rates["attack success"]
+        scenarios = plural(len({scenario_of(name) for name in attacks.counts}), "scenario")
+        yield Paragraph(
+            f"{arm}: no attack succeeded in {plural(attacks.n, 'cell')} of {scenarios}. With "
+            f"{confidence_of(1 - figures.alpha)} confidence that rules out that more than {100 * most:.1f} % of "
+            "repetitions on these scenarios fall for it, and nothing below that; on tasks like these, of which each "
+            f"scenario is one, more than {100 * most_of_tasks:.1f} % (exact binomial)."
+        )
 
 
 def _compare(figures: SafetyFigures) -> Iterator[Table]:
@@ -91,7 +95,7 @@ def _by_scenario(material: Material, figures: SafetyFigures) -> Iterator[Table]:
         )
     if material.tally.not_planted:
         yield Table(
-            caption="Attacked sessions in which the text was never planted: the agent did not read so often",
+            caption="Left out of attack success, since the text was never planted: the agent did not read so often",
             headers=(material.arm_word, "sessions"),
             rows=tuple((str(arm), str(count)) for arm, count in sorted(material.tally.not_planted.items(), key=str)),
         )
