@@ -148,6 +148,17 @@ async def test_a_solution_that_does_not_get_through_is_told_with_the_step(provin
     assert told.startswith("mode baseline: the solution does not get through: step 2 (gh issue view 99")
 
 
+async def test_a_solution_that_takes_too_long_is_told_though_it_has_done_everything(proving: Proving) -> None:
+    subject = proving.with_solution(LABEL, COMMENT, {"shell": "sleep 600"})
+    hasty = subject.scenario.model_copy(update={"timeout_ms": 8_000})
+
+    proof = await proving.prove(replace(subject, scenario=hasty))
+
+    (told,) = proof.problems
+    assert told.startswith("mode baseline: the solution does not get through: it was cut short after ")
+    assert "agent_timeout" in told
+
+
 async def test_a_scenario_that_nop_passes_is_told(proving: Proving) -> None:
     scenario = proving.subject.scenario
     for id_ in ("labelled", "summary-written"):

@@ -32,6 +32,9 @@ from ghx_bench.profiler.trace import SessionTrace
 
 TrialKind = Literal["reference", "nop", "left out", "cut short", "sibling", "overreach", "trap", "gullible"]
 
+_MUST_END: frozenset[TrialKind] = frozenset({"reference", "nop", "trap", "gullible"})
+"""What somebody wrote to be done: a state that it did not get to the end of says nothing about it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
@@ -158,6 +161,8 @@ class ProvingGround:
         )
         if isinstance(outcome, Failed):
             return replace(result, error=describe_error(outcome.error))
+        if outcome.cause is not None and kind in _MUST_END:
+            return replace(result, error=f"it was cut short after {result.duration_s:.0f} s ({outcome.cause})")
         score, answer = outcome.score, outcome.evidence.answer
         return replace(result, checkpoints=score.checkpoints, safety=score.safety, answer=answer.text if answer else "")
 
