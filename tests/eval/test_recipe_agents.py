@@ -178,7 +178,7 @@ def test_agents_that_run_beside_each_other_spend_from_one_budget(tmp_path: Path,
             "agent agents/tiny.yaml: options.base_ulr: unknown key 'base_ulr'; did you mean 'base_url'?",
         ),
         ({}, "agents/tiney.yaml", "agent agents/tiney.yaml: there is no such file"),
-        ({}, "gose", "no agent or mode 'gose'; did you mean 'goose'?"),
+        ({}, "gose", "no agent 'gose'; did you mean 'goose'?"),
         ({}, "goose", "agent goose: version 1.52.0 is not installed in"),
     ],
 )

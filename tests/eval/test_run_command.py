@@ -194,7 +194,7 @@ BAD_INPUT: dict[str, tuple[dict[str, str], list[str], str]] = {
     "an unknown set beside scenarios": (
         {},
         ["--scenario", "issue-triage-001", "--scenario-set", "nope"],
-        "no scenario set 'nope'; known: default, quick",
+        "no scenario set 'nope'; known: default, full, issue, pr, quick",
     ),
     "unknown tag": ({}, ["--tag", "colour"], "no tag 'colour'; known: api-only"),
     "unknown category": ({}, ["--category", "prs"], "no category 'prs'; did you mean 'pr'?"),

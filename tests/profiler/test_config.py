@@ -102,7 +102,7 @@ def test_what_the_configuration_accepts_the_matrix_accepts(tmp_path: Path) -> No
         (
             "modes: [../up]",
             "1:9: /modes/0: '../up' does not have the form of 'name-001'; "
-            "the pattern is ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+            "the pattern is ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}(?:@[A-Za-z0-9._~/+-]{1,128})?$",
         ),
         ("models: []", "2:9: /models: must not be empty"),
         ("models: [a, {id: a}]", "2:13: /models/1: 'a' is given twice; name it once"),
@@ -219,7 +219,8 @@ def test_overriding_keeps_the_kind_of_configuration() -> None:
         ({"mode": ["a", "a"]}, "--mode: 'a' is given twice; name it once"),
         (
             {"mode": ["a", "b c"]},
-            "--mode: 'b c' does not have the form of 'name-001'; the pattern is ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+            "--mode: 'b c' does not have the form of 'name-001'; "
+            "the pattern is ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}(?:@[A-Za-z0-9._~/+-]{1,128})?$",
         ),
         ({"scenario": ["a", ""]}, "--scenario: must not be empty"),
         ({"model": [""]}, "--model: must not be empty"),
