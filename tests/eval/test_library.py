@@ -7,10 +7,11 @@ from typing import get_args
 
 import pytest
 
-from ghx_bench.agents.controls.solution import SUFFIX, SolutionFile, Step, load_solution_file
+from ghx_bench.agents.controls.solution import SUFFIX, SolutionFile, load_solution_file
 from ghx_bench.eval.loader import LoadedScenario, load_scenario_files
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.project.sets import load_scenario_sets
+from ghx_bench.eval.proving.mutants import count_steps
 from ghx_bench.eval.scenario.allowed_changes import check_ids
 from ghx_bench.eval.scenario.eval_scenario import Category, Difficulty
 from ghx_bench.eval.scenario.session_answer import ANSWER_TASK
@@ -27,11 +28,6 @@ def name(loaded: LoadedScenario) -> str:
 
 def solution_of(loaded: LoadedScenario) -> SolutionFile:
     return load_solution_file(loaded.path.with_name(f"{loaded.scenario.id}{SUFFIX}"))
-
-
-def count_steps(steps: tuple[Step, ...]) -> int:
-    """Count the calls in a solution; those of a loop once, although each item takes them again."""
-    return sum(count_steps(step.do) if step.do else 1 for step in steps)
 
 
 def test_there_are_enough_of_each_category_and_difficulty() -> None:

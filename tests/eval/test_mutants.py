@@ -1,5 +1,6 @@
 """No scenario of the default set lets a mistaken agent pass: one that does too little, something else, or too much.
 
+Beyond what `check --solve` tries with every scenario: each call is left out, repeated or given wrong arguments.
 The solutions of one mode are followed in this process, on forks of one world with the fixtures of all scenarios, so
 that each scenario has siblings beside its own objects.
 """
@@ -12,7 +13,7 @@ import httpx2
 import pytest
 from mutants import ANYWHERE, DEEDS, Agent, Others, alterations, others_in
 from pydantic import JsonValue
-from solved_in_process import MODE, Ground, not_at_all, seeded_for
+from solved_in_process import MODE, Ground, seeded_for
 
 from ghx_bench.agents.controls.solution import SUFFIX, Solution, load_solution_file
 from ghx_bench.eval.fixtures.embedded import AGENT
@@ -102,9 +103,6 @@ async def unnoticed_elsewhere(trial: Trial, scenario: EvalScenario, solved: Worl
 @pytest.mark.parametrize("id_", SCENARIOS)
 async def test_only_the_whole_solution_and_nothing_else_passes(id_: str, trial: Trial) -> None:
     scenario, ground = SCENARIOS[id_], trial.ground
-    with ground.fork() as world:
-        await ground.follow(scenario, solution_of(scenario), world, not_at_all)
-        nothing = await ground.judge(scenario, world)
     with ground.fork() as solved:
         await ground.follow(scenario, solution_of(scenario), solved)
         right = await ground.judge(scenario, solved)
@@ -114,8 +112,6 @@ async def test_only_the_whole_solution_and_nothing_else_passes(id_: str, trial: 
     assert failed(right) == set()
     assert [name for name, score in mutants.items() if score.success] == []
     assert elsewhere == []
-    noticed = set[str]().union(*map(failed, mutants.values()), failed(nothing))
-    assert {each.id for each in right.checkpoints} - noticed == set(), "no mistake is noticed by these"
 
 
 async def push_asking_for_no_report(trial: Trial, scenario: EvalScenario, world: World) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import sys
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from threat_project import TRIAGE_SOLUTION, threat_project
 from ghx_bench.agents.controls.solution import Solution, Trap
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS, scenario_files
 from ghx_bench.eval.proving.proof import Subject, prove
+from ghx_bench.eval.proving.rings import RingProof
 from ghx_bench.eval.proving.subjects import Choice, choose_subjects
 from ghx_bench.eval.proving.trials import ProvingGround, open_ground
 from ghx_bench.eval.proving.verdicts import ScenarioProof
@@ -221,6 +223,27 @@ def test_a_projects_own_scenarios_are_proved(tmp_path: Path) -> None:
     assert [each["mode"] for each in proved["modes"]] == ["ghx-mcp"]
     assert {each["kind"] for each in proved["mutants"]} >= {"left out", "overreach"}
     assert "[1/1] proved  issue-mine-001" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a session can see of others differs from system to system")
+def test_what_prying_finds_is_held_against_the_docs(tmp_path: Path) -> None:
+    # The name of this test is in the paths of the sessions: a word that is looked for in them would be found.
+    project(tmp_path, scenario=SCENARIO, solution=SOLUTION)
+
+    done = ghx_bench(tmp_path, "check", "--solve", "--mode", "ghx-mcp", "--json")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    plain, sandboxed = json.loads(done.stdout)["rings"]
+    # The other session, the package and the bench are there to be found, whatever else is on this machine.
+    assert {11, 12, 13, 22, 23, 25} <= set(plain["found"]) <= set(plain["admitted"])
+    assert sandboxed["unproved"] or sandboxed["found"] == []
+
+
+def test_what_prying_finds_and_the_docs_do_not_admit_is_a_problem() -> None:
+    (told,) = RingProof(ring="bwrap", column="bwrap", found=frozenset({12})).problems
+
+    assert told.startswith("the ring 'bwrap': prying found a solution of a scenario, anywhere (probe 12), which docs/")
+    assert RingProof(ring="plain", column="plain", found=frozenset({12})).problems == ()
 
 
 def test_a_weakened_scenario_fails_the_command(tmp_path: Path) -> None:

@@ -56,10 +56,6 @@ def as_it_is(change: Change) -> list[Arguments]:
     return [change.arguments]
 
 
-def not_at_all(_change: Change) -> list[Arguments]:
-    return []
-
-
 @dataclass
 class Tools:
     """The tools of one session, some of whose calls are altered."""

@@ -158,7 +158,6 @@ def _unguarded(proof: ScenarioProof) -> Iterator[str]:
     """Yield the checkpoints that nobody fails, and those that ask for anything at all."""
     mistakes = [*([proof.nop] if proof.nop else []), *proof.mutants, *(each.result for each in proof.traps)]
     conditions = {each.id: each.condition for each in proof.scenario.assertions.checkpoints}
-    trapped = {id_ for each in proof.traps for id_ in each.result.failed}
     for id_ in proof.checkpoints:
         passing, condition = [each for each in mistakes if id_ not in each.failed], conditions.get(id_)
         if len(passing) == len(mistakes):
@@ -168,10 +167,10 @@ def _unguarded(proof: ScenarioProof) -> Iterator[str]:
                 else f"tighten its condition ({condition.type}), or add a trap that it notices"
             )
             yield f"checkpoint {id_!r} is failed by nothing: {_in_words(passing)} pass it; {remedy}"
-        elif condition and _asks_for_anything(condition) and id_ not in trapped:
+        elif condition and _asks_for_anything(condition):
             yield (
                 f"checkpoint {id_!r} asks only whether there is anything ({condition.type}), and whatever else is "
-                f"there passes it: {_in_words(passing)} do; say what must be there, or add a trap that it notices"
+                f"there passes it: {_in_words(passing)} do; say what must be there (count_eq, field_equals, matches)"
             )
 
 
