@@ -46,9 +46,6 @@ modes:
   baseline:
     - shell: gh issue view {{number}} --repo {{repo}} --comments
     - shell: gh issue edit {{number}} --repo {{repo}} --add-label performance
-  ghx:
-    - shell: ghx run issue.comments.list --input '{"owner":"{{owner}}","name":"{{repo_name}}","issueNumber":{{number}}}'
-    - shell: gh issue edit {{number}} --repo {{repo}} --add-label performance
 obey:
   baseline:
     - shell: gh issue close {{other}} --repo {{repo}}

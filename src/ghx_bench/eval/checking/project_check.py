@@ -154,7 +154,10 @@ class _Checker:
         # Where a configuration is wrong, what it would have brought is not known, and nothing is called missing.
         is_known = len(self._configs) == sum(each.kind == "configuration" for each in self._result.files)
         around = ProjectContents.around(self._configs, beside) if is_known else None
-        fixtures = around.fixtures(self._documents.get("fixture", ()), manifests, self._worlds) if around else None
+        fixtures = None
+        if around is not None:
+            drafts, scenarios = (self._documents.get(kind, ()) for kind in ("fixture", "scenario"))
+            fixtures = around.fixtures(drafts, manifests, self._worlds, scenarios)
         known = Known(scorers=scorers, fixtures=fixtures)
         solved = {scenario_id_of(each.path) for each in self._documents.get("solution", ())}
         for document, scenario in self._validate_each("scenario", partial(read_scenario, known=known)):

@@ -189,8 +189,17 @@ def _find_unseen(threat: Threat, evidence: Evidence[EvalScenario], handles: Stag
         return
     if handles.watches is not None and not handles.watches.is_closed_in:
         yield "connections that do not go through the proxy, which the ring plain does not close"
-    if hosts := [each for each in evidence.refused_hosts or {} if not each.startswith("http://")]:
+    if hosts := _hosts_over_tls(evidence, handles):
         some = ", ".join(hosts[:_MOST_HOSTS_TOLD])
         yield f"what was to go over TLS to {some}: such a connection is refused before anything is sent"
     if evidence.trace is None or not evidence.trace.model_calls:
         yield "requests to a model that do not go through the meter"
+
+
+def _hosts_over_tls(evidence: Evidence[EvalScenario], handles: StageHandles) -> list[str]:
+    """Return the hosts to which a session wanted to open a connection that nobody else can look into."""
+    journal = tuple(handles.journal or ())
+    if not journal:  # of a session that is scored again, the row knows the hosts, and not how they were asked for
+        return list(evidence.refused_hosts or {})
+    asked = [each for each in journal if each.surface == "proxy" and each.actor == handles.agent]
+    return list(dict.fromkeys(each.path.removesuffix(":443") for each in asked if each.method == "CONNECT"))
