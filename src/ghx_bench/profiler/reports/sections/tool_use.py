@@ -15,7 +15,9 @@ _MOST_LINES = 100
 
 def section(material: Material) -> Section:
     """Show purity and adoption of every arm, and what was made up in it."""
-    return Section(id="tool-use", title="Use of the mode's tools", elements=tuple(_elements(material)))
+    return Section(
+        id="tool-use", title="Use of the mode's tools", elements=(*_requests_by_tool(material), *_made_up(material))
+    )
 
 
 def warn_of_leaks(material: Material) -> Iterator[str]:
@@ -35,69 +37,76 @@ def warn_of_leaks(material: Material) -> Iterator[str]:
         )
 
 
-def _elements(material: Material) -> Iterator[Element]:
+def _requests_by_tool(material: Material) -> Iterator[Element]:
+    """Yield how many requests of each arm came through its tools, and the sessions with others."""
     uses = {arm: material.tally.tool_uses[arm] for arm in material.arms if arm in material.tally.tool_uses}
-    if uses:
-        yield Table(
-            caption="Requests by whether they came through the tools of the mode; those of git are neutral",
-            headers=(
-                material.arm_word,
-                "purity",
-                "through its tools",
-                "past them",
-                "neutral",
-                "adoption",
-                "past them by",
-            ),
-            rows=tuple(
-                (
-                    str(arm),
-                    UNKNOWN if use.purity is None else percent(use.purity),
-                    f"{use.own.total():,}",
-                    f"{use.foreign.total():,}",
-                    f"{use.neutral.total():,}",
-                    f"{use.adopted:,} of {plural(use.asked, 'session')}",
-                    ", ".join(f"{tool} {times:,}" for tool, times in use.foreign.most_common()),
-                )
-                for arm, use in uses.items()
-            ),
-            is_text=True,
-        )
-        if impure := [(arm, cell) for arm, use in uses.items() for cell in use.impure_cells]:
-            yield Table(
-                caption="Sessions that went past the tools of their mode",
-                headers=(material.arm_word, "session"),
-                rows=tuple((str(arm), _lead_to(material, arm, cell)) for arm, cell in impure),
-                is_text=True,
-                is_list=True,
+    if not uses:
+        return
+    yield Table(
+        caption="Requests by whether they came through the tools of the mode; those of git are neutral",
+        headers=(
+            material.arm_word,
+            "purity",
+            "through its tools",
+            "past them",
+            "neutral",
+            "adoption",
+            "past them by",
+        ),
+        rows=tuple(
+            (
+                str(arm),
+                UNKNOWN if use.purity is None else percent(use.purity),
+                f"{use.own.total():,}",
+                f"{use.foreign.total():,}",
+                f"{use.neutral.total():,}",
+                f"{use.adopted:,} of {plural(use.asked, 'session')}",
+                ", ".join(f"{tool} {times:,}" for tool, times in use.foreign.most_common()),
             )
-    made_up = material.findings.desire_paths.ordered()
-    if made_up:
-        yield Paragraph(
-            "What agents took to exist and does not: commands, flags, fields, tools and arguments that a program or a "
-            "server refused as unknown. Each says what an agent expects of a tool."
-        )
+            for arm, use in uses.items()
+        ),
+        is_text=True,
+    )
+    if impure := [(arm, cell) for arm, use in uses.items() for cell in use.impure_cells]:
         yield Table(
-            caption="Made up, what was asked for most often first",
-            headers=(material.arm_word, "kind", "made up", "at", "suggested", "calls", "sessions", "for example"),
-            rows=tuple(
-                (
-                    str(arm),
-                    thing.kind,
-                    thing.name,
-                    thing.at,
-                    thing.suggested,
-                    f"{count.calls:,}",
-                    f"{count.sessions:,}",
-                    _lead_to(material, arm, count.cells[0]),
-                )
-                for arm, thing, count in made_up[:_MOST_LINES]
-            ),
+            caption="Sessions that went past the tools of their mode",
+            headers=(material.arm_word, "session"),
+            rows=tuple((str(arm), _lead_to(material, arm, cell)) for arm, cell in impure),
             is_text=True,
             is_list=True,
         )
-        if len(made_up) > _MOST_LINES:
-            yield Note(f"{len(made_up) - _MOST_LINES:,} more are in summary.json.")
+
+
+def _made_up(material: Material) -> Iterator[Element]:
+    """Yield what agents took to exist, by how often it was asked for."""
+    made_up = material.findings.desire_paths.ordered()
+    if not made_up:
+        return
+    yield Paragraph(
+        "What agents took to exist and does not: commands, flags, fields, tools and arguments that a program or a "
+        "server refused as unknown. Each says what an agent expects of a tool."
+    )
+    yield Table(
+        caption="Made up, what was asked for most often first",
+        headers=(material.arm_word, "kind", "made up", "at", "suggested", "calls", "sessions", "for example"),
+        rows=tuple(
+            (
+                str(arm),
+                thing.kind,
+                thing.name,
+                thing.at,
+                thing.suggested,
+                f"{count.calls:,}",
+                f"{count.sessions:,}",
+                _lead_to(material, arm, count.cells[0]),
+            )
+            for arm, thing, count in made_up[:_MOST_LINES]
+        ),
+        is_text=True,
+        is_list=True,
+    )
+    if len(made_up) > _MOST_LINES:
+        yield Note(f"{len(made_up) - _MOST_LINES:,} more are in summary.json.")
 
 
 def _lead_to(material: Material, arm: Arm, cell: Cell) -> TableCell:
