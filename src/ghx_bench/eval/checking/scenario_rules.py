@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
@@ -12,8 +11,7 @@ from pydantic import JsonValue, ValidationError
 from ghx_bench._base.problems import Tokens, did_you_mean, listed, nearest, shortened
 from ghx_bench._base.templates import in_braces, steps_of
 from ghx_bench.capabilities.entries import Signature
-from ghx_bench.capabilities.index import CAPABILITY_IDS, ENTRIES, SIGNATURES
-from ghx_bench.capabilities.registry import capability
+from ghx_bench.capabilities.index import CAPABILITY_IDS, SIGNATURES
 from ghx_bench.documents import (
     Complaint,
     Document,
@@ -26,6 +24,7 @@ from ghx_bench.documents import (
 )
 from ghx_bench.eval.checking.fixture_references import KnownFixtures, is_explained_by_another_error
 from ghx_bench.eval.checking.form_rules import across_forms, id_errors
+from ghx_bench.eval.checking.input_rules import PLACEHOLDER, input_errors
 from ghx_bench.eval.checking.output_paths import path_warnings
 from ghx_bench.eval.checking.threat_rules import threat_errors
 from ghx_bench.eval.project.custom_scorers import custom_conditions_in, scorer_names
@@ -68,66 +67,10 @@ from ghx_bench.eval.scenario.session_answer import ANSWER_TASK
 from ghx_bench.eval.scenario.threat import patterns_in_threat
 from ghx_bench.eval.scenario.variants import variant_errors
 
-_BEGINS = "{{"
 _FOR_EACH = re.compile(r"""\bfor_each["']?\s*:\s*["']?([\w.]+)""")  # which a solution names without braces
-_PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
 _FIELD = 2  # steps of a path to a field of a fixture
 _SAMPLES: Mapping[str, JsonValue] = {"number": 7, "type": "text", "repo": "text", "branch": "text"}
 """The fields that every fixture has, each with a value of its kind; 1 would do as a flag too."""
-
-
-def input_errors(task: str, name: str, value: JsonValue, tokens: Tokens) -> Iterator[Complaint]:
-    """Yield what is wrong with one input of a capability.
-
-    A text with a placeholder in it is known only once that is replaced, and left for then, unless the text around it
-    keeps it from being the number that is asked for. So is whether several inputs go together.
-    """
-    if task not in ENTRIES:
-        return
-    is_nested = isinstance(value, dict | list)
-    found = _input_errors(task, name, value) if is_nested else _input_errors_once(task, name, value)
-    for each in found:
-        yield replace(each, tokens=(*tokens, *each.tokens[1:]))
-
-
-@lru_cache(maxsize=4096, typed=True)  # typed: 1 and True are equal, and are not both a number
-def _input_errors_once(task: str, name: str, value: str | float | bool | None) -> tuple[Complaint, ...]:
-    """Validate a value once, however many checkpoints have it."""
-    return _input_errors(task, name, value)
-
-
-def _input_errors(task: str, name: str, value: JsonValue) -> tuple[Complaint, ...]:
-    model, inputs = capability(task).operation.input, {name: value}
-    try:
-        model.model_validate(inputs)
-    except ValidationError as error:
-        return tuple(
-            each
-            for each in explain(error, model, inputs)
-            if each.tokens[:1] == (name,) and not _is_left_open(_value_at(inputs, each.tokens), error)
-        )
-    return ()
-
-
-def _value_at(value: JsonValue, tokens: Tokens) -> JsonValue:
-    """Return the value that a complaint is about; `None` where it is about something that is missing."""
-    for token in tokens:
-        if isinstance(value, dict) and str(token) in value:
-            value = value[str(token)]
-        elif isinstance(value, list) and isinstance(token, int) and token < len(value):
-            value = value[token]
-        else:
-            return None
-    return value
-
-
-def _is_left_open(value: JsonValue, error: ValidationError) -> bool:
-    """Return whether a value may be right once its placeholders are replaced."""
-    if not isinstance(value, str) or _BEGINS not in value:
-        return False
-    around = _PLACEHOLDER.sub("", value).strip()
-    wants_number = any(each["input"] == value and each["type"].startswith("int_") for each in error.errors())
-    return not wants_number or not around or around.isdigit()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,7 +269,7 @@ def _sample_variables(scenario: EvalScenario) -> Mapping[str, JsonValue]:
 def _check_placeholders(checkpoint: Checkpoint, place: Tokens, samples: Mapping[str, JsonValue]) -> Iterator[Complaint]:
     """Yield inputs that are a placeholder alone, for a text where a number is asked for or the other way round."""
     for key, value in checkpoint.input.items():
-        names = names_in(value) if isinstance(value, str) and _PLACEHOLDER.fullmatch(value.strip()) else ()
+        names = names_in(value) if isinstance(value, str) and PLACEHOLDER.fullmatch(value.strip()) else ()
         signature = SIGNATURES.get(checkpoint.task)
         name = signature.name_of(key) if signature else None
         sample = samples.get(names[0]) if len(names) == 1 else None
