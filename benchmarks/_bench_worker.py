@@ -62,6 +62,10 @@ class ExactScorer:
         return Score.of((CheckpointDetail(id="answer", description="says 42", passed=is_right),))
 
 
+def build_instruments(sleep_s: float) -> Instruments[BaseScenario]:
+    return Instruments(provider=SleepyAgent(sleep_s), scorer=ExactScorer())
+
+
 async def measure(scenarios: int, repetitions: int, concurrency: int, sleep_s: float, results: Path) -> float:
     profile = Profile(
         scenarios=[
@@ -69,7 +73,7 @@ async def measure(scenarios: int, repetitions: int, concurrency: int, sleep_s: f
             for n in range(scenarios)
         ],
         modes=[Mode(name="baseline")],
-        instruments=Instruments(provider=SleepyAgent(sleep_s), scorer=ExactScorer()),
+        instruments=build_instruments(sleep_s),
     )
     config = ProfileConfig(
         modes=("baseline",),

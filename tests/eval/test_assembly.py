@@ -6,6 +6,7 @@ import pickle
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,12 +14,15 @@ from typing import Any
 import pytest
 from process_executor import ProcessExecutor
 
+from ghx_bench._base.errors import OperationError
 from ghx_bench.agents.controls.nop import NopProvider
-from ghx_bench.eval.assembly import assemble
+from ghx_bench.eval.assembly import assemble, open_setup_elsewhere
 from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.modes.resolver import Modes
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.profiler.blocks import Share
+from ghx_bench.profiler.config import ModelService
 from ghx_bench.profiler.contracts import Executor
 from ghx_bench.profiler.errors import NotPicklableError
 from ghx_bench.profiler.evidence import Mode
@@ -76,10 +80,10 @@ async def run_with(config: EvalConfig, executor: Executor | None = None) -> Suit
 
 
 def facts_of(result: SuiteResult) -> list[dict[str, Any]]:
-    """Return what the rows of a run say, without times, ids of sessions, and the port of the embedded server."""
+    """Return what the rows of a run say, without times, places, ids of sessions, and the port of the server."""
     told = (result.directory / "rows.jsonl").read_text().replace(result.run_id, "RUN")
     told = re.sub(r'"durationMs":\s*\d+', '"durationMs":0', re.sub(r"127\.0\.0\.1:\d+", "HOST", told))
-    private = {"sessionId", "startedAt", "completedAt", "timing", "attempts"}
+    private = {"sessionId", "startedAt", "completedAt", "timing", "attempts", "machine"}
     rows = [json.loads(line) for line in told.splitlines()]
     return [{key: value for key, value in row.items() if key not in private} for row in rows]
 
@@ -202,3 +206,38 @@ async def test_an_agent_of_the_started_script_is_refused_only_where_it_would_hav
         await run_with(config, ProcessExecutor(1))
     assert not (tmp_path / "results").exists()
     assert (await run_with(config)).measured == 1
+
+
+@pytest.mark.parametrize(("limits", "most"), [({}, None), ({"sessions_at_once": 3, "requests_per_minute": 60}, 3)])
+async def test_no_more_workers_are_opened_than_can_have_a_share_of_a_model_service(
+    limits: dict[str, int], most: int | None, tmp_path: Path
+) -> None:
+    given: list[int | None] = []
+
+    class Asked:
+        @asynccontextmanager
+        async def open(self, spec: Any, receive: Any) -> Any:
+            given.append(spec.most_workers)
+            raise OperationError("that was all")
+            yield
+
+    with pytest.raises(OperationError, match="that was all"):
+        await run_with(settings(tmp_path, model_service=limits), Asked())
+    assert given == [most]
+
+
+async def test_workers_have_shares_of_a_model_service_that_add_up_to_its_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[ModelService] = []
+    monkeypatch.setattr("ghx_bench.eval.agent_factory.ServiceQueue", seen.append)
+    config = settings(tmp_path, model_service={"sessions_at_once": 5, "requests_per_minute": 7})
+    async with assemble(Catalogue(config), environ=os.environ, project=Path.cwd()) as evaluation:
+        for number in (1, 2, 3):
+            async with open_setup_elsewhere(evaluation.spec, Share(number=number, count=3)):
+                pass
+
+    whole, *parts = seen
+    assert (whole.sessions_at_once, whole.requests_per_minute) == (5, 7)
+    assert [each.sessions_at_once for each in parts] == [2, 2, 1]
+    assert [each.requests_per_minute for each in parts] == [3, 2, 2]

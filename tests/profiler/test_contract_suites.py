@@ -1363,6 +1363,19 @@ class WorksBackwards(BrokenExecutor):
             await self.worker.measure(*cell)
 
 
+@breaks("test_the_cells_of_a_block_are_measured_on_one_machine", "in one place, used 2")
+class DealsOutCells(BrokenExecutor):
+    @asynccontextmanager
+    async def open(self, spec: Any, receive: Any) -> AsyncGenerator[Any]:
+        async with spec.open(receive, machine="one") as one, spec.open(receive, machine="other") as other:
+            self.places = one, other
+            yield self
+
+    async def work_off(self, cells: Sequence[Any]) -> None:
+        for number, cell in enumerate(cells):
+            await self.places[number % 2].measure(*cell)
+
+
 @breaks("test_no_blocks_are_no_work", "it raised IndexError")
 class NeedsACell(BrokenExecutor):
     async def work_off(self, cells: Sequence[Any]) -> None:

@@ -1,6 +1,7 @@
 """Agents as a factor: several of them in one run."""
 
 import json
+import platform
 import threading
 from collections import Counter
 from contextlib import asynccontextmanager
@@ -13,11 +14,12 @@ import pytest
 from process_executor import ProcessExecutor
 from profiler_fakes import FakeProvider, FakeSession, SaysThree, answers_three, config, profile, scenario
 
-from ghx_bench.profiler.causes import EnvironmentFailure
+from ghx_bench.profiler.causes import Cause, EnvironmentFailure, TransientError
 from ghx_bench.profiler.cell import Arm, Cell
 from ghx_bench.profiler.errors import BadMatrixError, CanaryError, NotPicklableError, RunMismatchError, UnknownNameError
 from ghx_bench.profiler.events import CanaryFinished, CellFinished, CellStarted, Event
 from ghx_bench.profiler.evidence import Answer, Mode
+from ghx_bench.profiler.executors import LocalExecutor
 from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.metrics import CustomMetric
 from ghx_bench.profiler.profile import ModeTable, Profile
@@ -25,8 +27,10 @@ from ghx_bench.profiler.reports import generate_report
 from ghx_bench.profiler.reports.data.material import gather
 from ghx_bench.profiler.reports.data.reading import read_sources
 from ghx_bench.profiler.reports.data.sources import open_run
+from ghx_bench.profiler.row import Attempt
 from ghx_bench.profiler.runner.instruments import Backoff, Instruments
 from ghx_bench.profiler.scenario import BaseScenario
+from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.suite import SuiteResult, run_profile_suite
 
@@ -81,10 +85,12 @@ async def test_a_row_names_its_agent_and_version_and_where_its_numbers_come_from
         ("slow", "slow", None),
     }
     record = json.loads((result.directory / "run.json").read_text())
+    assert record["machines"][platform.node()]["versions"]["python"] == platform.python_version()
     for line in lines:
         assert line["version"] == 2
         assert line["provenanceId"] == record["provenance"][0]["id"]
-        assert (line["machine"], line["purity"], line["tokenAnatomy"]) == (None,) * 3
+        assert (line["purity"], line["tokenAnatomy"]) == (None,) * 2
+        assert line["machine"] == platform.node()
         assert line["sources"] == {"timing": "bench", "tokens": "agent", "toolCalls": "agent", "agentTurns": "agent"}
         assert line["metrics"] == {}, "no number stands on a row twice"
 
@@ -261,6 +267,11 @@ async def test_a_run_whose_workers_are_other_processes_leaves_the_same_rows(tmp_
     assert sum(isinstance(event, CellStarted) for event in seen) == 24
     assert sum(isinstance(event, CellFinished) for event in seen) == 24
     assert sum(isinstance(event, CanaryFinished) for event in seen) == 4
+    # The cells of a block have one machine, and `run.json` says of each that measured what it is.
+    blocks = {(row.iteration, row.machine) for row in rows}
+    assert len(blocks) == 3
+    machines = json.loads((result.directory / "run.json").read_text())["machines"]
+    assert {machine for _, machine in blocks} == machines.keys() <= {"process-1", "process-2"}
 
 
 async def test_of_a_block_only_the_cells_without_a_row_are_run_again(tmp_path: Path) -> None:
@@ -303,6 +314,113 @@ async def test_what_cannot_be_sent_to_workers_is_named_before_anything_starts(tm
                 executor=ProcessExecutor(2),
             )
         assert not (tmp_path / "results").exists(), message
+
+
+class Recording(FakeProvider):
+    """Writes a file for each session into the directory of the run, as recorded model traffic is."""
+
+    @asynccontextmanager
+    async def run(self, directory: Path) -> Any:
+        self.directory = RunDirectory(directory)
+        yield
+
+    @asynccontextmanager
+    async def session(self, request: Any) -> Any:
+        place = self.directory.session(request.cell).with_suffix(".model.jsonl")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(str(request.cell))
+        async with super().session(request) as session:
+            yield session
+
+
+def build_recording() -> Instruments[Any]:
+    return Instruments(provider=Recording(), scorer=SaysThree())
+
+
+async def test_files_that_a_worker_elsewhere_writes_for_the_run_are_sent_to_its_head(tmp_path: Path) -> None:
+    async def loader(_ids: Any) -> list[BaseScenario]:
+        return [scenario("a-001")]
+
+    result = await run_profile_suite(
+        config(tmp_path, scenarios={"ids": ["a-001"]}, execution={"repetitions": 3, "warmup": True}),
+        loader=loader,
+        modes=ModeTable([Mode(name="plain")]),
+        instruments=build_recording(),
+        build_instruments=build_recording,
+        executor=ProcessExecutor(2),
+    )
+
+    directory = RunDirectory(result.directory)
+    places = {row.cell: directory.session(row.cell).with_suffix(".model.jsonl") for row in rows_of(result)}
+    assert len(places) == 3
+    assert all(place.read_text() == str(cell) for cell, place in places.items())
+    assert len(list(result.directory.rglob("*.model.jsonl"))) == 4, "those of the cells, and of the warm-up"
+    assert not directory.spent_before.exists()
+
+
+@dataclass(frozen=True)
+class Retelling:
+    """Runs cells here, changed before they are run, or more often than once."""
+
+    change: Any = None
+    times: int = 1
+
+    @asynccontextmanager
+    async def open(self, spec: Any, receive: Any) -> Any:
+        async with LocalExecutor().open(spec, receive) as workers:
+            yield _Retelling(workers, self)
+
+
+@dataclass(frozen=True)
+class _Retelling:
+    workers: Any
+    how: Retelling
+
+    async def run(self, blocks: Any) -> None:
+        if self.how.change is not None:
+            blocks = [replace(each, cells=tuple(map(self.how.change, each.cells))) for each in blocks]
+        for _ in range(self.how.times):
+            await self.workers.run(blocks)
+
+
+async def run_here(results: Path, provider: FakeProvider, executor: Any, **execution: Any) -> SuiteResult:
+    async def loader(_ids: Any) -> list[BaseScenario]:
+        return [scenario("a-001")]
+
+    return await run_profile_suite(
+        config(results, scenarios={"ids": ["a-001"]}, execution={"repetitions": 2, **execution}),
+        loader=loader,
+        modes=ModeTable([Mode(name="plain")]),
+        instruments=Instruments(provider=provider, scorer=SaysThree(), backoff=Backoff(first_s=0)),
+        executor=executor,
+    )
+
+
+async def test_an_attempt_that_was_lost_with_its_machine_stays_on_the_row_and_takes_no_retry(tmp_path: Path) -> None:
+    lost = Attempt(number=1, started_at="2026-01-01T00:00:00Z", cause=Cause.ENVIRONMENT, error="gone")
+    failures = iter([True, False] * 2)
+
+    async def fails_once(session: FakeSession, text: str) -> Answer:
+        if next(failures):
+            raise TransientError("busy")
+        return await answers_three(session, text)
+
+    executor = Retelling(change=lambda placed: replace(placed, lost_attempts=(lost,)))
+    result = await run_here(tmp_path, FakeProvider(fails_once), executor, retries=1)
+
+    for row in rows_of(result):
+        assert row.success
+        assert [(each.number, each.error) for each in row.attempts] == [(1, "gone"), (2, "busy"), (3, None)]
+        assert row.started_at == lost.started_at
+
+
+async def test_the_first_row_of_a_cell_counts_and_later_ones_are_dropped(tmp_path: Path) -> None:
+    seen = FakeProvider()
+
+    result = await run_here(tmp_path, seen, Retelling(times=2))
+
+    assert seen.opened == 4
+    assert [row.session_id for row in rows_of(result)] == ["ses-1", "ses-2"]
 
 
 # Scenarios that come through a profile's own loader and sets

@@ -74,15 +74,19 @@ class ForkServer:
         """Have a process forked that runs a command, and wait until it and all who hold its streams have ended."""
         (out, to_out), (err, to_err), nothing = os.pipe(), os.pipe(), os.open(os.devnull, os.O_RDONLY)
         with self._turn, os.fdopen(out) as output, os.fdopen(err) as errors, ThreadPoolExecutor(1) as beside:
-            socket.send_fds(self._line, [json.dumps(asked).encode()], [nothing, to_out, to_err])
-            for descriptor in (nothing, to_out, to_err):
-                os.close(descriptor)
+            given = [nothing, to_out, to_err]
             complained = beside.submit(errors.read)
             try:
+                # From here on the command runs, and may be given up: nothing of this may come before the `try`.
+                socket.send_fds(self._line, [json.dumps(asked).encode()], given)
+                while given:
+                    os.close(given.pop())
                 told = output.read()
                 code = int(self._line.recv(_LONGEST_REQUEST))
             except BaseException:  # such as a timeout; the code of a command that still runs would answer the next one
                 self.kill()
+                while given:
+                    os.close(given.pop())
                 raise
         return subprocess.CompletedProcess(asked["words"], code, told, complained.result())
 

@@ -22,7 +22,10 @@ _LENGTH = struct.Struct("!Q")
 
 @dataclass(frozen=True)
 class ProcessExecutor:
-    """Runs one cell at a time in each of so many processes; a block stays in one of them."""
+    """Runs one cell at a time in each of so many processes; a block stays in one of them.
+
+    Each is a machine of its own on rows: `process-1` and so on.
+    """
 
     processes: int = 2
     sends_spec: bool = True
@@ -33,7 +36,8 @@ class ProcessExecutor:
     async def open(self, spec: WorkerSpec, receive: Receive) -> AsyncGenerator["_Workers"]:
         async with AsyncExitStack() as scopes:
             remote = [
-                await scopes.enter_async_context(_started(spec, receive, self.folder)) for _ in range(self.processes)
+                await scopes.enter_async_context(_started(spec, receive, self.folder, f"process-{number}"))
+                for number in range(1, self.processes + 1)
             ]
             yield _Workers(remote)
 
@@ -50,8 +54,8 @@ class _Workers:
 
 
 @asynccontextmanager
-async def _started(spec: WorkerSpec, receive: Receive, folder: str | None) -> AsyncGenerator["_Remote"]:
-    command = [sys.executable, __file__]
+async def _started(spec: WorkerSpec, receive: Receive, folder: str | None, machine: str) -> AsyncGenerator["_Remote"]:
+    command = [sys.executable, __file__, machine]
     path = os.pathsep.join(filter(None, sys.path))
     async with await anyio.open_process(
         command, stderr=None, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}, cwd=folder
@@ -127,7 +131,7 @@ class _Here:
         spec: WorkerSpec = self._read()
         async with anyio.create_task_group() as tasks:
             try:
-                async with spec.open(self.receive) as worker:
+                async with spec.open(self.receive, machine=sys.argv[1]) as worker:
                     tasks.start_soon(self._listen)
                     self._tell("at rest")
                     async for block in self.blocks[1]:

@@ -11,6 +11,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "loop": ("anthropic", "openai", "pydantic_ai"),
     "report": ("altair", "numpy", "scipy", "vl_convert"),
     "frames": ("pyarrow",),
+    "ray": ("ray",),
     "tokens": ("bpe_openai",),
 }
 """What each extra installs, by the names under which it is imported."""

@@ -33,9 +33,12 @@ class ScratchFolder:
         self.remove()
 
 
-def sweep() -> None:
-    """Remove the folders that were left by processes which were killed; those in use stay."""
-    for place in {Path(tempfile.gettempdir()), SHORT_PLACE}:
+def sweep(*places: Path) -> None:
+    """Remove the folders that were left by processes which were killed; those in use stay.
+
+    They are looked for where temporary files are, unless places are given.
+    """
+    for place in places or {Path(tempfile.gettempdir()), SHORT_PLACE}:
         for path in place.glob(f"{PREFIX}*"):
             _remove_unless_used(path)
 

@@ -39,15 +39,15 @@ from ghx_bench.profiler.analyzers import (
     RefusedHostsAnalyzer,
     inline_analyzers,
 )
+from ghx_bench.profiler.blocks import WHOLE, Share
 from ghx_bench.profiler.contracts import Analyzer, Executor, Lifecycle, SessionProvider
 from ghx_bench.profiler.errors import NotPicklableError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.evidence import Mode
-from ghx_bench.profiler.executors import LocalExecutor
 from ghx_bench.profiler.runner.instruments import Instruments, Setup, TakeTurn, let_all_in
 from ghx_bench.profiler.scenario import ScenarioSets
 from ghx_bench.profiler.selection import select_scenarios
-from ghx_bench.profiler.suite import SuitePlan, SuiteResult, matrix_of, run_planned, sends_spec
+from ghx_bench.profiler.suite import SuitePlan, SuiteResult, executor_of, matrix_of, run_planned, sends_spec
 
 COMMON_ENVIRONMENT: Mapping[str, str] = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"}
 """What every session starts from; nothing of the user's own that could make two machines differ."""
@@ -80,6 +80,7 @@ class Evaluation:
             observers=observers,
             executor=self.executor,
             open_elsewhere=partial(open_setup_elsewhere, self.spec),
+            most_workers=_most_workers(self.spec.config),
             resume=resume,
             accept_changes=accept_changes,
             started_in=self.spec.project,
@@ -114,6 +115,11 @@ async def assemble(
     `project` is the folder that paths of the configuration start from; the run may be resumed from another.
     """
     config = catalogue.config
+    if config.execution.shard is not None and config.target == "github":
+        raise InputError(
+            "--shard: the cells of a run on github.com share a repository and take turns there, which shards cannot; "
+            "run it as a whole"
+        )
     scenarios = await select_scenarios(config.scenarios, catalogue.load, _sets_for(catalogue))
     is_referred = any(entry.id in SOLUTION_FOLLOWERS for entry in config.chosen_agents)
     spec = EvaluationSpec(
@@ -134,7 +140,7 @@ async def assemble(
             spec=spec,
             plan=plan,
             setup=setup,
-            executor=executor or LocalExecutor(config.execution.max_concurrency),
+            executor=executor or executor_of(config.execution),
         )
 
 
@@ -167,13 +173,26 @@ async def open_setup(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> Asy
 
 
 @asynccontextmanager
-async def open_setup_elsewhere(spec: EvaluationSpec) -> AsyncGenerator[Setup[EvalScenario]]:
-    """Hold the same in a worker that is a process of its own: in the project's folder, and with its own environment."""
+async def open_setup_elsewhere(spec: EvaluationSpec, share: Share = WHOLE) -> AsyncGenerator[Setup[EvalScenario]]:
+    """Hold the same in a worker that is a process of its own: in the project's folder, and with its own environment.
+
+    Of what all workers together may ask of a model service, it asks for its share.
+    """
     if not spec.project.is_dir():
         raise InputError(f"{spec.project}: the folder of the run's project is not here, where cells are to be measured")
+    limits = {name: share.of(limit) for name, limit in spec.config.model_service if limit is not None}
+    service = spec.config.model_service.model_copy(update=limits)
+    spec = replace(spec, config=spec.config.model_copy(update={"model_service": service}))
     with chdir(spec.project):
         async with open_setup(spec, environ=os.environ) as setup:
             yield setup
+
+
+def _most_workers(config: EvalConfig) -> int | None:
+    """Return on how many machines a run may be measured: on github.com one, and elsewhere each has to have a share."""
+    if config.target == "github":
+        return 1
+    return min((limit for _, limit in config.model_service if limit is not None), default=None)
 
 
 def _choose_analyzers(config: EvalConfig, agents: Mapping[str, SessionProvider]) -> tuple[Analyzer[EvalScenario], ...]:

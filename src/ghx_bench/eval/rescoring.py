@@ -118,7 +118,8 @@ class Rescorer:
 
     def _look_into(self, reopened: ReopenedWorld, row: ProfileRow, scenario: EvalScenario) -> _Source:
         world, seeded = reopened.world, reopened.seeded
-        bound = bind(scenario, seeded.manifest, {RUN_ID: row.run_id})
+        # As its session had it: the row of a shard that was merged has the id of the merged run.
+        bound = bind(scenario, seeded.manifest, {RUN_ID: reopened.record.run_id})
         sightings, threat = reopened.record.sightings, bound.scenario.known_extensions.threat
         if threat is not None and threat.canary != (None if sightings is None else sightings.canary):
             raise NotScoredAgainError("its threat has another canary now, which nobody has looked for in the session")

@@ -11,6 +11,7 @@ from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.events import CellRetried, CellStarted
+from ghx_bench.profiler.machine import MachineRecord
 from ghx_bench.profiler.row import Attempt, Incident, ProfileRow
 from ghx_bench.profiler.trace import SessionTrace
 
@@ -21,6 +22,8 @@ class PlacedCell:
 
     cell: Cell
     start_order: int
+    lost_attempts: tuple[Attempt, ...] = ()
+    """Those on machines that were lost meanwhile: they stay on the row, and use up none of its retries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,22 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Which of how many workers of a run one is: together they keep to what the run may do at a time."""
+
+    number: int = 1
+    count: int = 1
+
+    def of(self, limit: int) -> int:
+        """Return the part of a limit that is this worker's; all parts add up to it."""
+        return limit // self.count + (self.number <= limit % self.count)
+
+
+WHOLE = Share()
+"""That of a worker which is the only one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CellFiles:
     """What one cell leaves on disk."""
 
@@ -42,6 +61,8 @@ class CellFiles:
     trace: SessionTrace | None = None
     analysis: SessionAnalysisBundle | None = None
     activity: SessionActivity | None = None
+    others: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """What was written elsewhere for the run's directory, by the path there: recorded traffic, kept worlds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +75,8 @@ class CellMeasured:
     """Whether the agent had its turn and the scorer has spoken, rather than something being in the way."""
     metric_units: Mapping[str, str] = field(default_factory=dict[str, str])
     """The units of the metrics that collectors found, by name."""
+    machine: MachineRecord | None = None
+    """What the machine is that the row names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from ghx_bench.profiler.errors import BadMatrixError
+from ghx_bench.profiler.shards import Shard
 
 NO_MODEL = "none"
 """The model of agents that have none."""
@@ -99,7 +100,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """Every cell of a run: agents x models x modes x scenarios x repetitions, in a reproducible order."""
+    """Every cell of a run: agents x models x modes x scenarios x repetitions, in a reproducible order.
+
+    Of a shard, those of its blocks, each at the place that it has in the order of the whole run.
+    """
 
     agents: tuple[str, ...] = ("agent",)
     models: tuple[str, ...]
@@ -108,13 +112,15 @@ class Matrix:
     repetitions: int
     order: Order = "interleaved"
     seed: int = 0
+    shard: Shard | None = None
 
     def __post_init__(self) -> None:
         if self.repetitions < 1:
             raise BadMatrixError(f"repetitions must be at least 1, got {self.repetitions}")
-        if self.total > _MOST_CELLS:
+        # Of all shards together: merged, they are one run.
+        if (total := len(self.arms) * len(self.scenario_ids) * self.repetitions) > _MOST_CELLS:
             raise BadMatrixError(
-                f"{self.total:,} cells are more than a run can hold ({_MOST_CELLS:,}); ask for fewer repetitions"
+                f"{total:,} cells are more than a run can hold ({_MOST_CELLS:,}); ask for fewer repetitions"
             )
         check_names("agent", self.agents)
         check_names("model", self.models)
@@ -130,32 +136,47 @@ class Matrix:
     @property
     def total(self) -> int:
         """How many cells there are."""
-        arms = len(self.agents) * len(self.models) * len(self.modes)
-        return arms * len(self.scenario_ids) * self.repetitions
+        return len(self.arms) * sum(count_repetitions(each, self.repetitions, self.shard) for each in self.scenario_ids)
 
     def __len__(self) -> int:
         return self.total
 
     def cells(self) -> Iterator[Cell]:
-        """Yield every cell once, in the order they are to be started.
+        """Yield every cell once, in the order they are to be started."""
+        return (cell for _, cell in self.placed())
+
+    def placed(self) -> Iterator[tuple[int, Cell]]:
+        """Yield every cell with its place in the order of the whole run, in that order.
 
         Interleaved: block after block, a block holding every arm once, shuffled, for one scenario and repetition, so
         that a model service that drifts hits all arms alike. Sequential: agent after agent, mode after mode.
         """
-        blocks = list(product(range(self.repetitions), self.scenario_ids))
+        blocks = list(enumerate(product(range(self.repetitions), self.scenario_ids)))
+        total = len(blocks)
+        if self.shard is not None:
+            # Before anything is shuffled: a shard of a million cells need not order those of all others.
+            blocks = [block for block in blocks if self.shard.has(block[1][1], block[1][0])]
         if self.order == "sequential":
-            for agent, mode in product(self.agents, self.modes):
-                for (repetition, scenario_id), model in product(blocks, self.models):
-                    arm = Arm(agent=agent, model=model, mode=mode)
-                    yield _place(arm, scenario_id, repetition)
+            for number, (agent, mode) in enumerate(product(self.agents, self.modes)):
+                for block, (repetition, scenario_id) in blocks:
+                    first = (number * total + block) * len(self.models)
+                    for place, model in enumerate(self.models, start=first):
+                        yield place, _place(Arm(agent=agent, model=model, mode=mode), scenario_id, repetition)
             return
         arms = self.arms
-        for repetition, scenario_id in blocks:
+        for block, (repetition, scenario_id) in blocks:
             # Seeded by the block's own name: adding a scenario does not reorder the others, and a run that is
             # resumed, or split over machines, has the order it would have had in one piece.
             shuffler = random.Random(f"{self.seed}/{repetition}/{scenario_id}")  # noqa: S311 - an order, not a secret
-            for arm in shuffler.sample(arms, k=len(arms)):
-                yield _place(arm, scenario_id, repetition)
+            for place, arm in enumerate(shuffler.sample(arms, k=len(arms)), start=block * len(arms)):
+                yield place, _place(arm, scenario_id, repetition)
+
+
+def count_repetitions(scenario_id: str, repetitions: int, shard: Shard | None) -> int:
+    """Return how many of its repetitions a scenario has in a shard; all of them without one."""
+    if shard is None:
+        return repetitions
+    return sum(shard.has(scenario_id, repetition) for repetition in range(repetitions))
 
 
 def _place(arm: Arm, scenario_id: str, repetition: int) -> Cell:

@@ -35,6 +35,7 @@ from ghx_bench.documents.section import (
 )
 from ghx_bench.profiler.cell import NO_MODEL, Order
 from ghx_bench.profiler.session_limits import SessionLimits
+from ghx_bench.profiler.shards import ShardText
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 
 LogLevel = Annotated[
@@ -167,7 +168,7 @@ class Execution(Section):
         default="interleaved", description="Whether modes take turns, or follow one another as a whole."
     )
     max_concurrency: Annotated[AtLeastOne, SetBy("--max-concurrency")] = Field(
-        default=1, description="How many cells run at the same time."
+        default=1, description="How many cells run at the same time, on all machines together."
     )
     retries: Annotated[Count | None, SetBy("--retries")] = Field(
         default=None,
@@ -176,6 +177,19 @@ class Execution(Section):
     )
     seed: Annotated[StrictInt, SetBy("--seed")] = Field(
         default=0, description="Decides the order in which modes take turns."
+    )
+    shard: Annotated[ShardText | None, SetBy("--shard")] = Field(
+        default=None, description="The part of the run that is run here, as in 3/8; all of it unless given."
+    )
+    executor: Annotated[Literal["local", "ray"] | None, SetBy("--executor")] = Field(
+        default=None,
+        description="Where cells run: in this process (`local`), or on the nodes of a Ray cluster, which needs the "
+        "extra `ray`; unless given, on Ray where `ray_address` is given.",
+    )
+    ray_address: Annotated[Text | None, SetBy("--ray-address")] = Field(
+        default=None,
+        description="The Ray cluster: `auto`, or host and port; unless given, Ray is started on this machine alone.",
+        examples=["auto"],
     )
     open_timeout_s: Annotated[Positive | None, SetBy("--open-timeout")] = Field(
         default=None,
@@ -329,6 +343,8 @@ class ProfileConfig(Section):
             unused.append("execution.timeout_default_ms is not used: every scenario carries its own timeoutMs")
         if self.output.log_level is not None:
             unused.append("output.log_level is not used: leave it out")
+        if self.execution.ray_address is not None and self.execution.executor == "local":
+            unused.append("execution.ray_address is not used: execution.executor is 'local'")
         if self.scenarios.set and self.scenarios.ids:
             unused.append(f"scenarios.set {self.scenarios.set!r} is not used: scenarios.ids names the scenarios")
         return tuple(unused)

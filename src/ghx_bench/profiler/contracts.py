@@ -33,7 +33,7 @@ from pydantic import JsonValue
 
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.profiler.analysis import AnalysisResult
-from ghx_bench.profiler.blocks import Block, PlacedCell, Receive
+from ghx_bench.profiler.blocks import WHOLE, Block, PlacedCell, Receive, Share
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Answer, Evidence, Mode, Stage
 from ghx_bench.profiler.metrics import CustomMetric
@@ -243,8 +243,18 @@ class WorkerSpec(Protocol):
     One that is to cross to another process can be pickled, and holds no open file, lock or server.
     """
 
-    def open(self, receive: Receive) -> AbstractAsyncContextManager[Worker]:
+    @property
+    def most_workers(self) -> int | None:
+        """How many may be open at the same time, where their cells cannot be told apart from outside the bench."""
+        ...
+
+    def open(
+        self, receive: Receive, *, machine: str | None = None, share: Share = WHOLE
+    ) -> AbstractAsyncContextManager[Worker]:
         """Hold a worker, with the scopes of the run and of its modes open around it.
+
+        `machine` is what rows call the place where it works, if that is not the name of the host: an executor may have
+        several places on one host. `share` is its part of what all workers of the run may ask of a service.
 
         Raises what keeps it from working: no cell was started then. Clearing away must happen also when cancelled;
         what fails there is told as an incident.

@@ -6,11 +6,14 @@ InputError
 ├── UnknownNameError             an unknown set, scenario, tag, agent or mode; lists what is known
 ├── ScenarioMismatchError        the loader returned other scenarios than it was asked for
 ├── NotPicklableError            something that is to be sent to another process cannot be
-└── RunMismatchError             a run was resumed with another plan than it was started with
+├── ClusterError                 the machines that are to measure cannot be reached, or not be used
+├── RunMismatchError             a run was resumed with another plan than it was started with
+└── MergeError                   runs are not the shards of one, or not all of them
 OperationError
 ├── RunLockedError               another process is working on this run
 ├── RunDirectoryError            the run directory cannot be read or written
 ├── BadRowsError                 a rows file is damaged elsewhere than in its last line
+├── MachinesLostError            all machines that measured cells are gone                (exit 3)
 ├── ScopeError                   a run or mode could not be prepared                      (exit 3)
 └── CanaryError                  a warm-up could not be measured                          (exit 3)
 ```
@@ -53,10 +56,22 @@ class NotPicklableError(InputError):
     code: ClassVar[str] = "NOT_PICKLABLE"
 
 
+class ClusterError(InputError):
+    """A cluster was named that cannot be reached, has no machine for cells, or has one with other versions."""
+
+    code: ClassVar[str] = "BAD_CLUSTER"
+
+
 class RunMismatchError(InputError):
     """A run was resumed with another plan than it was started with."""
 
     code: ClassVar[str] = "RUN_MISMATCH"
+
+
+class MergeError(InputError):
+    """Runs that are to be merged are not the shards of one run, or not all of them."""
+
+    code: ClassVar[str] = "CANNOT_MERGE"
 
 
 class RunLockedError(OperationError):
@@ -75,6 +90,13 @@ class BadRowsError(OperationError):
     """A rows file is damaged elsewhere than in its last, torn line."""
 
     code: ClassVar[str] = "BAD_ROWS"
+
+
+class MachinesLostError(OperationError):
+    """No machine is left to measure cells; those that have no row are run when the run is resumed."""
+
+    code: ClassVar[str] = "MACHINES_LOST"
+    exit_code: ClassVar[int] = 3
 
 
 class ScopeError(OperationError):

@@ -87,6 +87,7 @@ class RowContext:
     agent_version: str | None
     provenance_id: str | None = None
     start_order: int
+    machine: str | None = None
 
 
 def attempt_of(outcome: Outcome, number: int) -> Attempt:
@@ -137,6 +138,7 @@ def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime
         provider=outcome.cell.agent,
         agent=outcome.cell.agent,
         agent_version=context.agent_version,
+        machine=context.machine,
         provenance_id=context.provenance_id,
         sources=_sources_of(outcome.evidence),
         metrics={metric.name: metric.value for metric in outcome.metrics},
@@ -154,6 +156,7 @@ def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime
 
 _NAMES = (
     "runId",
+    "machine",
     "scenarioId",
     "mode",
     "model",

@@ -1,6 +1,6 @@
 """A whole profile in one object: an agent, its tasks, its modes and its observers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, cast
@@ -72,8 +72,9 @@ class Profile(Generic[S]):
             agents=choose_agents(config, tuple(self.instruments.providers)),
         )
         matrix = plan.matrix
+        part = "" if matrix.shard is None else f" of shard {matrix.shard}"
         lines = [
-            f"{matrix.total:,} cells, up to {config.execution.max_concurrency} at a time, {matrix.order}:",
+            f"{matrix.total:,} cells{part}, up to {config.execution.max_concurrency} at a time, {matrix.order}:",
             f"  agents       {', '.join(matrix.agents)}",
             f"  models       {', '.join(matrix.models)}",
             f"  modes        {', '.join(matrix.modes)}",
@@ -101,8 +102,12 @@ class Profile(Generic[S]):
         observers: Sequence[Observer] = (),
         resume: Path | None = None,
         accept_changes: bool = False,
+        build_instruments: Callable[[], Instruments[S]] | None = None,
     ) -> SuiteResult:
-        """Measure what the configuration selects; without one, everything."""
+        """Measure what the configuration selects; without one, everything.
+
+        `build_instruments` makes the instruments in other processes, where the configuration's executor has some.
+        """
         return await run_profile_suite(
             config or self.default_config(),
             loader=self.load,
@@ -112,6 +117,7 @@ class Profile(Generic[S]):
             observers=observers,
             resume=resume,
             accept_changes=accept_changes,
+            build_instruments=build_instruments,
         )
 
     def _sets(self) -> ScenarioSets:

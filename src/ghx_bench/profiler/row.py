@@ -86,7 +86,7 @@ class ProfileRow(ForeignModel):
     """The agent's name in the run; in older rows, which have none, `provider` tells it."""
     agent_version: str | None = None
     machine: str | None = None
-    """Which host measured the cell, where a run spans several."""
+    """Which of the machines in `run.json` measured the cell; rows of older versions do not tell."""
     provenance_id: str | None = None
     """The record of where everything that was measured came from."""
     sources: dict[str, str] = Field(default={})

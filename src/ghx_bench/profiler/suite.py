@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,21 +15,25 @@ from pydantic_core import to_json, to_jsonable_python
 
 from ghx_bench._base.clock import timestamp
 from ghx_bench._base.errors import ungrouped
+from ghx_bench.profiler.blocks import Share
 from ghx_bench.profiler.cell import Matrix
-from ghx_bench.profiler.config import ProfileConfig
+from ghx_bench.profiler.config import Execution, ProfileConfig
 from ghx_bench.profiler.contracts import ControlKind, Executor, ModeResolver, SessionProvider
 from ghx_bench.profiler.errors import BadMatrixError, NotPicklableError, UnknownNameError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.evidence import Mode
-from ghx_bench.profiler.executors import LocalExecutor
+from ghx_bench.profiler.executors import LocalExecutor, RayExecutor
+from ghx_bench.profiler.executors.ray_cluster import require_cluster
+from ghx_bench.profiler.machine import versions_here
 from ghx_bench.profiler.runner.head import Head
 from ghx_bench.profiler.runner.instruments import Instruments, OpenSetup, Setup
 from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.runner.worker import RunSpec, require_picklable
 from ghx_bench.profiler.scenario import S, ScenarioLoader, ScenarioSets
 from ghx_bench.profiler.selection import select_scenarios
+from ghx_bench.profiler.shards import Shard
 from ghx_bench.profiler.store.provenance import ProvenanceRecord, code_of, make_provenance
-from ghx_bench.profiler.store.record import AgentRecord, MatrixRecord, ModeDetails, RunRecord, host_here, versions_here
+from ghx_bench.profiler.store.record import AgentRecord, MatrixRecord, ModeDetails, RunRecord, host_here
 from ghx_bench.profiler.store.run_store import RunStore, create_run, resume_run
 
 
@@ -93,6 +98,7 @@ async def run_profile_suite(
     """
     agents = choose_agents(config, tuple(instruments.providers))
     plan = await plan_suite(config, loader=loader, modes=modes, sets=sets, agents=agents)
+    executor = executor or executor_of(config.execution)
     if build_instruments is not None and sends_spec(executor):
         named = {f"mode {name!r}": mode for name, mode in plan.modes.items()}
         require_picklable({"build_instruments": build_instruments, **named})
@@ -148,6 +154,7 @@ def matrix_of(config: ProfileConfig, *, scenario_ids: Sequence[str], agents: Seq
         repetitions=config.execution.repetitions,
         order=config.execution.order,
         seed=config.execution.seed,
+        shard=None if config.execution.shard is None else Shard.parse(config.execution.shard),
     )
 
 
@@ -161,18 +168,21 @@ async def run_planned(
     resume: Path | None = None,
     accept_changes: bool = False,
     run_id: str | None = None,
+    most_workers: int | None = None,
     started_in: Path | None = None,
     ingredients: Mapping[str, str] | None = None,
     circumstances: Mapping[str, JsonValue] | None = None,
 ) -> SuiteResult:
     """Run what was planned: all further steps of `run_profile_suite`.
 
-    `open_elsewhere` opens in another process what the instruments and the modes of the plan are here. `started_in` is
+    `open_elsewhere` opens in another process what the instruments and the modes of the plan are here; an executor may
+    do that in up to `most_workers` processes. `started_in` is
     kept in `run.json`: the folder that paths of the configuration start from. So are `ingredients`, which the caller
     knows to make a difference beside scenarios, modes and the agents' code, by name with a version or a digest:
     resuming refuses others unless `accept_changes` is set; and `circumstances`, which may change.
     """
     config, matrix = plan.config, plan.matrix
+    executor = executor or executor_of(config.execution)
     if sends_spec(executor):
         _require_sendable(plan, open_elsewhere)
     record = _record_of(plan, instruments=instruments, run_id=run_id, started_in=started_in)
@@ -194,10 +204,10 @@ async def run_planned(
             config=config,
             matrix=matrix,
             scenarios=plan.scenarios,
-            spec=_spec_of(plan, store, setup, open_elsewhere),
+            spec=_spec_of(plan, store, setup, open_elsewhere, most_workers),
             setup=setup,
             observers=observers,
-            executor=executor or LocalExecutor(config.execution.max_concurrency),
+            executor=executor,
             store=store,
         )
         await head.run()
@@ -210,6 +220,15 @@ async def run_planned(
             left=left if head.stopped_by is not None else 0,
             stopped_by=head.stopped_by if left else None,
         )
+
+
+def executor_of(execution: Execution) -> Executor:
+    """Return what has cells measured where a configuration says; raise before there is a run if that is not there."""
+    address = execution.ray_address
+    if execution.executor == "local" or (execution.executor is None and address is None):
+        return LocalExecutor(execution.max_concurrency)
+    require_cluster(address)
+    return RayExecutor(max_concurrency=execution.max_concurrency, address=address)
 
 
 def sends_spec(executor: Executor | None) -> bool:
@@ -231,11 +250,21 @@ def _require_sendable(plan: SuitePlan[Any], open_elsewhere: OpenSetup[Any] | Non
 
 
 @asynccontextmanager
-async def _open_built(build: Callable[[], Instruments[S]], modes: Mapping[str, Mode]) -> AsyncGenerator[Setup[S]]:
+async def _open_built(
+    build: Callable[[], Instruments[S]],
+    modes: Mapping[str, Mode],
+    share: Share,  # noqa: ARG001 - a profile has no limits that are shared
+) -> AsyncGenerator[Setup[S]]:
     yield Setup(instruments=build(), modes=modes)
 
 
-def _spec_of(plan: SuitePlan[S], store: RunStore, setup: Setup[S], open_elsewhere: OpenSetup[S] | None) -> RunSpec[S]:
+def _spec_of(
+    plan: SuitePlan[S],
+    store: RunStore,
+    setup: Setup[S],
+    open_elsewhere: OpenSetup[S] | None,
+    most_workers: int | None,
+) -> RunSpec[S]:
     """Return what workers are built from: here, from what is at hand."""
     return RunSpec(
         run_id=store.record.run_id,
@@ -250,6 +279,8 @@ def _spec_of(plan: SuitePlan[S], store: RunStore, setup: Setup[S], open_elsewher
         session_limits=plan.config.limits,
         keeps_sessions=plan.config.output.session_export,
         opening_s=plan.config.execution.open_timeout_s,
+        most_workers=most_workers,
+        spent_before=store.spend.copy(),
         priced_model=plan.matrix.models[0],
     )
 
@@ -260,8 +291,10 @@ def _record_of(
     """Freeze the plan: what is to be run, and how it will be judged."""
     now = timestamp(instruments.clock.now())
     moment = "".join(filter(str.isalnum, now[:19]))
+    shard = plan.matrix.shard
+    part = "" if shard is None else f"_{shard.number}of{shard.count}"
     return RunRecord(
-        run_id=run_id or f"run_{moment}_{secrets.token_hex(3)}",
+        run_id=run_id or f"run_{moment}_{secrets.token_hex(3)}{part}",
         created_at=now,
         provider=", ".join(plan.matrix.agents),
         agents=tuple(_agent_record(name, instruments.providers[name]) for name in plan.matrix.agents),
@@ -320,8 +353,11 @@ def _agent_record(name: str, provider: SessionProvider) -> AgentRecord:
 def _fingerprint(mode: Mode, project: Path | None) -> str:
     """Return what is the same as long as a mode is; its environment, with tokens and folders, may differ."""
     content = to_json([mode.instructions, dict(mode.settings)], fallback=str)
+    # Tools and servers are named by whole paths: a project that was moved or cloned has the same modes, and so has one
+    # whose Python is in another folder on another machine. Their versions are told elsewhere.
+    if sys.prefix != sys.base_prefix:
+        content = content.replace(to_json(sys.prefix)[1:-1], b"PYTHON")
     if project is not None:
-        # Tools and servers are named by whole paths: a project that was moved or cloned has the same modes.
         content = content.replace(to_json(str(project))[1:-1], b".")
     return hashlib.sha256(content).hexdigest()[:16]
 

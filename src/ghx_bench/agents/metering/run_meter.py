@@ -1,5 +1,6 @@
 """What metered agents of every kind share: the meter of their run, and what it says about a session in the end."""
 
+import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -107,7 +108,9 @@ class RunMeter:
 
 
 def _read_spend(run: RunDirectory) -> Spend:
-    """Return what a run that is resumed has spent before; nothing for one that begins, or lies on another machine."""
+    """Return what a run that is resumed has spent before; nothing for one that begins."""
+    if run.spent_before.is_file():  # its directory lies on another machine
+        return Spend(**json.loads(run.spent_before.read_text()))
     if not (run.record.is_file() and run.rows.is_file()):
         return Spend()
     return spend_of(read_record(run.record), read_rows(run.rows))

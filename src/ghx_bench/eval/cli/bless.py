@@ -44,6 +44,11 @@ def bless(
     record = read_record(directory.record)
     if record.status != "complete":
         raise InputError(f"{run}: only a whole run can be a baseline, and this one is {record.status}; resume it first")
+    if record.matrix.shard is not None:
+        raise InputError(
+            f"{run}: only a whole run can be a baseline, and this one is shard {record.matrix.shard}; merge the shards "
+            "first"
+        )
     rows = unmeasured = 0
     for row in DistinctRows(directory.rows):
         rows, unmeasured = rows + 1, unmeasured + (not row.was_measured)

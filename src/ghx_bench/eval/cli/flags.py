@@ -50,6 +50,14 @@ def _run_path(_type: object, tokens: Sequence[Token]) -> Path:
     return find_run(tokens[0].value)
 
 
+def _shard(_type: object, tokens: Sequence[Token]) -> str:
+    """Read a shard; what the environment tells is taken only where `auto` asks for it."""
+    # Loaded here: it hashes, and only runs need it.
+    from ghx_bench.profiler.shards import find_shard
+
+    return str(find_shard(tokens[0].value, os.environ))
+
+
 RunPath = Annotated[Path, Parameter(converter=_run_path)]
 """A run: its folder, its id in the folder of results, `latest`, or what it was blessed as."""
 
@@ -73,10 +81,14 @@ LogFile = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitFlags:
-    """What `run`, `profile` and `resume` let the command line limit; each is named as `ProfileConfig` says."""
+    """What `run`, `profile` and `resume` let the command line limit and place, named as `ProfileConfig` says."""
 
     max_concurrency: WholeNumber | None = None
-    """How many cells run at once."""
+    """How many cells run at once, on all machines together."""
+    executor: Literal["local", "ray"] | None = None
+    """Where cells run: in this process (local), or on the nodes of a Ray cluster; ray where an address is given."""
+    ray_address: str | None = None
+    """The Ray cluster: `auto`, or host and port; unless given, Ray is started on this machine alone."""
     max_usd: Number | None = None
     """US dollars that the whole run may spend on models, resumed or not; then no further cell is started."""
     max_tokens: WholeNumber | None = None
@@ -85,6 +97,21 @@ class LimitFlags:
     """Model calls that the whole run may make."""
     max_turns: WholeNumber | None = None
     """Turns that the agents of the whole run may take."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolChangeFlags:
+    """What the report on two modes is made with; each is for `compare --mode` alone."""
+
+    html: Path | None = None
+    """With --mode, write the report as a page."""
+    questions: list[Path] | None = None
+    """With --mode, a file with calls of your own modes for the table of questions, or with questions of your own."""
+    commands: list[Path] | None = None
+    """With --mode, a file with read commands of your own programs, for what they show of others' text."""
+    limit_tokens: WholeNumber = 25_000
+    """With --mode, from how many tokens on an answer counts as too long for an agent."""
 
 
 @Parameter(name="*")
@@ -130,6 +157,9 @@ class MeasuringFlags(LimitFlags, AnalysisFlags):
     """`interleaved` mixes the modes, so that a drifting model service hits all alike."""
     seed: WholeNumber | None = None
     """Seed of the order."""
+    shard: Annotated[str | None, Parameter(converter=_shard)] = None
+    """Run one part of so many, as in 3/8, for `ghx-bench merge`; `auto` takes it from a job of Slurm or GitLab, auto/8
+    from an indexed one of Kubernetes."""
     open_timeout: Number | None = None
     """Seconds that opening a session may take."""
     output_dir: str | None = None

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Literal
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -39,11 +40,11 @@ from ghx_bench.eval.project.gates import (
 )
 from ghx_bench.profiler.cell import Matrix
 from ghx_bench.profiler.errors import CanaryError, ScopeError
-from ghx_bench.profiler.reports.data.sources import open_run
+from ghx_bench.profiler.reports.data.sources import Source, open_run
 from ghx_bench.profiler.reports.render.escaping import markdown_text
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.scenario import scenario_of
-from ghx_bench.profiler.store.record import RunRecord, read_record
+from ghx_bench.profiler.store.record import MatrixRecord, RunRecord, read_record
 
 _MOST_CASES = 20
 
@@ -62,7 +63,7 @@ class Judging:
         """Refuse what could not be judged before anything is measured: a gate without a baseline, an old quarantine."""
         for flag, file in (("--junit", self.junit), ("--markdown", self.markdown)):
             if file is not None:
-                _require_place_for_file(flag, file)
+                require_place_for_file(flag, file)
         if self.against is None:
             require_baseline(self.fail_on, remedy="name a run, or a blessed one, with --against")
         else:
@@ -75,7 +76,7 @@ class Judging:
             for _, reason, remedy in quarantine_mistakes(self.quarantine, today=today, known=set(known_scenarios)):
                 raise InputError(f"quarantine: {reason}; {remedy}")
 
-    def require_comparable(self, matrix: Matrix, *, controls: Collection[str]) -> None:
+    def require_comparable(self, matrix: Matrix | MatrixRecord, *, controls: Collection[str]) -> None:
         """Refuse a baseline that nothing of the planned cells could be compared with; `controls` are agents of them."""
         if self.against is None:
             return
@@ -85,7 +86,7 @@ class Judging:
             raise FlagError("--against", f"this run cannot be compared with {self.against}: {reason}")
 
 
-def _require_place_for_file(flag: str, file: Path) -> None:
+def require_place_for_file(flag: str, file: Path) -> None:
     """Raise if a file can certainly not be written: an hour of measuring must not end with that."""
     try:
         if file.is_dir():
@@ -99,11 +100,21 @@ def _require_place_for_file(flag: str, file: Path) -> None:
         raise FlagError(flag, f"{file} cannot be written: no permission to write into {folder}; name another file")
 
 
-def judging_of(config: EvalConfig, flags: GateFlags, *, baselines: Path) -> tuple[Judging, EvalConfig]:
+def judging_of(
+    config: EvalConfig, flags: GateFlags, *, baselines: Path, scenarios: Iterable[str] = ()
+) -> tuple[Judging, EvalConfig]:
     """Return how a run is judged by its configuration, and the configuration with its baseline as the folder it is in.
 
-    It goes into the run's record so: what is the latest run, or blessed, may be another when the run is resumed.
+    It goes into the run's record so: what is the latest run, or blessed, may be another when the run is resumed. A
+    shard is not judged, since a rate or a comparison of a part of the cells says nothing of the whole: `merge` does it.
+
+    A quarantine may name `scenarios` that the project here does not have.
     """
+    if config.execution.shard is not None:
+        _refuse_gates_of_shard(flags)
+        judging = Judging(junit=flags.junit, markdown=flags.markdown)
+        judging.require_sense()
+        return judging, config
     against = None if config.against is None else find_against(config.against, config.output.results_dir, baselines)
     judging = Judging(
         fail_on=config.fail_on,
@@ -112,7 +123,7 @@ def judging_of(config: EvalConfig, flags: GateFlags, *, baselines: Path) -> tupl
         junit=flags.junit,
         markdown=flags.markdown,
     )
-    judging.require_sense(known_scenarios=_known_scenarios(config))
+    judging.require_sense(known_scenarios=(*scenarios, *_known_scenarios(config)))
     if against is None:
         return judging, config
     # With a folder in front: a bare name would be that of a baseline, if one is blessed so later.
@@ -120,9 +131,11 @@ def judging_of(config: EvalConfig, flags: GateFlags, *, baselines: Path) -> tupl
     return judging, config.model_copy(update={"against": place})
 
 
-def judging_of_flags(flags: GateFlags, results: Path | None = None) -> Judging:
-    """Return how the run of a profile is judged, whose configuration says nothing of that."""
+def judging_of_flags(flags: GateFlags, results: Path | None = None, *, shard: str | None = None) -> Judging:
+    """Return how the run of a profile is judged, whose configuration says nothing of that; a shard is not."""
     against = None
+    if shard is not None:
+        _refuse_gates_of_shard(flags)
     if flags.against is not None:
         against = find_against(flags.against, results or results_folder(), baselines_file())
     judging = Judging(
@@ -130,6 +143,13 @@ def judging_of_flags(flags: GateFlags, results: Path | None = None) -> Judging:
     )
     judging.require_sense()
     return judging
+
+
+def _refuse_gates_of_shard(flags: GateFlags) -> None:
+    """Refuse gates on the command line; those of a configuration are for the merged run."""
+    if flags.fail_on or flags.against:
+        flag = "--fail-on" if flags.fail_on else "--against"
+        raise FlagError(flag, "shards are judged when they are together; give it to `ghx-bench merge`")
 
 
 def judge_stored_run(
@@ -144,6 +164,23 @@ def judge_stored_run(
 ) -> "Judgement":
     """Judge a run that is over, with the quarantine of the project, or else with that of the run itself."""
     source = open_run(run)
+    judging = judging_of_stored_run(source, gates, against=against, config=config, junit=junit, markdown=markdown)
+    run_judge = RunJudge(run, judging)
+    for row in source.rows():
+        run_judge.add(row)
+    return run_judge.conclude(labels)
+
+
+def judging_of_stored_run(
+    source: Source,
+    gates: Sequence[str],
+    *,
+    against: Path | None,
+    config: Path | None = None,
+    junit: Path | None = None,
+    markdown: Path | None = None,
+) -> Judging:
+    """Return how a run that is over is judged; refuse what could not be."""
     record = read_record(source.directory.record)
     settings = project_config(config)
     if project_file(config) is None:
@@ -153,10 +190,7 @@ def judge_stored_run(
         fail_on=read_gates(gates), against=against, quarantine=settings.quarantine, junit=junit, markdown=markdown
     )
     judging.require_sense(known_scenarios=(*record.matrix.scenario_ids, *_known_scenarios(settings)))
-    run_judge = RunJudge(run, judging)
-    for row in source.rows():
-        run_judge.add(row)
-    return run_judge.conclude(labels)
+    return judging
 
 
 def _known_scenarios(config: EvalConfig) -> frozenset[str]:
@@ -236,17 +270,10 @@ class Judgement:
 
     def publish(self) -> None:
         """Say which gates failed, and write what was asked for: JUnit, a summary, annotations."""
-        for each in self.gates:
-            if each.failed:
-                print(f"gate failed: {each}", file=sys.stderr)
-            elif each.open_question is not None:
-                print(f"note: gate {each.gate!r} passed, but: {each.open_question}", file=sys.stderr)
+        say_gates(self.gates)
         if self.judging.quarantine:
             entries = "; ".join(map(str, self.judging.quarantine))
             print(f"in quarantine, and not counted by gates: {entries}", file=sys.stderr)
-        for line in annotations(self.gates):
-            # Standard error: runners look for commands there as well, and JSON may be on the other stream.
-            print(line, file=sys.stderr)
         if self.judging.junit is not None:
             quarantine = {each.scenario: each for each in self.judging.quarantine}
             write_junit(self.judging.junit, self.record, self.cases, self.gates, quarantine)
@@ -272,6 +299,18 @@ class Judgement:
         if not self.gates:
             return ""
         return f": {failed} of {plural(len(self.gates), 'gate')} failed" if failed else ": all gates passed"
+
+
+def say_gates(gates: Sequence[GateResult]) -> None:
+    """Say which gates failed, and what remains open; on GitHub's runners also beside the code."""
+    for each in gates:
+        if each.failed:
+            print(f"gate failed: {each}", file=sys.stderr)
+        elif each.open_question is not None:
+            print(f"note: gate {each.gate!r} passed, but: {each.open_question}", file=sys.stderr)
+    for line in annotations(gates):
+        # Standard error: runners look for commands there as well, and JSON may be on the other stream.
+        print(line, file=sys.stderr)
 
 
 def publish_failed_start(record: RunRecord, judging: Judging, error: CanaryError | ScopeError) -> None:
@@ -334,17 +373,21 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def write_summary(text: str, path: Path | None) -> None:
     """Write a summary where it was asked for, and add it to that of the step on GitHub's runners."""
-    places = [(path, "w", "--markdown")] if path is not None else []
+    if path is not None:
+        write_file("--markdown", path, text)
     if step := os.environ.get("GITHUB_STEP_SUMMARY"):
         # Earlier commands of the step may have written there.
-        places.append((Path(step), "a", "GITHUB_STEP_SUMMARY"))
-    for place, how, flag in places:
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with place.open(how, encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            raise OperationError(f"{flag}: {place} cannot be written: {error.strerror or error}") from error
+        write_file("GITHUB_STEP_SUMMARY", Path(step), text, how="a")
+
+
+def write_file(flag: str, path: Path, text: str, *, how: Literal["w", "a"] = "w") -> None:
+    """Write a file that `flag` names, and the folders that lead to it; raise `OperationError` where that fails."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open(how, encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise OperationError(f"{flag}: {path} cannot be written: {error.strerror or error}") from error
 
 
 def annotations(gates: Sequence[GateResult]) -> Iterator[str]:

@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "analyze": ("analyze:analyze", "Say how agents worked in sessions that are over."),
     "plan": ("plan:plan", "Say how many scenarios and repetitions it takes to show an effect."),
     "pack": ("pack:pack", "Write a run into one file, for somebody else to open."),
+    "merge": ("merge:merge", "Make one run of shards that were measured apart."),
     "import": ("import_rows:import_rows", "Make a run of rows that another benchmark has measured."),
     "compare": ("compare:compare", "Say whether a run is worse than an earlier one, and stop a pipeline if so."),
     "bless": ("bless:bless", "Make a run the baseline that later ones are held against."),

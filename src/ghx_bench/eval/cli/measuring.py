@@ -134,7 +134,7 @@ def show_result(
         if report is not None and verdict is None:
             install = how_to_install("report")
             print(f"for verdicts and a report: {install}, then ghx-bench report {result.directory}")
-        _show_verdict(result, failures, verdict, is_compared=is_evaluation(record) and not record.control_agents)
+        _show_verdict(result, failures, verdict, record)
     if mistake is not None:
         return complain(str(mistake), mistake.exit_code)
     return exit_code(unmeasured=result.failed + result.left, gates=judgement.gates)
@@ -155,7 +155,7 @@ def _read_rows(
     return None
 
 
-def _show_verdict(result: SuiteResult, failures: FailedCells, verdict: Verdict | None, *, is_compared: bool) -> None:
+def _show_verdict(result: SuiteResult, failures: FailedCells, verdict: Verdict | None, record: RunRecord) -> None:
     """Say what the run shows, where its report is, and which command may come next."""
     sentences, page = ((), None) if verdict is None else (verdict.sentences, verdict.page)
     for number, sentence in enumerate(sentences):
@@ -163,11 +163,15 @@ def _show_verdict(result: SuiteResult, failures: FailedCells, verdict: Verdict |
     if page is not None:
         print(f"report: {page}")
     place = str(result.directory)
-    if failures:
+    if record.matrix.shard is not None:
+        if not result.total:
+            print("no block of the run falls into this shard")
+        print(f"this is shard {record.matrix.shard}, not judged; next, with all of them: ghx-bench merge OUT RUN...")
+    elif failures:
         print(f"next: {shlex.join(['ghx-bench', 'show', place, failures.first])}")
     elif page is None and is_installed("report"):
         print(f"next: {shlex.join(['ghx-bench', 'report', place])}")
-    elif page is not None and is_compared:
+    elif page is not None and is_evaluation(record) and not record.control_agents:
         print(f"next: {shlex.join(['ghx-bench', 'run', '--against', result.run_id])}, once something has changed")
 
 

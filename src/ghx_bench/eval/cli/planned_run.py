@@ -57,13 +57,15 @@ def show_planned_run(catalogue: Catalogue, judging: Judging, *, as_json: bool) -
     repo = config.fixtures.repo if config.target == "github" else None
     outlook = None if controls == set(matrix.agents) else _outlook_of(plan)
     if as_json:
-        told = {"cells": matrix.total, "repetitions": matrix.repetitions, **lists, "repo": repo}
+        shard = {} if matrix.shard is None else {"shard": str(matrix.shard)}
+        told = {"cells": matrix.total, "repetitions": matrix.repetitions, **lists, "repo": repo, **shard}
         beside = {} if outlook is None else outlook.to_wire()
         print(json.dumps({**told, **beside, "config": config.model_dump(mode="json")}))
         return 0
+    part = "" if matrix.shard is None else f" of shard {matrix.shard}"
     which = "agent" if len(matrix.agents) == 1 else "agents"
     print(
-        f"{plural(matrix.total, 'cell')}, up to {config.execution.max_concurrency} at a time, {matrix.order}, "
+        f"{plural(matrix.total, 'cell')}{part}, up to {config.execution.max_concurrency} at a time, {matrix.order}, "
         f"on {config.target} with the {which} {', '.join(matrix.agents)}:"
     )
     if repo:
@@ -139,7 +141,7 @@ class _Outlook:
 
     @property
     def _rows_per_arm(self) -> int:
-        return len(self.matrix.scenario_ids) * self.matrix.repetitions
+        return self.matrix.total // len(self.matrix.arms)
 
     def to_wire(self) -> dict[str, JsonValue]:
         """Return it as JSON."""

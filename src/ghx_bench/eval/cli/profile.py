@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, redirect_stdout
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -18,8 +19,10 @@ from ghx_bench.eval.cli.flags import AsJson, Debug, GateFlags, LogFile, Measurin
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.cli.judging import Judging
     from ghx_bench.profiler.config import ProfileFile
+    from ghx_bench.profiler.contracts import SessionProvider
     from ghx_bench.profiler.events import Observer
     from ghx_bench.profiler.profile import Profile
+    from ghx_bench.profiler.runner.instruments import Instruments
     from ghx_bench.profiler.store.record import RunRecord
     from ghx_bench.profiler.suite import SuiteResult
 
@@ -103,7 +106,7 @@ def profile(
         except FlagError as error:
             # The former names of flags are those of fields.
             raise FlagError(error.flag.replace("results_dir", "--results-dir"), error.reason) from None
-    judging = judging_of_flags(gates, settings.output.results_dir)
+    judging = judging_of_flags(gates, settings.output.results_dir, shard=settings.execution.shard)
     if judging.against is not None:
         providers = found.instruments.providers
         # A profile has no quarantine, for which alone its scenarios would count.
@@ -145,26 +148,45 @@ def run_profile(
     place = reference_beside(reference, Path.cwd())  # whole, since the run may be resumed in another folder
     kept = config.model_copy(update={"profile": place})
     arms = len(kept.modes) * len(kept.models) * len(kept.agents or profile.instruments.providers)
-    # Of one arm there is no verdict, and the statistics need not be loaded.
-    report = conclude if arms > 1 else None
+    # Of one arm, or a part of the cells, there is no verdict, and the statistics need not be loaded.
+    report = conclude if arms > 1 and kept.execution.shard is None else None
 
     async def measure(observers: Sequence[Observer]) -> SuiteResult:
         async with _agents_in_threads(profile) as threaded:
-            return await threaded.run(kept, observers=observers, resume=resume, accept_changes=accept_changes)
+            return await threaded.run(
+                kept,
+                observers=observers,
+                resume=resume,
+                accept_changes=accept_changes,
+                build_instruments=partial(_build_instruments, place),
+            )
 
     return measure_and_show(measure, log_json=log_json, as_json=as_json, judging=judging, report=report)
 
 
+def _build_instruments(reference: str) -> Instruments[Any]:
+    """Return the instruments of a profile in a process that is there for its cells alone, and ends with them."""
+    instruments = load_profile(reference).instruments
+    return replace(instruments, providers={name: _in_thread(each) for name, each in instruments.providers.items()})
+
+
+def _in_thread(provider: SessionProvider) -> SessionProvider:
+    """Return an agent that cannot block the bench; ours do not."""
+    from ghx_bench.agents.agent_threads import ThreadedProvider
+
+    return provider if type(provider).__module__.startswith("ghx_bench.") else ThreadedProvider(provider)
+
+
 @asynccontextmanager
 async def _agents_in_threads(profile: Profile[Any]) -> AsyncGenerator[Profile[Any]]:
-    """Yield a profile whose agents cannot block the bench, as `run` has them; ours do not block."""
+    """Yield a profile whose agents cannot block the bench, as `run` has them."""
     from ghx_bench.agents.agent_threads import ThreadedProvider
 
     async with AsyncExitStack() as threads:
         providers = dict(profile.instruments.providers)
         for name, provider in providers.items():
-            if not type(provider).__module__.startswith("ghx_bench."):
-                providers[name] = threaded = ThreadedProvider(provider)
+            providers[name] = threaded = _in_thread(provider)
+            if isinstance(threaded, ThreadedProvider):
                 threads.push_async_callback(threaded.aclose)
         yield replace(profile, instruments=replace(profile.instruments, providers=providers))
 

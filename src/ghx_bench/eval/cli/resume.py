@@ -107,7 +107,7 @@ def resume(
         record,
         profile,
         changes=asdict(limits),
-        judging=judging_of_flags(gates),
+        judging=judging_of_flags(gates, shard=record.matrix.shard),
         accept_changes=accept_changes,
         log_json=log_json,
         as_json=as_json,

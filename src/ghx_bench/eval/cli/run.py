@@ -132,6 +132,8 @@ def run_evaluation(
     from ghx_bench.profiler.suite import control_names
 
     config = catalogue.config
+    # What a shard shows of the modes is a part of the truth: its report is that of the merged run.
+    is_whole = config.execution.shard is None
 
     async def start(observers: Sequence[Observer]) -> SuiteResult:
         async with assemble(catalogue, environ=os.environ, project=Path.cwd()) as evaluation:
@@ -148,7 +150,7 @@ def run_evaluation(
         log_json=log_json,
         as_json=as_json,
         judging=judging,
-        report=partial(write_report, config.output.reports_dir) if with_report else None,
+        report=partial(write_report, config.output.reports_dir) if with_report and is_whole else None,
     )
 
 

@@ -51,7 +51,9 @@ def find_against(name: str, results: Path, baselines: Path) -> Path:
 def latest_run(results: Path) -> Path:
     """Return the run that was started last; raise if there is none."""
     # By when they began, not by name: runs can be copied, renamed and imported.
-    newest = max(records_in(results), key=lambda each: (each[1].created_at, each[1].run_id), default=None)
+    newest = max(
+        records_in(results), key=lambda each: (each[1].created_at, bool(each[1].merged), each[1].run_id), default=None
+    )
     if newest is None:
         raise InputError(f"latest: there is no run in {results}; `ghx-bench run` makes one, or name a run's folder")
     return newest[0]

@@ -82,8 +82,10 @@ class Head(Generic[S]):
         try:
             # An executor elsewhere cannot refuse a single cell: there, what is refused stops the run.
             with suppress(RunBudgetError), ungrouped():
-                async with self.executor.open(self.spec, self._receive) as workers:
-                    await self._run_cells(workers)
+                # A shard may have no block at all: then there is nothing to start servers for.
+                if len(self.matrix):
+                    async with self.executor.open(self.spec, self._receive) as workers:
+                        await self._run_cells(workers)
             # After the last append nothing else would notice that the rows of a run are not where it says they are.
             self.store.rows.require_in_place()
         except anyio.get_cancelled_exc_class():
@@ -102,8 +104,8 @@ class Head(Generic[S]):
         self._finish("failed" if left else "complete")
 
     async def _run_cells(self, workers: Workers) -> None:
-        order = enumerate(self.matrix.cells())
-        left = [PlacedCell(cell=cell, start_order=place) for place, cell in order if cell not in self.store.done]
+        placed = self.matrix.placed()
+        left = [PlacedCell(cell=cell, start_order=place) for place, cell in placed if cell not in self.store.done]
         scenarios = {scenario_id: scenario.to_wire() for scenario_id, scenario in self.scenarios.items()}
         if self.config.execution.warmup:
             # One after the other: the first that fails must keep the others from costing anything.
@@ -129,8 +131,12 @@ class Head(Generic[S]):
                 self._tell(message)
             case CellMeasured(cell=cell) if cell.is_canary:
                 self.store.spend.add(message.files.row.attempts)
+                self.store.keep_files(message.files.others)
                 self._judge_canary(message)
+            case CellMeasured(cell=cell) if cell in self.store.done:
+                pass  # a machine that was given up as lost is late: the first row counts
             case CellMeasured(cell=cell, files=files):
+                self._record_machine(message)
                 # First on disk, then told: an observer that says "done" must be right after a crash.
                 await self.store.add(files)
                 self.store.log_error(files.row, cell)
@@ -148,6 +154,12 @@ class Head(Generic[S]):
     def _find_excess(self) -> str | None:
         self.stopped_by = self.stopped_by or self.store.spend.find_excess(self.config.budget.run)
         return self.stopped_by
+
+    def _record_machine(self, measured: CellMeasured) -> None:
+        """Keep in `run.json`, before the first row of a machine, what that machine is."""
+        name, known = measured.files.row.machine, self.store.record.machines
+        if name is not None and measured.machine is not None and known.get(name) != measured.machine:
+            self.store.update(machines={**known, name: measured.machine})
 
     def _record_units(self, units: Mapping[str, str]) -> None:
         """Keep in `run.json`, once for a run and not on each row, what collectors measure their metrics in."""

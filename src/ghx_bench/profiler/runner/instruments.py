@@ -6,6 +6,7 @@ from dataclasses import InitVar, dataclass, field, replace
 from typing import Generic
 
 from ghx_bench._base.clock import Clock, SystemClock
+from ghx_bench.profiler.blocks import Share
 from ghx_bench.profiler.causes import describe_error
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import (
@@ -99,5 +100,5 @@ class Setup(Generic[S]):
         return Redaction.of(secrets).text(describe_error(error))
 
 
-OpenSetup = Callable[[], AbstractAsyncContextManager[Setup[S]]]
-"""Holds what a worker measures with; one that is to cross to another process can be pickled."""
+OpenSetup = Callable[[Share], AbstractAsyncContextManager[Setup[S]]]
+"""Holds what a worker measures with, given its share; one that is to cross to another process can be pickled."""

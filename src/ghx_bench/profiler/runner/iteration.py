@@ -67,6 +67,7 @@ async def iterate(task: Task[S], *, retries: int, report_retry: ReportRetry) -> 
     # Seeded by the cell: pauses differ between cells, which then do not all come back at once, and are reproducible.
     dice = random.Random(str(task.cell))  # noqa: S311 - jitter, not a secret
     attempts = task.attempts
+    retries += len(attempts)  # those it comes with were lost with their machines, and are nobody's failures
     while True:
         outcome = await measure(task)
         attempts.append(attempt_of(outcome, len(attempts) + 1))

@@ -1,7 +1,7 @@
 """What was spent on models, held against what may be spent."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from ghx_bench.profiler.config import Budget
@@ -18,6 +18,10 @@ class Spend:
     turns: int = 0
     estimated_tokens: int = 0
     """Those of the tokens that were estimated by the size of requests and answers, which did not tell them."""
+
+    def copy(self) -> "Spend":
+        """Return what was spent by now, and nothing else."""
+        return Spend(**{each.name: getattr(self, each.name) for each in fields(Spend)})
 
     def find_limit(self, budget: Budget, scope: Literal["session", "run"]) -> str | None:
         """Return which limit of a budget is reached, in words; `None` if none is."""

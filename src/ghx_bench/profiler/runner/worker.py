@@ -1,9 +1,10 @@
 """A worker: the scopes of a run and its modes, and the cells that are measured inside of them."""
 
+import json
 import pickle
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field, fields
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic
@@ -14,22 +15,26 @@ from anyio import to_thread
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import one_line
+from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
-from ghx_bench.profiler.blocks import CellFiles, CellInterrupted, CellMeasured, PlacedCell, Receive
+from ghx_bench.profiler.blocks import WHOLE, CellFiles, CellInterrupted, CellMeasured, PlacedCell, Receive, Share
 from ghx_bench.profiler.causes import Cause, RunBudgetError, describe_error, error_code
-from ghx_bench.profiler.cell import NO_MODEL
+from ghx_bench.profiler.cell import NO_MODEL, Cell
 from ghx_bench.profiler.contracts import scope_of_run
 from ghx_bench.profiler.errors import NotPicklableError, ScopeError
 from ghx_bench.profiler.events import CellRetried, CellStarted
+from ghx_bench.profiler.machine import MachineRecord, describe_machine, name_machine
 from ghx_bench.profiler.outcome import Completed, Failed, Outcome, RowContext, row_of
 from ghx_bench.profiler.row import Incident
 from ghx_bench.profiler.runner.deadlines import Suspensions, set_deadline
 from ghx_bench.profiler.runner.instruments import OpenSetup, Setup
 from ghx_bench.profiler.runner.iteration import Task, iterate
 from ghx_bench.profiler.runner.pricing import load_prices
+from ghx_bench.profiler.runner.spend import Spend
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.session_limits import SessionLimits
+from ghx_bench.profiler.store.directory import RunDirectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +61,9 @@ class RunSpec(Generic[S]):
     keeps_sessions: bool = True
     opening_s: float | None = None
     """Instead of the instruments' own limit."""
+    most_workers: int | None = None
+    spent_before: Spend = field(default_factory=Spend)
+    """By the run, which may have been interrupted before."""
     priced_model: str = NO_MODEL
     """A model of the run, whose price is looked up once before time is measured."""
 
@@ -67,30 +75,52 @@ class RunSpec(Generic[S]):
         return partial(RunSpec, **{**values, "setup": None, "scenarios": {}}), ()
 
     @asynccontextmanager
-    async def open(self, receive: Receive) -> AsyncGenerator["RunWorker[S]"]:
+    async def open(
+        self, receive: Receive, *, machine: str | None = None, share: Share = WHOLE
+    ) -> AsyncGenerator["RunWorker[S]"]:
         """Hold a worker inside the scopes of the run and its modes; a failing clean-up is told, never raised."""
+        name = machine or name_machine()
         if self.setup is not None:
-            opening = nullcontext(self.setup)
-        else:
-            assert self.open_elsewhere is not None  # noqa: S101 - a spec without it cannot be pickled
-            opening = self.open_elsewhere()
-        async with opening as given:
-            setup = given if self.opening_s is None else given.with_opening_limit(self.opening_s)
-            async with self._open_with(setup, receive) as worker:
+            async with self._open_with(self._limit_opening(self.setup), receive, name, self.directory) as worker:
+                yield worker
+            return
+        assert self.open_elsewhere is not None  # noqa: S101 - a spec without it cannot be pickled
+        with ScratchFolder() as scratch:
+            # The run's directory is another's to write, and may be on another machine: a folder stands in for it.
+            here = RunDirectory(scratch / self.directory.name)
+            here.path.mkdir()
+            here.spent_before.write_text(json.dumps(asdict(self.spent_before)))
+            async with (
+                self.open_elsewhere(share) as setup,
+                self._open_with(self._limit_opening(setup), receive, name, here.path) as worker,
+            ):
                 yield worker
 
+    def _limit_opening(self, setup: Setup[S]) -> Setup[S]:
+        return setup if self.opening_s is None else setup.with_opening_limit(self.opening_s)
+
     @asynccontextmanager
-    async def _open_with(self, setup: Setup[S], receive: Receive) -> AsyncGenerator["RunWorker[S]"]:
+    async def _open_with(
+        self, setup: Setup[S], receive: Receive, machine: str, directory: Path
+    ) -> AsyncGenerator["RunWorker[S]"]:
         failure: BaseException | None = None
         with anyio.CancelScope() as scope:
             try:
                 async with AsyncExitStack() as scopes:
                     try:
-                        await self._enter(scopes, setup)
+                        await self._enter(scopes, setup, directory)
                         await to_thread.run_sync(load_prices, self.priced_model)
                         suspensions = Suspensions()
                         with suspensions.watch():
-                            yield RunWorker(spec=self, setup=setup, receive=receive, suspensions=suspensions)
+                            yield RunWorker(
+                                spec=self,
+                                setup=setup,
+                                receive=receive,
+                                suspensions=suspensions,
+                                machine=machine,
+                                stand_in=None if self.setup is not None else RunDirectory(directory),
+                                machine_record=describe_machine(),
+                            )
                     except BaseException as error:
                         failure = error
                         raise
@@ -108,13 +138,13 @@ class RunSpec(Generic[S]):
             # A scope has swallowed it, or raised something else on the way out.
             raise failure
 
-    async def _enter(self, scopes: AsyncExitStack, setup: Setup[S]) -> None:
+    async def _enter(self, scopes: AsyncExitStack, setup: Setup[S], directory: Path) -> None:
         lifecycle, what = setup.instruments.lifecycle, "the run"
         try:
-            await scopes.enter_async_context(lifecycle.run(self.directory))
+            await scopes.enter_async_context(lifecycle.run(directory))
             for name, provider in setup.instruments.providers.items():
                 what = f"agent {name!r}"
-                await scopes.enter_async_context(scope_of_run(provider, self.directory))
+                await scopes.enter_async_context(scope_of_run(provider, directory))
             for mode in setup.modes.values():
                 what = f"mode {mode.name!r}"
                 await scopes.enter_async_context(lifecycle.mode(mode))
@@ -152,6 +182,12 @@ class RunWorker(Generic[S]):
     setup: Setup[S]
     receive: Receive
     suspensions: Suspensions
+    machine: str
+    """What rows call the place where this worker is."""
+    machine_record: MachineRecord
+    stand_in: RunDirectory | None = None
+    """Where instruments write what belongs into the run's directory, if that is elsewhere."""
+    _sent: set[Path] = field(default_factory=set[Path])
     _scenarios: dict[str, S] = field(default_factory=dict[str, S])
 
     async def measure(self, placed: PlacedCell, scenario: JsonObject) -> None:
@@ -172,6 +208,7 @@ class RunWorker(Generic[S]):
                 instruments=instruments,
                 suspensions=self.suspensions,
                 session_limits=self.spec.session_limits,
+                attempts=list(placed.lost_attempts),
             )
             outcome = await self._iterate(task)
             if isinstance(outcome, Failed) and outcome.cause is Cause.RUN_BUDGET:
@@ -180,7 +217,12 @@ class RunWorker(Generic[S]):
                 attempts = tuple(task.attempts)
                 await self.receive(CellInterrupted(cell=task.cell, attempts=attempts, trace=trace, stopped_by=spent))
                 return
-            await self.receive(self._result_of(outcome, task, placed.start_order))
+            measured = self._result_of(outcome, task, placed.start_order)
+            # Most runs write nothing there: a thread and three listings for each cell would be for nothing.
+            if self.stand_in is not None and self.stand_in.has_folders:
+                others = await to_thread.run_sync(self._take_files, self.stand_in, task.cell)
+                measured = replace(measured, files=replace(measured.files, others=others))
+            await self.receive(measured)
 
     async def _iterate(self, task: Task[S]) -> Outcome:
         """Measure a cell; if the run is interrupted meanwhile, report what it had spent."""
@@ -207,13 +249,31 @@ class RunWorker(Generic[S]):
             agent_version=version,
             provenance_id=self.spec.provenance_id,
             start_order=start_order,
+            machine=self.machine,
         )
         row = row_of(outcome, task.attempts, self.setup.instruments.clock.now(), context)
         trace = outcome.evidence.trace if outcome.evidence and self.spec.keeps_sessions else None
         activity = outcome.activity if self.spec.keeps_sessions else None
         files = CellFiles(row=row, trace=trace, analysis=_bundle_of(outcome), activity=activity)
         units = {metric.name: metric.unit for metric in outcome.metrics if metric.unit}
-        return CellMeasured(cell=task.cell, files=files, was_scored=isinstance(outcome, Completed), metric_units=units)
+        return CellMeasured(
+            cell=task.cell,
+            files=files,
+            was_scored=isinstance(outcome, Completed),
+            metric_units=units,
+            machine=self.machine_record,
+        )
+
+    def _take_files(self, directory: RunDirectory, cell: Cell) -> Mapping[str, bytes]:
+        """Return the files of a cell, which are not kept here, and those of all cells that were not sent yet."""
+        found = [path for path in directory.brought_along(cell) if path not in self._sent]
+        content = {path.relative_to(directory.path).as_posix(): path.read_bytes() for path in found}
+        for path in found:
+            if path.stem.partition(".")[0] == cell.path.name:
+                path.unlink()
+            else:
+                self._sent.add(path)
+        return content
 
     def _read(self, record: JsonObject) -> S:
         """Return a scenario, which is validated once and not for each of its cells."""

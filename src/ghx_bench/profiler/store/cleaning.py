@@ -11,10 +11,11 @@ from typing import Literal
 
 from ghx_bench._base.errors import OperationError
 from ghx_bench._base.problems import plural
+from ghx_bench.profiler.machine import versions_here
 from ghx_bench.profiler.runner.redaction import STAND_IN, Redaction
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.packs import FILES, FOLDERS, WORLDS, PackRecord, TakenOut
-from ghx_bench.profiler.store.record import read_record, versions_here
+from ghx_bench.profiler.store.record import read_record
 
 _SECRET_NAME = re.compile(r"(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
 _SECRET = re.compile(

@@ -1,6 +1,7 @@
 """Where the files of a run lie, and what to do when they cannot be used."""
 
 import errno
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,6 +67,27 @@ class RunDirectory:
     def seeded_world(self, digest: str) -> Path:
         """Return where a world lies as it was before any session: once for all cells that began with it."""
         return self.path / "worlds" / "seeded" / f"{digest}.zip"
+
+    @property
+    def spent_before(self) -> Path:
+        """Where another machine finds what the run had spent when its worker was opened there; not in the run's own."""
+        return self.path / "spent-before.json"
+
+    @property
+    def has_folders(self) -> bool:
+        """Whether anything was written for a cell yet."""
+        with os.scandir(self.path) as entries:
+            return any(entry.is_dir() for entry in entries)
+
+    def brought_along(self, cell: Cell) -> tuple[Path, ...]:
+        """Return the files that others than the head of a run have written for a cell, and the worlds of all cells."""
+        place = self.session(cell)
+        beside = place.parent.glob(f"{place.stem}.*")  # as recorded traffic is
+        return (
+            *sorted(beside),
+            *filter(Path.is_file, [self.world(cell)]),
+            *sorted(self.seeded_world("*").parent.glob("*.zip")),
+        )
 
     @property
     def rescorings(self) -> Path:

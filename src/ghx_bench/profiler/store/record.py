@@ -5,7 +5,6 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
@@ -13,10 +12,12 @@ from pydantic import Field, JsonValue, ValidationError
 
 from ghx_bench._base.atomic_files import write_atomically
 from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel
-from ghx_bench.profiler.cell import Arm, Cell, Matrix, Order
+from ghx_bench.profiler.cell import Arm, Cell, Matrix, Order, count_repetitions
 from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.errors import RunDirectoryError
+from ghx_bench.profiler.machine import MachineRecord
 from ghx_bench.profiler.row import Attempt, Incident
+from ghx_bench.profiler.shards import Shard, ShardText
 from ghx_bench.profiler.store.directory import unusable
 from ghx_bench.profiler.store.provenance import ProvenanceRecord, changed_ingredients
 
@@ -53,12 +54,31 @@ class MatrixRecord(ForeignModel):
     repetitions: Count
     order: Order
     seed: int
+    shard: Annotated[ShardText | None, OMITTABLE] = None
+    """Which part of the run this one is, as in `3/8`; everything above is that of the whole."""
 
     @property
     def total(self) -> int:
-        """How many cells the run set out to measure."""
+        """How many cells the run set out to measure; of a shard, its own."""
         arms = len(self.agents) * len(self.models) * len(self.modes)
-        return arms * len(self.scenario_ids) * self.repetitions
+        return arms * sum(map(self.repetitions_of, self.scenario_ids))
+
+    def repetitions_of(self, scenario_id: str) -> int:
+        """Return how often a scenario is to be run in each arm; of a shard, how many of them are its own."""
+        shard = None if self.shard is None else Shard.parse(self.shard)
+        return count_repetitions(scenario_id, self.repetitions, shard)
+
+    def to_matrix(self) -> Matrix:
+        """Return the matrix of the whole run, of which this may be a shard."""
+        return Matrix(
+            agents=self.agents,
+            models=self.models,
+            modes=self.modes,
+            scenario_ids=self.scenario_ids,
+            repetitions=self.repetitions,
+            order=self.order,
+            seed=self.seed,
+        )
 
     def name_cell(self, cell: Cell) -> str:
         """Return what people call a cell: without its agent and its model where the run has one of them."""
@@ -70,7 +90,9 @@ class MatrixRecord(ForeignModel):
     @classmethod
     def of(cls, matrix: Matrix) -> "MatrixRecord":
         """Copy a matrix into its stored form."""
+        shard = {} if matrix.shard is None else {"shard": str(matrix.shard)}
         return cls(
+            **shard,
             agents=matrix.agents,
             models=matrix.models,
             modes=matrix.modes,
@@ -114,6 +136,16 @@ class ImportRecord(ForeignModel):
     at: str
 
 
+class MergedShard(ForeignModel):
+    """A run that was one shard of a merged one."""
+
+    shard: str
+    run_id: str
+    created_at: str
+    status: RunStatus
+    rows: Count
+
+
 class RunRecord(ForeignModel):
     """The plan and the state of a run. The plan is frozen before the first cell; only the state changes later."""
 
@@ -133,6 +165,9 @@ class RunRecord(ForeignModel):
     mode_details: Annotated[dict[str, ModeDetails], OMITTABLE] = Field(default={})
     versions: dict[str, str]
     host: dict[str, str]
+    """The machine from which the run was started, which is not named."""
+    machines: Annotated[dict[str, MachineRecord], OMITTABLE] = Field(default={})
+    """The machines that measured cells, by the names that rows have."""
     started_in: Annotated[str | None, OMITTABLE] = None
     """The folder that relative paths of the configuration start from; of no interest to reports."""
     metric_units: Annotated[dict[str, str], OMITTABLE] = Field(default={})
@@ -141,6 +176,8 @@ class RunRecord(ForeignModel):
     """What the run was made with: when it was started and, if that has changed, since it was resumed."""
     imported: Annotated[ImportRecord | None, OMITTABLE] = None
     """Set where others have measured the rows: then nothing is known of how, but what these say."""
+    merged: Annotated[tuple[MergedShard, ...], OMITTABLE] = ()
+    """The shards that this run was put together from."""
     interruptions: Annotated[tuple[Interruption, ...], OMITTABLE] = ()
     problems: Annotated[tuple[Incident, ...], OMITTABLE] = ()
 
@@ -267,11 +304,6 @@ def write_record(path: Path, record: RunRecord) -> None:
         write_atomically(path, content.encode() + b"\n")
     except OSError as error:
         raise unusable(path, error) from error
-
-
-def versions_here() -> dict[str, str]:
-    """Name the versions that a result may depend on."""
-    return {"ghxBench": version("ghx-bench"), "python": platform.python_version()}
 
 
 def host_here() -> dict[str, str]:

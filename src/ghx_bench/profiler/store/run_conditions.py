@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
@@ -27,6 +27,7 @@ _PROVENANCE = "provenance"
 _REST = "the rest"
 _LONGEST_VALUE = 60
 _LONGEST_COMMIT = 10
+_MOST_LABELS = 8
 
 
 class Kind(IntEnum):
@@ -214,7 +215,10 @@ class Difference:
     """The modes that it belongs to, where those are not all."""
 
     def __str__(self) -> str:
-        told = "; ".join(f"{label}: {_say(value)}" for label, value in self.values.items())
+        labels: dict[str, list[str]] = {}
+        for label, value in self.values.items():
+            labels.setdefault(_say(value), []).append(label)
+        told = "; ".join(f"{_list(each)}: {words}" for words, each in labels.items())
         return f"{self.condition}{self._where} ({told})"
 
     @property
@@ -239,6 +243,11 @@ class Difference:
             "kind": self.kind.name.lower(),
             "values": dict(self.values),
         }
+
+
+def _list(labels: Sequence[str]) -> str:
+    named, rest = labels[:_MOST_LABELS], len(labels) - _MOST_LABELS
+    return f"{', '.join(named)} and {rest} more" if rest > 0 else ", ".join(named)
 
 
 def _edit(old: JsonValue, new: JsonValue) -> str:

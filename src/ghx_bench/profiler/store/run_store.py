@@ -2,7 +2,7 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Container, Generator, Iterable, Sequence
+from collections.abc import Container, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from ghx_bench._base.atomic_files import write_file
+from ghx_bench._base.atomic_files import write_atomically, write_file
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.locks import LockHeldError, hold_lock
 from ghx_bench.profiler.activity import SessionActivity
@@ -81,6 +81,16 @@ class RunStore:
         """Write the trace of a cell that has no row: the run was interrupted, or it was a warm-up that failed."""
         self._write_json(self.directory.session(cell), trace)
 
+    def keep_files(self, files: Mapping[str, bytes]) -> None:
+        """Write what was written for this directory on another machine, each file whole or not at all."""
+        for name, content in files.items():
+            path = self.directory.path / name
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(path, content, durable=False)
+            except OSError as error:
+                raise unusable(path, error) from error
+
     def log_error(self, row: ProfileRow, cell: Cell) -> None:
         """Append the traceback on a row to the log of errors; without one, nothing."""
         if row.traceback is None:
@@ -105,6 +115,7 @@ class RunStore:
     def _write(self, batch: Sequence[CellFiles]) -> None:
         for files in batch:
             cell = files.row.cell
+            self.keep_files(files.others)
             if files.trace is not None:
                 self._write_json(self.directory.session(cell), files.trace)
             if files.analysis is not None:

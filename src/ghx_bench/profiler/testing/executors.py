@@ -12,6 +12,7 @@ import anyio
 from ghx_bench._base.clock import timestamp
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.profiler.blocks import (
+    WHOLE,
     Block,
     CellFiles,
     CellInterrupted,
@@ -19,12 +20,14 @@ from ghx_bench.profiler.blocks import (
     Message,
     PlacedCell,
     Receive,
+    Share,
     blocks_of,
 )
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import Executor
 from ghx_bench.profiler.errors import ScopeError
 from ghx_bench.profiler.events import CellStarted
+from ghx_bench.profiler.machine import name_machine
 from ghx_bench.profiler.metrics import CustomMetric
 from ghx_bench.profiler.outcome import Completed, RowContext, row_of
 from ghx_bench.profiler.row import Attempt, ProfileRow
@@ -42,13 +45,20 @@ class SampleSpec:
 
     works_for_s: float = 0.0
     can_be_opened: bool = True
+    most_workers: int | None = None
 
     @asynccontextmanager
-    async def open(self, receive: Receive) -> AsyncGenerator["SampleWorker"]:
+    async def open(
+        self,
+        receive: Receive,
+        *,
+        machine: str | None = None,
+        share: Share = WHOLE,  # noqa: ARG002 - the contract's signature
+    ) -> AsyncGenerator["SampleWorker"]:
         """Hold a worker, or refuse to."""
         if not self.can_be_opened:
             raise ScopeError("this worker cannot be opened")
-        yield SampleWorker(works_for_s=self.works_for_s, receive=receive)
+        yield SampleWorker(works_for_s=self.works_for_s, receive=receive, machine=machine or name_machine())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +67,7 @@ class SampleWorker:
 
     works_for_s: float
     receive: Receive
+    machine: str
 
     async def measure(self, placed: PlacedCell, scenario: JsonObject) -> None:
         """Sleep, and tell of it."""
@@ -69,11 +80,11 @@ class SampleWorker:
             with anyio.CancelScope(shield=True):
                 await self.receive(CellInterrupted(cell=placed.cell, attempts=()))
             raise
-        row = _row_of(placed, (began, time.monotonic_ns()))
+        row = _row_of(placed, (began, time.monotonic_ns()), self.machine)
         await self.receive(CellMeasured(cell=placed.cell, files=CellFiles(row=row), was_scored=True))
 
 
-def _row_of(placed: PlacedCell, span_ns: tuple[int, int]) -> ProfileRow:
+def _row_of(placed: PlacedCell, span_ns: tuple[int, int], machine: str) -> ProfileRow:
     now = datetime.now(UTC)
     span = tuple(CustomMetric(name, value) for name, value in zip(("began_ns", "ended_ns"), span_ns, strict=True))
     outcome = Completed(
@@ -84,7 +95,7 @@ def _row_of(placed: PlacedCell, span_ns: tuple[int, int]) -> ProfileRow:
         metrics=span,
     )
     attempt = Attempt(number=1, started_at=timestamp(now))
-    context = RowContext(run_id="sample-run", agent_version=None, start_order=placed.start_order)
+    context = RowContext(run_id="sample-run", agent_version=None, start_order=placed.start_order, machine=machine)
     return row_of(outcome, [attempt], now, context)
 
 
@@ -146,6 +157,14 @@ class ExecutorContract(ContractSuite):
             order = [cell for cell in started if cell in cells]
             named = [cell.mode for cell in order]
             assert order == cells, f"Workers.run: must start the cells of a block in their order, started {named}"
+
+    def test_the_cells_of_a_block_are_measured_on_one_machine(self) -> None:
+        """Its arms are compared with each other: on two machines, their difference would be one of machines."""
+        told = self._run_all(SampleSpec(works_for_s=0.005))
+        for block in self.make_blocks():
+            cells = {placed.cell for placed in block.cells}
+            places = {row.machine for row in told.rows if row.cell in cells}
+            assert len(places) == 1, f"Workers.run: must measure the cells of a block in one place, used {len(places)}"
 
     def test_no_blocks_are_no_work(self) -> None:
         """A run that is resumed may have nothing left to do."""

@@ -93,10 +93,11 @@ def _compare_with_plan(source: Source, cases: _Cases, *, has_several_agents: boo
         return
     matrix, found = source.record.matrix, cases[source.label]
     agents = matrix.agents if has_several_agents else (_ANY,)
+    repetitions = {each: matrix.repetitions_of(each) for each in matrix.scenario_ids}
     for factors in product(matrix.scenario_ids, matrix.modes, matrix.models, agents):
         case = Case(*factors)
-        if found[case] < matrix.repetitions:
-            yield _missing(source, case, "plan", matrix.repetitions, found[case])
+        if found[case] < (expected := repetitions[case.scenario]):
+            yield _missing(source, case, "plan", expected, found[case])
 
 
 def _compare_with_runs(sources: Sequence[Source], cases: _Cases, *, across_models: bool) -> Iterator[Missing]:

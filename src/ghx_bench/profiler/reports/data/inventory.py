@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from ghx_bench.profiler.reports.data.machines import MachineTally
 from ghx_bench.profiler.row import ProfileRow
 
 Facts = Mapping[str, JsonValue]
@@ -30,6 +31,7 @@ class Inventory:
 
     cases: Counter[Case] = field(default_factory=Counter[Case])
     run_ids: set[str] = field(default_factory=set[str])
+    machines: MachineTally = field(default_factory=MachineTally)
     began: datetime | None = None
     """When the first row began; unknown if any row does not say."""
     _is_timed: bool = True
@@ -40,6 +42,7 @@ class Inventory:
         """Count one row."""
         self.cases[Case(row.scenario_id, row.mode, row.model, row.agent_name)] += 1
         self.run_ids.add(row.run_id)
+        self.machines.add(row)
         self._add_facts(row.mode, row.extensions.get("mode"))
         moment = moment_of(row.started_at) if self._is_timed else None
         if moment is None:

@@ -144,7 +144,7 @@ class _RowReader:
         columns = self.columns[source.label] = ColumnBuilder()
         arms: dict[tuple[str, str, str], tuple[Arm, ControlKind | None]] = {}
         for row in rows:
-            if row.scenario_id in self.without:
+            if row.scenario_id in self.without or source.mode not in (None, row.mode):
                 continue
             # Once for each agent, model and mode, not for each row: columns compare and hash arms.
             known = arms.get((row.agent_name, row.model, row.mode))
@@ -170,7 +170,7 @@ class _RowReader:
     def _arm_of(self, source: Source, row: ProfileRow) -> Arm:
         is_control = source.control_kind(row.agent_name) is not None
         return Arm(
-            mode=row.mode,
+            mode=row.mode if source.mode is None else "",
             agent=row.agent_name if is_control or "agents" not in self.pooled else None,
             model=None if "models" in self.pooled else row.model,
             run=source.label,

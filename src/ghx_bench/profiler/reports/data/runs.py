@@ -131,6 +131,9 @@ def _tells_agents_apart(sources: Sequence[Source], inventories: Mapping[str, Inv
 
 def _glimpse(source: Source, inventory: Inventory) -> _Glimpse:
     """Look at what the run wrote down, or else at what its rows tell."""
+    if source.mode is not None:
+        # Two modes of one run are two sources, and what stands for a mode is compared with what stands for another.
+        return _Glimpse(source=source, run_ids=frozenset({source.mode}), modes=frozenset({""}), began=inventory.began)
     if (record := source.record) is not None:
         return _Glimpse(
             source=source,

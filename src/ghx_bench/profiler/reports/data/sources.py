@@ -28,6 +28,19 @@ class Source:
     rows_path: Path
     directory: RunDirectory
     record: RunRecord | None
+    mode: str | None = None
+    """The one mode whose rows are taken, of a source that stands for a mode; its arms are then told apart by source."""
+
+    def of_mode(self, mode: str) -> "Source":
+        """Return a source that stands for one of its modes, by whose name it goes."""
+        if (record := self.record) is not None:
+            changes = {
+                "matrix": record.matrix.model_copy(update={"modes": (mode,)}),
+                "modes": {name: each for name, each in record.modes.items() if name == mode},
+                "mode_details": {name: each for name, each in record.mode_details.items() if name == mode},
+            }
+            record = record.model_copy(update=changes)
+        return replace(self, label=_as_label(mode), record=record, mode=mode)
 
     def rows(self) -> DistinctRows:
         """Return the rows, to be gone through one at a time."""

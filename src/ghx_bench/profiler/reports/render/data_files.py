@@ -217,6 +217,7 @@ def _source(material: Material, number: int) -> JsonValue:
         "modes": list(modes_of(source, inventory)),
         "status": record.status if record else None,
         "versions": dict(record.versions) if record else None,
+        "machines": dict(inventory.machines.cells),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import JsonValue
 
 from ghx_bench.profiler.metric_table import UNKNOWN
+from ghx_bench.profiler.reports.data.machines import HEADERS
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.data.runs import Equipment, agents_of, differing_conditions, equipment_of, models_of
 from ghx_bench.profiler.reports.data.sources import Source
@@ -24,6 +25,7 @@ def section(material: Material) -> Section:
 def _elements(material: Material) -> Iterator[Element]:
     yield from _between_runs(material)
     yield _run_table(material)
+    yield from _machine_tables(material)
     yield from equipment(material)
     yield from (Note(f"{note}.") for note in material.notes)
     yield from _missing_table(material)
@@ -121,7 +123,7 @@ def _run_line(material: Material, source: Source) -> tuple[str, ...]:
     return (
         source.label,
         f"{inventory.rows:,} of {record.matrix.total:,}",
-        record.status,
+        record.status if record.matrix.shard is None else f"{record.status}, shard {record.matrix.shard}",
         agents,
         models,
         f"{record.matrix.order}, seed {record.matrix.seed}"
@@ -130,6 +132,19 @@ def _run_line(material: Material, source: Source) -> tuple[str, ...]:
         record.created_at,
         ", ".join(f"{name} {version}" for name, version in sorted(record.versions.items())),
     )
+
+
+def _machine_tables(material: Material) -> Iterator[Element]:
+    """Show the machines of each run that has several."""
+    for source in material.sources:
+        tally = material.inventories[source.label].machines
+        if len(tally.cells) > 1:
+            whose = f" of {source.label}" if len(material.sources) > 1 else ""
+            records = source.record.machines if source.record else {}
+            yield Table(caption=f"Machines{whose}", headers=HEADERS, rows=tally.lines(records), is_text=True)
+            first, *others = tally.remarks()
+            yield Note(first)
+            yield from map(Caution, others)
 
 
 def _drift_line(drift: Drift, label: str) -> tuple[str, ...]:
