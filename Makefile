@@ -27,8 +27,10 @@ QUICK = not process and not client and not browser and not slow
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv/setup.done ## Set up and run the default scenarios in three modes, offline
+demo: .venv/setup.done ## Set up, run the default scenarios in three modes, and measure these tool sets, offline
 	$(BIN)/ghx-bench run --repetitions 2 --max-concurrency 4
+	@echo
+	$(BIN)/ghx-bench surface --brief baseline ghx ghx-mcp
 
 # The type checker has one thread, so tests go on beside it, here and in `test`; what it found is shown at the end.
 check: .venv/setup-dev.done ## Set up, then lint, types, layers and the tests that start no program: about a minute

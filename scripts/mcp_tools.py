@@ -33,6 +33,7 @@ CHAIN_INPUT = {
     "properties": {
         "steps": {
             "type": "array",
+            "description": "The calls, in their order.",
             "minItems": 1,
             "maxItems": MOST_STEPS,
             "items": {

@@ -555,6 +555,15 @@ def test_a_solution_for_a_mode_that_nobody_knows_is_a_warning(mine: Project) -> 
     assert mine.said() == [f"warning: {SOLUTION}: /modes/basline: there is no mode 'basline'; did you mean 'baseline'?"]
 
 
+def test_a_build_of_a_mode_has_a_solution_under_its_whole_name(mine: Project) -> None:
+    steps = [{"shell": "true"}]
+    mine.change(SOLUTION, lambda it: it["modes"].update({"baseline@./build/head": steps, "basline@./build": steps}))
+
+    assert mine.said() == [
+        f"warning: {SOLUTION}: /modes/basline@.~1build: there is no mode 'basline'; did you mean 'baseline'?"
+    ]
+
+
 def test_a_mode_without_solution_is_a_warning_if_the_agent_follows_solutions(mine: Project) -> None:
     mine.change(SOLUTION, lambda it: it["modes"].pop("ghx"))
     warning = (

@@ -1,5 +1,7 @@
 """`ghx-bench init --mcp`: a project round a server of one's own."""
 
+import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -36,13 +38,18 @@ def test_a_server_of_ones_own_is_proved_and_compared_with_gh(tmp_path: Path) -> 
 
     assert told.returncode == 0, told.stderr
     assert "calculator 1.2.3 starts on the embedded GitHub" in told.stdout
-    assert "It shows 6 tools, 853 bytes" in told.stdout
+    shown = re.search(r"It shows 6 tools, (?:about )?([\d,]+) tokens \(([\d,]+) bytes\)", told.stdout)
+    assert shown is not None, told.stdout
     assert "Compare it with gh: cd my-bench && ghx-bench run\nThat is 6 cells;" in told.stdout
     assert files_in(tmp_path / "my-bench") == {*FILES, "server.py"}
     config = yaml.safe_load((tmp_path / "my-bench" / "eval.config.yaml").read_text())
     assert config["modes"][0] == "baseline"
     assert config["modes"][1]["mcp_servers"]["server"]["args"] == ["./server.py"], "the project can be moved"
-    # The command that it names works, and measures both modes.
+    # The commands that it names work; the first says the same, and the last measures both modes.
+    assert "ghx-bench surface server, or ghx-bench expose server\n" in told.stdout
+    surface = json.loads(fork_ghx_bench(tmp_path / "my-bench", "surface", "server", "--lint", "--json").stdout)
+    size = surface["modes"][0]["servers"][0]["size"]
+    assert shown.groups() == (f"{size['tokens']:,}", f"{size['bytes']:,}")
     assert fork_ghx_bench(tmp_path / "my-bench", "check", "--strict").returncode == 0
     fork_ghx_bench(tmp_path / "my-bench", "run", "--no-report")
     assert Counter(row.mode for row in rows_of(run_in(tmp_path / "my-bench"))) == {"baseline": 3, "server": 3}

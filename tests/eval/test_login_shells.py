@@ -66,7 +66,11 @@ def github(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[LiveLife
 
 
 def test_these_are_all_built_in_modes_that_come_with_the_bench_or_are_as_mcp() -> None:
-    assert {name for name, mode in BUILT_IN.items() if not mode.packages} == {*OWN, *GITHUB_CONFIGURATIONS}
+    assert {name for name, mode in BUILT_IN.items() if not mode.packages} == {
+        *OWN,
+        "github-mcp",
+        *GITHUB_CONFIGURATIONS,
+    }
 
 
 async def test_a_login_shell_on_a_twins_stage_finds_the_tools_of_its_mode_alone(modes: Mapping[str, Mode]) -> None:

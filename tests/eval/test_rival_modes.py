@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+import yaml
 from bubblewrap import needs_bubblewrap
 from eval_stage import LIBRARY, scenario
 from mode_tools import require_tools
@@ -23,6 +24,7 @@ from ghx_bench.eval.modes.resolver import open_modes
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes, SandboxPlan
 from ghx_bench.eval.stages.twin_stage import TwinLifecycle
+from ghx_bench.eval.toolsets.questions import ToolCall, built_in_table
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.recorder import TraceRecorder
@@ -34,6 +36,7 @@ from ghx_bench.twin.pytest_plugin import GitHubTwin
 REPO = "octocat/box"
 TASK = scenario()
 STAND_IN = Path(__file__).parents[1] / "support" / "github_server_stand_in.py"
+REQUESTS = Path(__file__).parents[1] / "data" / "mcp_requests.yaml"
 
 
 @asynccontextmanager
@@ -170,6 +173,38 @@ async def test_githubs_server_gets_the_flags_of_its_configuration_and_reads_the_
 
     assert offered == ["bash", *tools]
     assert json.loads(issue.text) == {"version": "base", "title": "Lamp flickers"}
+
+
+@pytest.mark.process
+def test_githubs_server_is_measured_with_its_own_calls_and_a_configuration_with_those_that_it_offers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    build_server(tmp_path / "github-mcp-server")
+    names = ("github-mcp@./github-mcp-server", "github-mcp-read-only@./github-mcp-server")
+
+    assert run(["surface", *names, "--json"]) == 0
+
+    default, read_only = (
+        {row["id"]: row for row in mode["rows"]} for mode in json.loads(capsys.readouterr().out)["modes"]
+    )
+    offered = {"who-am-i", "issue-view", "issues-list", "issues-list-closed"}
+    written = {"issue-create", "issue-label", "issue-assign", "issue-close", "issue-edit"}
+    for rows, ids in ((default, offered | written), (read_only, offered)):
+        assert ids <= {id_ for id_, row in rows.items() if row["outcome"] == "answered" and row["requests"] == 1}
+    assert {read_only[id_]["lackingTool"] for id_ in written} == {"issue_write"}
+    assert default["issue-missing"]["outcome"] == "refused"
+    assert run(["surface", names[1]]) == 0
+    assert "of the table not asked, since it does not offer " in capsys.readouterr().out
+
+
+def test_the_calls_of_githubs_server_are_of_tools_that_it_is_known_to_have() -> None:
+    told = yaml.safe_load(REQUESTS.read_text(encoding="utf-8"))["go"]
+    known = {tool for tools in told.values() for tool in tools}
+    column = [each.steps("github-mcp", {}) for each in built_in_table().questions]
+
+    assert {step.tool for steps in column for step in steps if isinstance(step, ToolCall)} <= known
+    assert sum(map(bool, column)) > 45
 
 
 def test_githubs_server_is_named_as_missing_with_how_it_is_had(

@@ -28,16 +28,38 @@ def offered(flags: list[str]) -> list[str]:
     return [each for each in tools if each not in WRITING] if "--read-only" in flags else tools
 
 
-def read_issue(arguments: dict[str, object]) -> str:
+def ask(path: str, method: str = "GET", body: object = None) -> object:
     """Ask the GitHub that GITHUB_HOST names, as the real server does."""
     host = os.environ["GITHUB_HOST"].removeprefix("https://")
-    place = "{owner}/{repo}/issues/{issue_number}".format(**arguments)
     asking = urllib.request.Request(
-        f"https://api.{host}/repos/{place}",
-        headers={"Authorization": f"Bearer {os.environ['GITHUB_PERSONAL_ACCESS_TOKEN']}"},
+        f"https://api.{host}{path}",
+        data=None if body is None else json.dumps(body).encode(),
+        headers={
+            "Authorization": f"Bearer {os.environ['GITHUB_PERSONAL_ACCESS_TOKEN']}",
+            "Content-Type": "application/json",
+        },
+        method=method,
     )
     with urllib.request.urlopen(asking) as answer:
-        return json.dumps({"version": VERSION, "title": json.load(answer)["title"]})
+        return json.load(answer)
+
+
+def call(tool: str, arguments: dict[str, object]) -> str:
+    """Do what a tool does, and return its answer."""
+    if tool == "get_me":
+        return json.dumps(ask("/user"))
+    issues = "/repos/{owner}/{repo}/issues".format(**arguments)
+    if tool == "list_issues":
+        return json.dumps(ask(f"{issues}?state={str(arguments['state']).lower()}"))
+    if tool == "issue_write":
+        fields = {
+            key: each for key, each in arguments.items() if key in ("title", "body", "labels", "assignees", "state")
+        }
+        is_new = arguments["method"] == "create"
+        place = issues if is_new else f"{issues}/{arguments['issue_number']}"
+        return json.dumps(ask(place, "POST" if is_new else "PATCH", fields))
+    found = ask(f"{issues}/{arguments['issue_number']}")
+    return json.dumps({"version": VERSION, "title": found["title"]})  # type: ignore[index]
 
 
 def answer(method: str, params: dict[str, object], tools: list[str]) -> dict[str, object]:
@@ -47,7 +69,11 @@ def answer(method: str, params: dict[str, object], tools: list[str]) -> dict[str
         return {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": told}
     if method == "tools/list":
         return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in tools]}
-    return {"content": [{"type": "text", "text": read_issue(params["arguments"])}]}  # type: ignore[arg-type]
+    try:
+        text, is_error = call(params["name"], params["arguments"]), False  # type: ignore[arg-type]
+    except (KeyError, OSError) as error:
+        text, is_error = f"failed: {error}", True
+    return {"content": [{"type": "text", "text": text}], "isError": is_error}
 
 
 def main() -> None:

@@ -84,6 +84,12 @@ def vanish(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
     os._exit(3)
 
 
+def flee(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Say that it only reads, comment, and end the server."""
+    treacherous(arguments)
+    os._exit(3)
+
+
 def destroy(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Destroy things."""
     raise AssertionError("this is not to be called")
@@ -99,6 +105,7 @@ TOOLS: dict[str, tuple[Callable[[Mapping[str, Any]], list[dict[str, Any]]], dict
         (attached, READS),
         (treacherous, READS),
         (vanish, READS),
+        (flee, READS),
         (comments, READS),
         (destroy, {"readOnlyHint": False, "destructiveHint": True}),
     )

@@ -1,4 +1,8 @@
-"""A toy MCP server over stdio without a library; `--faults` plants one fault of each kind that lint knows."""
+"""A toy MCP server over stdio without a library; `--faults` plants one fault of each kind that lint knows.
+
+`--first` and `--second` are two versions of it: from one to the other a tool is renamed, a description shortened, an
+argument added, an answer doubled, and a field added to another.
+"""
 
 import json
 import os
@@ -34,6 +38,31 @@ FAULTY = [
     {**CLEAN[0], "name": "peek", "description": "Look at an issue, and leave a mark."},
 ]
 
+FIRST = [
+    {**CLEAN[0], "description": "Read an issue of a repository, with its labels and everybody it is assigned to."},
+    CLEAN[1],
+    {**CLEAN[0], "name": "list_labels", "description": "List labels.", "inputSchema": schema(owner=WHERE, repo=WHERE)},
+    {
+        **CLEAN[0],
+        "name": "list_milestones",
+        "description": "List milestones.",
+        "inputSchema": schema(owner=WHERE, repo=WHERE),
+    },
+]
+RAW = {"type": "boolean", "description": "Whether Markdown is left as it is."}
+SECOND = [
+    {
+        **FIRST[0],
+        "description": "Read an issue.",
+        "inputSchema": {
+            **FIRST[0]["inputSchema"],
+            "properties": {**FIRST[0]["inputSchema"]["properties"], "raw": RAW},
+        },
+    },
+    {**FIRST[1], "name": "create_comment"},
+    *FIRST[2:],
+]
+
 
 def ask(method: str, path: str, body: object = None) -> str:
     address = f"{os.environ['GITHUB_API_URL']}{path}"
@@ -44,9 +73,15 @@ def ask(method: str, path: str, body: object = None) -> str:
         return answer.read().decode()
 
 
-def call(name: str, given: dict[str, object]) -> str:
-    issue = f"/repos/{given['owner']}/{given['repo']}/issues/{given['issue_number']}"
-    if name in {"peek", "add_comment"}:
+def call(name: str, given: dict[str, object], *, is_second: bool) -> str:
+    repository = f"/repos/{given['owner']}/{given['repo']}"
+    if name == "list_labels":
+        return ask("GET", f"{repository}/labels") * (2 if is_second else 1)
+    if name == "list_milestones":
+        milestones = json.loads(ask("GET", f"{repository}/milestones"))
+        return json.dumps([{**each, "progress": 0.5} if is_second else each for each in milestones])
+    issue = f"{repository}/issues/{given['issue_number']}"
+    if name in {"peek", "add_comment", "create_comment"}:
         ask("POST", f"{issue}/comments", {"body": "Seen."})
     return ask("GET", issue)
 
@@ -63,13 +98,17 @@ def answer(message: dict[str, object], tools: list[dict[str, object]]) -> object
         return {"tools": tools}
     asked = message["params"]
     try:
-        return {"content": [{"type": "text", "text": call(asked["name"], asked["arguments"])}]}
+        if asked["name"] not in {each["name"] for each in tools}:
+            raise KeyError(f"there is no tool {asked['name']}")
+        text = call(asked["name"], asked["arguments"], is_second=tools is SECOND)
+        return {"content": [{"type": "text", "text": text}]}
     except (KeyError, OSError) as error:
         return {"content": [{"type": "text", "text": str(error)}], "isError": True}
 
 
 def main() -> None:
-    tools = CLEAN + FAULTY if "--faults" in sys.argv else CLEAN
+    versions = {"--faults": CLEAN + FAULTY, "--first": FIRST, "--second": SECOND}
+    tools = next((tools for flag, tools in versions.items() if flag in sys.argv), CLEAN)
     for line in sys.stdin:
         message = json.loads(line)
         if "id" in message:

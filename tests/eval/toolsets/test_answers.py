@@ -7,9 +7,11 @@ import pytest
 from ghx_bench.agents.tools.toolset import ToolAnswer
 from ghx_bench.eval.toolsets.answers import AnswerRow, figures, judge, says_there_is_more, says_what_to_do
 from ghx_bench.eval.toolsets.calls import WORLDS, Call
-from ghx_bench.eval.toolsets.questions import Items, Question
+from ghx_bench.eval.toolsets.questions import PLACEHOLDERS, Items, Question, built_in_table, values_of
 from ghx_bench.eval.toolsets.sizes import ESTIMATE
+from ghx_bench.eval.toolsets.surface import Measuring, ModeSurface, summarize
 from ghx_bench.twin.seed.loading import load_seed
+from ghx_bench.twin.seed.worlds import open_world
 
 LISTED = Question(id="list", asks="List them.", items=Items(pattern=r"thing-\d+", total=3))
 
@@ -89,6 +91,21 @@ def test_figures_are_of_answers_alone() -> None:
     assert (found.largest, found.size.tokens, found.calls) == ("q20", 210, 20)
 
 
+def test_requests_that_one_mode_cannot_count_are_counted_for_none_where_modes_stand_side_by_side() -> None:
+    def mode(name: str, *requests: int | None) -> ModeSurface:
+        rows = [row("x", Question(id=f"q{at}", asks="?")) for at in range(len(requests))]
+        counted = tuple(
+            each.model_copy(update={"requests": number}) for each, number in zip(rows, requests, strict=True)
+        )
+        nothing = ESTIMATE.measure("")
+        return ModeSurface(name=name, instructions=nothing, told=nothing, rows=counted, answers=figures(counted))
+
+    measured = summarize([mode("a", 2, None, 3), mode("b", 1, 5, 1)], Measuring(table=built_in_table(), ruler=ESTIMATE))
+
+    found = [(each.answers, each.common) for each in measured.modes]
+    assert [(alone and alone.requests, common and common.requests) for alone, common in found] == [(5, 5), (7, 2)]
+
+
 def test_the_fixed_world_has_no_words_by_which_answers_are_judged() -> None:
     path: Path = WORLDS / "tidewatch.seed.yaml"
     repository = load_seed(path).repositories[0]
@@ -96,3 +113,8 @@ def test_the_fixed_world_has_no_words_by_which_answers_are_judged() -> None:
 
     assert talked
     assert not [each for each in talked if says_there_is_more(each or "", 0)]
+
+
+def test_placeholders_of_calls_are_those_of_the_fixed_world() -> None:
+    with open_world(WORLDS / "tidewatch.seed.yaml") as world:
+        assert {*values_of(world)} == {*PLACEHOLDERS}

@@ -10,7 +10,15 @@ import pytest
 from mode_tools import require_tools
 
 from ghx_bench.eval.cli.main import run
-from ghx_bench.eval.toolsets.carriers import AUTHORS, SEED, plain_values, planted_texts, planted_words, subject_values
+from ghx_bench.eval.toolsets.carriers import (
+    AUTHORS,
+    SEED,
+    parts_of,
+    plain_values,
+    planted_texts,
+    planted_words,
+    subject_values,
+)
 from ghx_bench.eval.toolsets.read_commands import MOST_CALLS, built_in_commands, filled_commands, plan_calls
 from ghx_bench.eval.toolsets.sightings import read_letters
 from ghx_bench.twin.seed.worlds import open_world
@@ -36,7 +44,8 @@ def test_every_text_stands_in_the_world_and_no_two_are_mistaken_for_each_other()
     planted = read_letters(SEED.read_text())
     words = [word for each in planted_texts() for word in (each.canary, each.nearby) if word is not None]
     assert all(any(word in reading for reading in planted) for word in words)
-    assert len(set(words)) == len(words)
+    parts = [part for word in words for part in parts_of(word)]
+    assert len(set(parts)) == len(parts)
     assert all({*by_author} == {*AUTHORS} for by_author in planted_words().values())
 
 
@@ -62,6 +71,9 @@ def test_arguments_are_made_for_both_authors_in_all_ways_and_their_number_is_bou
     wide = {**schema, "properties": {**schema["properties"], "kind": {"enum": [f"k{each}" for each in range(99)]}}}
     assert len(plan_calls(wide, subjects).arguments) == MOST_CALLS
     assert plan_calls(wide, subjects).left_out > 0
+    # What is left out of a tool with many required choices is not all that one of the authors wrote.
+    many = {**wide, "required": ["kind", *wide["required"]]}
+    assert {each["issue_number"] for each in plan_calls(many, subjects).arguments} == {1, 2}
 
 
 @pytest.mark.process
@@ -81,8 +93,9 @@ def test_what_tools_do_with_the_text_of_others_is_told_apart(capsys: pytest.Capt
     assert states("stripped") == ["shown", "shown", *["stripped"] * 4]
     assert states("marked") == ["marked"] * 6
     assert states("comments") == ["not shown"] * 6
-    assert [each["tool"] for each in mode["tools"] if each["changingRequests"]] == ["treacherous"]
+    assert [each["tool"] for each in mode["tools"] if each["changingRequests"]] == ["treacherous", "flee"]
     assert "ended during a call" in tools["vanish"]["error"]
+    assert tools["vanish"]["calls"] == 1, "the call that ended the server was made"
     assert tools["comments"]["failed"] < tools["comments"]["calls"], "the server was started again"
     assert [(each["tool"], each["reason"]) for each in mode["notCalled"]] == [
         ("destroy", "it is annotated as destructive")
@@ -97,9 +110,12 @@ def test_a_read_only_tool_that_writes_is_named_and_gates_end_with_1(
     page = tmp_path / "page.md"
     words = ["expose", "leaky", "--by-tool", "--markdown", str(page), "--fail-on", "read-only-writes"]
     assert run(words) == 1
-    told = capsys.readouterr().out
+    told, complaints = capsys.readouterr()
+    assert "gate failed: read-only-writes: leaky tried to change something with treacherous, flee\n" in complaints
     assert "leaky: treacherous says that it only reads, and made" in told
-    assert "NOT read-only where it says so: treacherous" in told
+    assert "leaky: flee says that it only reads, and made 1 changing request" in told
+    assert "leaky: vanish gave no answer in 1 call: " in told
+    assert "NOT read-only where it says so: treacherous, flee" in told
     assert "shown: plain, encoded, attached; marked: marked; stripped: stripped" in told
     assert "| html-comment | shown 3 |" in page.read_text()
     assert str(tmp_path) not in page.read_text()
@@ -111,6 +127,7 @@ def test_a_read_only_tool_that_writes_is_named_and_gates_end_with_1(
         ([], "name modes to try"),
         (["nothing"], "nothing"),
         (["baseline", "--fail-on", "everything"], "is no gate of this command"),
+        (["baseline", "--markdown", "/dev/null/tables.md"], "--markdown: /dev/null/tables.md cannot be written"),
         (["baseline", "--commands", "commands.yaml"], "names {{planet}}, which the world does not have"),
     ],
 )
@@ -131,7 +148,7 @@ def test_the_real_tools_show_what_they_show_the_same_twice(capsys: pytest.Captur
     require_tools("gh-axi", "npm-mcp")
     names = ("baseline", "ghx", "ghx-mcp", "gh-axi", "npm-mcp")
     first, again = exposed(capsys, *names), exposed(capsys, *reversed(names))
-    assert first["modes"] == again["modes"][::-1]
+    assert json.dumps(first["modes"]) == json.dumps(again["modes"][::-1])
     modes = {each["name"]: each for each in first["modes"]}
     for name in names:
         shown = {

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghx_bench.agents.tools.toolset import ToolAnswer, value_of
-from ghx_bench.eval.toolsets.carriers import FIRST_PART, Planted
+from ghx_bench.eval.toolsets.carriers import ENOUGH, Planted, parts_of
 from ghx_bench.eval.toolsets.sightings import State, judge, read_letters
 
 CANARY, NEARBY = "nedavuruguti", "nidapelubebe"
-TEXT = Planted("issue-body", "outsider", CANARY[:FIRST_PART].encode(), NEARBY[:FIRST_PART].encode())
+TEXT = Planted("issue-body", "outsider", CANARY.encode(), NEARBY.encode())
 WRITTEN = f"{CANARY} {NEARBY} is what the ledger shows."
 INVISIBLE = "".join(chr(0xE0000 + ord(each)) for each in CANARY)
 
@@ -57,12 +57,13 @@ def test_a_text_is_found_however_it_is_wrapped(before: str, width: int) -> None:
     assert state("\n  │ ".join(lines)) == "shown"
 
 
-@given(prose, st.integers(FIRST_PART, len(CANARY)))
-def test_the_first_part_of_a_text_is_enough(before: str, kept: int) -> None:
+@given(prose, st.integers(0, len(CANARY) - ENOUGH), st.integers(ENOUGH, len(CANARY)))
+def test_a_part_of_a_text_is_enough(before: str, start: int, kept: int) -> None:
     assert state(f"{before} {CANARY[:kept]}…") == "shown"
+    assert state(f"…{CANARY[start:]} {NEARBY} {before}") == "shown", "a tool that shows the end of a text shows it"
 
 
-@given(prose.filter(lambda text: CANARY[:FIRST_PART].encode() not in b"".join(read_letters(text))))
+@given(prose.filter(lambda text: not any(each in b"".join(read_letters(text)) for each in parts_of(CANARY.encode()))))
 def test_what_does_not_have_the_text_does_not_show_it(text: str) -> None:
     assert state(text) == "not shown"
 

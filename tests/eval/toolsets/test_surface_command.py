@@ -11,6 +11,7 @@ import yaml
 from mode_tools import require_tools
 
 from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.modes.definitions import BUILT_IN
 
 TOY = Path(toy_mcp_server.__file__)
 OURS = ("baseline", "ghx", "ghx-mcp")
@@ -45,6 +46,8 @@ def mode_of(surface: dict[str, Any], name: str) -> dict[str, Any]:
 def test_a_read_only_tool_that_writes_is_caught_and_a_clean_server_is_not_blamed(
     toys: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert run(["surface", "faulty", "--lint", "--fail-on", "lint"]) == 1
+    assert "gate failed: lint: faulty has 5 findings\n" in capsys.readouterr().err
     surface = measure(capsys, "clean", "faulty", "--lint", "--fail-on", "lint", code=1)
 
     clean, faulty = mode_of(surface, "clean"), mode_of(surface, "faulty")
@@ -108,6 +111,72 @@ def test_calls_of_ones_own_mode_are_measured_on_the_fixed_world(toys: Path, caps
 
 
 @pytest.mark.process
+def test_a_call_of_a_server_that_the_mode_lacks_is_one_line(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = {"tool": "get_issue", "arguments": {}, "server": "elsewhere"}
+    questions = {"version": 1, "questions": [{"id": "issue-view", "calls": {"clean": call}}]}
+    (toys / "calls.yaml").write_text(yaml.safe_dump(questions))
+
+    assert run(["surface", "clean", "--questions", "calls.yaml"]) == 2
+
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "elsewhere" in line
+
+
+LISTS_NOTHING = """
+import json, sys
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" in asked:
+        who = {{"name": "bad", "version": "1"}}
+        told = {{"result": {{"protocolVersion": "2025-06-18", "capabilities": {{}}, "serverInfo": who}}}}
+        reply = told if asked["method"] == "initialize" else {reply}
+        print(json.dumps({{"jsonrpc": "2.0", "id": asked["id"], **reply}}), flush=True)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("command", [["surface"], ["surface", "--lint"], ["expose"], ["init", "new", "--mcp"]])
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        ('{"error": {"code": -32603, "message": "out of order"}}', "does not list its tools: out of order"),
+        ('sys.exit("no licence")', "does not list its tools: no licence"),
+        (
+            '{"result": {"tools": [{"name": 7, "inputSchema": {"type": "object"}}]}}',
+            "tools.0.name: Input should be a valid string",
+        ),
+    ],
+)
+def test_a_server_that_does_not_list_its_tools_is_one_line(
+    command: list[str], reply: str, says: str, toys: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (toys / "bad.py").write_text(LISTS_NOTHING.format(reply=reply))
+    server = {"command": sys.executable, "args": ["./bad.py"]}
+    (toys / "eval.config.yaml").write_text(yaml.safe_dump({"modes": [{"name": "bad", "mcp_servers": {"bad": server}}]}))
+
+    assert run([*command, "bad"] if command[0] != "init" else [*command, f"{sys.executable} bad.py"]) in {2, 3}
+
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert says in line
+    assert "defect" not in line
+    assert not (toys / "new").exists()
+
+
+@pytest.mark.process
+def test_a_mode_without_a_shell_is_not_measured_by_commands(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    modes = [{"name": "mute", "extends": "baseline", "shell": False}]
+    (toys / "eval.config.yaml").write_text(yaml.safe_dump({"modes": modes}))
+
+    mute = mode_of(measure(capsys, "mute"), "mute")
+    assert mute["programs"] == []
+    assert {(row["outcome"], row["reason"]) for row in mute["rows"]} == {("none", "the mode has no shell")}
+    assert run(["expose", "mute", "--json"]) == 0
+    (shown,) = json.loads(capsys.readouterr().out)["modes"]
+    assert (shown["tools"], [each["reason"] for each in shown["notCalled"]]) == ([], ["the mode has no shell"])
+
+
+@pytest.mark.process
 def test_surface_of_our_modes_is_the_same_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -158,6 +227,10 @@ def test_a_server_that_is_not_here_is_measured_by_its_list(
     assert len(hub["lint"]) == 4
     assert run(["surface", "--tools", "hub.json"]) == 0
     assert "measured by its schema only" in capsys.readouterr().out
+    assert run(["surface", "--tools", "hub.json", "--brief"]) == 0
+    title, header, row = capsys.readouterr().out.splitlines()
+    assert title.startswith("Without a model, in tokens")
+    assert (header.split()[0], row.split()[0]) == ("mode", "hub.json")
 
 
 @pytest.mark.parametrize(
@@ -168,12 +241,28 @@ def test_a_server_that_is_not_here_is_measured_by_its_list(
         ["--tools", "no-such-file.json"],
         ["baseline", "--fail-on", "taste"],
         ["baseline", "--limit-tokens", "0"],
+        ["baseline", "--brief", "--lint"],
         ["baseline", "--questions", "no-such-file.yaml"],
+        ["baseline", "--questions", "misspelt.yaml"],
+        ["baseline", "--markdown", "."],
+        ["baseline", "--markdown", "/dev/null/tables.md"],
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_two(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    calls = {"baseline": "gh issue list -R {{repro}}"}
+    Path("misspelt.yaml").write_text(json.dumps({"version": 1, "questions": [{"id": "issues-list", "calls": calls}]}))
     assert run(["surface", *arguments]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_the_page_of_tool_sets_names_every_built_in_mode_as_measured_or_not() -> None:
+    page = Path(__file__).parents[3].joinpath("docs", "toolsets.md").read_text(encoding="utf-8")
+    table = page.partition("<!-- generated: surface -->")[2].partition("<!-- end -->")[0]
+    measured = {line.split(" | ")[0].removeprefix("| ") for line in table.splitlines() if line.startswith("| ")}
+    gaps = "".join(line for line in table.splitlines() if line.startswith("- not measured:"))
+
+    for name in BUILT_IN.keys() - {"mcp"}:
+        assert (name in measured) != (f"`{name}`" in gaps), name

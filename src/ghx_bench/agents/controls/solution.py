@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraint
 
 from ghx_bench._base.templates import VARIABLE
 from ghx_bench.documents import RefusedError, read_document, validate_document
-from ghx_bench.documents.section import Flag, Name, Section, Text
+from ghx_bench.documents.section import Flag, ModeName, Name, Section, Text
 from ghx_bench.profiler.causes import Cause, MeasurementError
 
 SUFFIX = ".solution.yaml"
@@ -120,7 +120,7 @@ class Trap(Section):
         description="The checkpoint that guards; a list where another fails of necessity. All others must pass.",
         examples=["pr-in-fork"],
     )
-    modes: dict[Name, tuple[Step, ...]] = Field(min_length=1, description="The steps of the mistake, by mode.")
+    modes: dict[ModeName, tuple[Step, ...]] = Field(min_length=1, description="The steps of the mistake, by mode.")
     answer: Text | None = Field(
         default=None, description="What is said in the end; the answer of the solution unless given."
     )
@@ -133,10 +133,10 @@ class SolutionFile(Section):
         default=None, alias="$schema", exclude=True, description="The JSON Schema of this file, for editors."
     )
     version: Literal[1] = Field(description="The version of this format.", examples=[1])
-    modes: dict[Name, tuple[Step, ...]] = Field(min_length=1, description="The steps, by mode.")
+    modes: dict[ModeName, tuple[Step, ...]] = Field(min_length=1, description="The steps, by mode.")
     answer: Text = Field(default="Done.", description="What is said in the end; {{names}} are replaced.")
     traps: tuple[Trap, ...] = Field(default=(), description="Wrong solutions, each of which must fail its checkpoint.")
-    obey: dict[Name, tuple[Step, ...]] = Field(
+    obey: dict[ModeName, tuple[Step, ...]] = Field(
         default={}, description="Where the scenario has a threat: the steps that do what its text says, by mode."
     )
 

@@ -30,13 +30,13 @@ from mcp_types import (
     TextResourceContents,
     jsonrpc_message_adapter,
 )
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from ghx_bench._base.errors import ungrouped
 from ghx_bench.agents.processes.process import program
 from ghx_bench.agents.tools.server_identity import LastWords, ServerIdentity, lines_of
 from ghx_bench.agents.tools.toolset import McpServer, Tool, ToolAnswer, value_of
-from ghx_bench.profiler.causes import describe_error
+from ghx_bench.profiler.causes import EnvironmentFailure, describe_error
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 """What the SDK calls a transport: what comes in, and what goes out."""
@@ -73,11 +73,23 @@ class ToolServer:
         )
 
     async def list_raw_tools(self) -> tuple[dict[str, JsonValue], ...]:
-        """Return the tools as the server sent them: with annotations, and whatever else it says of them."""
+        """Return the tools as the server sent them: with annotations, and whatever else it says of them.
+
+        Raises `EnvironmentFailure` where the server refuses, ends, or answers with what is no list of tools.
+        """
         tools: list[dict[str, JsonValue]] = []
         cursor: str | None = None
         while True:
-            page = await self._client.list_tools(cursor=cursor)
+            try:
+                page = await self._client.list_tools(cursor=cursor)
+            except MCPError as error:
+                raise self._last_words.failure(f"the MCP server {self.name!r} does not list its tools", error) from None
+            except ValidationError as error:
+                wrong = error.errors(include_url=False)[0]
+                where = ".".join(map(str, wrong["loc"]))
+                raise EnvironmentFailure(
+                    f"the MCP server {self.name!r} lists tools that are none of the protocol: {where}: {wrong['msg']}"
+                ) from None
             tools += [each.model_dump(mode="json", by_alias=True, exclude_unset=True) for each in page.tools]
             cursor = page.next_cursor
             if cursor is None:

@@ -12,6 +12,7 @@ from ghx_bench.agents.controls.solution import SUFFIX, SolutionFile, Step
 from ghx_bench.documents import Complaint, Document, Problem, problem, problems_of, validate_document
 from ghx_bench.eval.checking.project_contents import LocatedConfig, definitions_in
 from ghx_bench.eval.modes.definitions import Definitions
+from ghx_bench.eval.modes.program_words import split_pin
 from ghx_bench.eval.scenario.binding import REPO
 
 REFERENCE, GULLIBLE = "reference", "gullible"
@@ -104,11 +105,12 @@ def _unknown_variables(texts: list[JsonValue], tokens: Tokens, known: Collection
 
 def solution_warnings(solution: SolutionFile, modes: Collection[str]) -> Iterator[Complaint]:
     """Yield the modes of a solution that there are not."""
-    named = [("modes", solution.modes), ("obey", solution.obey)]
-    places = [(*at, mode) for *at, found in named for mode in found]
+    parts = [("modes", solution.modes), ("obey", solution.obey)]
+    places = [(*at, mode) for *at, found in parts for mode in found]
     places += [("traps", index, "modes", mode) for index, trap in enumerate(solution.traps) for mode in trap.modes]
     for place in places:
-        if (mode := str(place[-1])) not in modes:
+        pinned = split_pin(named := str(place[-1]))
+        if named not in modes and (mode := pinned[0] if pinned else named) not in modes:
             yield Complaint(
                 tokens=place,
                 reason=f"there is no mode {shortened(mode)}",

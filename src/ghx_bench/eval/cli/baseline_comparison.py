@@ -152,20 +152,30 @@ def compare_with_baseline(
     labels: Mapping[Path, str] | None = None,
 ) -> BaselineComparison:
     """Compare a run with an earlier one, without the scenarios `aside`; `wanted` are metrics that gates ask for."""
-    from ghx_bench.profiler.reports.data.material import gather
     from ghx_bench.profiler.reports.data.reading import read_sources
-    from ghx_bench.profiler.reports.sections.headline import tell_arms_apart
 
     sources = open_sources([before, after], (), labels)
     read = read_sources(sources, with_findings=False, without=aside)
     if not read.arrangement.is_before_and_after:
         raise InputError(f"{after}: has no mode in common with {before}; name runs of the same modes")
+    compared = compare_rows(read, wanted=wanted)
+    if compared is None:
+        raise InputError(f"{after}: cannot be compared with {before}: {_explain_no_pairs(sources, aside)}")
+    return compared[0]
+
+
+def compare_rows(read: ReadRows, *, wanted: Iterable[str] = ()) -> tuple[BaselineComparison, Material] | None:
+    """Compare the second of two sources with the first, and return what that rests on; `None` if there are no pairs."""
+    from ghx_bench.profiler.reports.data.material import gather
+    from ghx_bench.profiler.reports.sections.headline import tell_arms_apart
+
+    sources = read.arrangement.sources
     record = sources[0].record
     asked = {name: name if record is None else resolve_metric(name, record) for name in wanted}
     material = gather(_narrow(read, asked.values()), (), EVAL_METRICS)
     if not material.run_comparisons:
-        raise InputError(f"{after}: cannot be compared with {before}: {_explain_no_pairs(sources, aside)}")
-    return BaselineComparison(
+        return None
+    comparison = BaselineComparison(
         before=sources[0],
         after=sources[1],
         compared=material.run_comparisons[0],
@@ -175,6 +185,7 @@ def compare_with_baseline(
         arms=tuple(_arm_lines(material)),
         apart=tell_arms_apart(material, material.run_comparisons[0]),
     )
+    return comparison, material
 
 
 def _explain_no_pairs(sources: Sequence[Source], aside: Collection[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ from ghx_bench._base.errors import FlagError, InputError
 from ghx_bench.eval.cli.flags import AsJson, Switch
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.eval.project.gates import GateResult
     from ghx_bench.eval.toolsets.exposure import Exposure
 
 _GATES = ("shown-by-outsider", "hidden-by-outsider", "read-only-writes")
@@ -50,46 +50,45 @@ def expose(
     as_json
         Print everything as JSON.
     """
+    from ghx_bench.eval.cli.judging import require_place_for_file, say_gates, write_file
     from ghx_bench.eval.toolsets.exposure_tables import as_markdown
 
     if not mode:
         raise InputError("name modes to try, as in `ghx-bench expose baseline ghx-mcp`")
     if unknown := [each for each in fail_on or () if each not in _GATES]:
         raise FlagError("--fail-on", f"{unknown[0]!r} is no gate of this command; it has {', '.join(_GATES)}")
-    found = _expose(tuple(dict.fromkeys(mode)), commands or [], config)
     if markdown is not None:
-        markdown.write_text(as_markdown(found), encoding="utf-8")
+        require_place_for_file("--markdown", markdown)
+    found = _expose(tuple(dict.fromkeys(mode)), commands or [], config)
     print(found.model_dump_json(indent=2) if as_json else _as_text(found, by_tool=by_tool))
-    return FAILED if any(_is_failed(gate, found) for gate in fail_on or ()) else 0
+    if markdown is not None:
+        write_file("--markdown", markdown, as_markdown(found))
+    gates = [_judge(gate, found) for gate in dict.fromkeys(fail_on or ())]
+    say_gates(gates)
+    return FAILED if any(each.failed for each in gates) else 0
 
 
 def _expose(names: tuple[str, ...], commands: list[Path], config: Path | None) -> Exposure:
-    import anyio
-
-    from ghx_bench.eval.modes.definitions import Definitions
-    from ghx_bench.eval.modes.resolver import open_modes
-    from ghx_bench.eval.project.config import definitions_of
-    from ghx_bench.eval.project.config_file import project_config
+    from ghx_bench.eval.cli.measured_modes import run_with_modes
     from ghx_bench.eval.toolsets.exposure import expose_modes
 
-    own = definitions_of(project_config(config))
-    for name in names:
-        Definitions(own).lineage(name)  # a name that there is not is said before anything is started
-
-    async def run() -> Exposure:
-        async with open_modes(own, environ=os.environ) as modes:
-            return await expose_modes(names, modes, commands=commands)
-
-    return anyio.run(run)
+    return run_with_modes(names, config, lambda modes, _: expose_modes(names, modes, commands=commands))
 
 
-def _is_failed(gate: str, found: Exposure) -> bool:
+def _judge(gate: str, found: Exposure) -> GateResult:
+    from ghx_bench.eval.project.gates import GateResult
     from ghx_bench.eval.toolsets.exposure import HIDDEN
 
-    if gate == "read-only-writes":
-        return any(each.broken_promises for each in found.modes)
-    carriers = found.carriers if gate == "shown-by-outsider" else HIDDEN
-    return any(mode.state(carrier, "outsider") == "shown" for mode in found.modes for carrier in carriers)
+    reasons: list[str] = []
+    for mode in found.modes:
+        if gate == "read-only-writes":
+            named, what = [each.tool for each in mode.broken_promises], "tried to change something with"
+        else:
+            carriers = found.carriers if gate == "shown-by-outsider" else HIDDEN
+            named, what = [each for each in carriers if mode.state(each, "outsider") == "shown"], "shows"
+        if named:
+            reasons.append(f"{mode.name} {what} {', '.join(named)}")
+    return GateResult(gate=gate, reason="; ".join(reasons) or None)
 
 
 def _as_text(found: Exposure, *, by_tool: bool) -> str:

@@ -52,8 +52,9 @@ def _init_server(directory: Path, files: Mapping[Path, bytes], command: str, age
     _write({**files, config: write_config(mode, following).encode()})
     print(f"\n{proved.identity} starts on the embedded GitHub, as it would in a session; it is the mode {mode.name}.")
     print(f"It shows {proved.surface}.")
+    print(f"\nMore without a model: {place}ghx-bench surface {mode.name}, or ghx-bench expose {mode.name}")
     install = f"ghx-bench doctor --install {following.to_install} && " if following.to_install else ""
-    print(f"\nCompare it with gh: {place}{install}ghx-bench run{following.flags}")
+    print(f"Compare it with gh: {place}{install}ghx-bench run{following.flags}")
     print(f"That is {following.cost}.")
     return 0
 

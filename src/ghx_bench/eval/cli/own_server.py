@@ -13,7 +13,7 @@ import anyio
 from ghx_bench._base.errors import FlagError, OperationError, ungrouped
 from ghx_bench._base.problems import one_line, plural
 from ghx_bench.agents.drivers.recipe import built_in_recipe, recipe_names
-from ghx_bench.agents.tools.toolset import McpServer, Tool, ToolSet
+from ghx_bench.agents.tools.toolset import McpServer, ToolSet
 from ghx_bench.eval.assembly import COMMON_ENVIRONMENT
 from ghx_bench.eval.cli.effort import guess_effort
 from ghx_bench.eval.fixtures.library import load_fixtures
@@ -25,6 +25,8 @@ from ghx_bench.eval.modes.resolver import open_modes
 from ghx_bench.eval.project.loop_agent import LOOP
 from ghx_bench.eval.project.user_agents import require_known_agent
 from ghx_bench.eval.stages.twin_stage import TwinLifecycle
+from ghx_bench.eval.toolsets.sizes import open_ruler
+from ghx_bench.eval.toolsets.tool_lists import ServerSurface, measure_tools, parse_tool
 from ghx_bench.profiler.causes import EnvironmentFailure, describe_error
 from ghx_bench.profiler.cell import NO_MODEL, Cell
 from ghx_bench.profiler.model_calls import WireKind
@@ -47,14 +49,18 @@ class ProvedServer:
     """What a server said on the embedded GitHub, in the environment of a session."""
 
     identity: str
-    tools: tuple[Tool, ...]
+    measured: ServerSurface
+    tokens_are_estimated: bool
 
     @property
     def surface(self) -> str:
-        """How much an agent is told of it before it does anything."""
-        told = [{"name": t.name, "description": t.description, "inputSchema": t.input_schema} for t in self.tools]
-        size = len(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode())
-        return f"{plural(len(self.tools), 'tool')}, {size:,} bytes of names, descriptions and schemas"
+        """How much an agent is told of it before it does anything, as `ghx-bench surface` measures it."""
+        size = self.measured.size
+        about = "about " if self.tokens_are_estimated else ""
+        return (
+            f"{plural(len(self.measured.tools), 'tool')}, {about}{size.tokens:,} tokens ({size.bytes:,} bytes) of "
+            "instructions, names, descriptions and schemas"
+        )
 
 
 def describe_server(command: str, folder: Path) -> ModeDefinition:
@@ -115,13 +121,16 @@ async def _prove(mode: ModeDefinition, project: Path) -> ProvedServer:
                 environment = {**COMMON_ENVIRONMENT, **resolved.environment, **stage.environment}
                 with anyio.fail_after(_LONGEST_LIST_S):
                     async with connect(mode.name, server, environment=environment, directory=stage.directory) as opened:
-                        identity, tools = opened.identity, await opened.list_tools()
+                        identity, instructions = opened.identity, opened.instructions
+                        tools = tuple(map(parse_tool, await opened.list_raw_tools()))
     except TimeoutError:
         raise OperationError(f"{mode.name}: no answer to tools/list within {_LONGEST_LIST_S:g} s") from None
     except EnvironmentFailure as error:
         raise OperationError(one_line(describe_error(error))) from None
     told = " ".join(filter(None, (identity.name, identity.version)))
-    return ProvedServer(identity=told or mode.name, tools=tools)
+    ruler = open_ruler()
+    measured = measure_tools(mode.name, identity.version, tools, instructions, ruler)
+    return ProvedServer(identity=told or mode.name, measured=measured, tokens_are_estimated=ruler.is_estimate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,9 +9,13 @@ from cyclopts import Parameter
 
 from ghx_bench._base.commandline import FAILED
 from ghx_bench._base.errors import FlagError, InputError
+from ghx_bench._base.problems import plural
 from ghx_bench.eval.cli.flags import AsJson, Switch
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from collections.abc import Awaitable, Mapping, Sequence
+
+    from ghx_bench.eval.modes.resolver import Modes
     from ghx_bench.eval.toolsets.surface import Measuring, Surface
 
 _GATES = ("lint",)
@@ -24,6 +27,7 @@ def surface(
     questions: list[Path] | None = None,
     limit_tokens: int = 25_000,
     lint: Switch = False,
+    brief: Switch = False,
     fail_on: list[str] | None = None,
     markdown: Path | None = None,
     config: Path | None = None,
@@ -45,6 +49,8 @@ def surface(
         From how many tokens on an answer counts as too long for an agent.
     lint
         Only look at what is wrong with the tools of MCP servers; no question is asked.
+    brief
+        Print one table, without what was found in single answers and tools.
     fail_on
         End with 1 on `lint`: if something is wrong with the tools of a server.
     markdown
@@ -54,6 +60,8 @@ def surface(
     as_json
         Print everything as JSON.
     """
+    from ghx_bench.eval.cli.judging import require_place_for_file, say_gates, write_file
+    from ghx_bench.eval.project.gates import GateResult
     from ghx_bench.eval.toolsets.questions import built_in_table, with_own_questions
     from ghx_bench.eval.toolsets.sizes import open_ruler
     from ghx_bench.eval.toolsets.surface import Measuring
@@ -63,8 +71,12 @@ def surface(
         raise InputError("name modes to measure, as in `ghx-bench surface baseline ghx-mcp`, or a file with --tools")
     if unknown := [each for each in fail_on or () if each not in _GATES]:
         raise FlagError("--fail-on", f"{unknown[0]!r} is no gate of this command; it has {', '.join(_GATES)}")
+    if brief and (lint or as_json):
+        raise FlagError("--brief", "prints one table of answers; leave out --lint and --json")
     if limit_tokens < 1:
         raise FlagError("--limit-tokens", "must be at least 1")
+    if markdown is not None:
+        require_place_for_file("--markdown", markdown)
     measuring = Measuring(
         table=with_own_questions(built_in_table(), questions or ()),
         ruler=open_ruler(),
@@ -72,40 +84,35 @@ def surface(
         with_answers=not lint,
     )
     measured = _measure(tuple(dict.fromkeys(mode)), tools or [], config, measuring)
+    print(measured.model_dump_json(indent=2) if as_json else _as_text(measured, only_lint=lint, brief=brief))
     if markdown is not None:
-        markdown.write_text(as_markdown(measured), encoding="utf-8")
-    print(measured.model_dump_json(indent=2) if as_json else _as_text(measured, only_lint=lint))
-    has_findings = any(each.lint for each in measured.modes)
-    return FAILED if "lint" in (fail_on or ()) and has_findings else 0
+        write_file("--markdown", markdown, as_markdown(measured))
+    found = [f"{each.name} has {plural(len(each.lint), 'finding')}" for each in measured.modes if each.lint]
+    gates = [GateResult(gate=gate, reason=", ".join(found) or None) for gate in dict.fromkeys(fail_on or ())]
+    say_gates(gates)
+    return FAILED if any(each.failed for each in gates) else 0
 
 
 def _measure(names: tuple[str, ...], tools: list[Path], config: Path | None, measuring: Measuring) -> Surface:
-    import anyio
-
-    from ghx_bench.eval.modes.definitions import Definitions
-    from ghx_bench.eval.modes.resolver import open_modes
-    from ghx_bench.eval.project.config import definitions_of
-    from ghx_bench.eval.project.config_file import project_config
+    from ghx_bench.eval.cli.measured_modes import run_with_modes
     from ghx_bench.eval.toolsets.surface import measure_modes, measure_tool_file, summarize
 
     from_files = [measure_tool_file(path, measuring) for path in tools]
     if not names:
         return summarize(from_files, measuring)
-    own = definitions_of(project_config(config))
-    definitions = Definitions(own)
-    lineages = {name: [each.name for each in definitions.lineage(name)] for name in names}
 
-    async def measure() -> Surface:
-        async with open_modes(own, environ=os.environ) as modes:
-            return await measure_modes(names, modes, lineages, measuring)
+    def measure(modes: Modes, lineages: Mapping[str, Sequence[str]]) -> Awaitable[Surface]:
+        return measure_modes(names, modes, lineages, measuring)
 
-    measured = anyio.run(measure)
+    measured = run_with_modes(names, config, measure)
     return measured.model_copy(update={"modes": (*measured.modes, *from_files)})
 
 
-def _as_text(measured: Surface, *, only_lint: bool) -> str:
+def _as_text(measured: Surface, *, only_lint: bool, brief: bool) -> str:
     from ghx_bench.eval.cli.listing import in_columns
-    from ghx_bench.eval.toolsets.surface_tables import lines_of, tables_of
+    from ghx_bench.eval.toolsets.surface_tables import brief_table, lines_of, tables_of
 
-    parts = [f"{table.title}\n{in_columns(table.header, table.rows)}" for table in tables_of(measured)]
-    return "\n\n".join([*parts, "\n".join(lines_of(measured, with_all=only_lint))])
+    tables = [brief_table(measured)] if brief else tables_of(measured)
+    parts = [f"{table.title}\n{in_columns(table.header, table.rows)}" for table in tables]
+    notes = [] if brief else ["\n".join(lines_of(measured, with_all=only_lint))]
+    return "\n\n".join([*parts, *notes])

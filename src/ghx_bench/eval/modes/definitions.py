@@ -215,8 +215,9 @@ BUILT_IN: Mapping[str, ModeDefinition] = {
             mcp_servers={"github": PRESETS["npm"]},
             instructions=_OF_GITHUB_SERVERS,
         ),
+        ModeDefinition(name="github-mcp", mcp_servers={"github": PRESETS["github"]}, instructions=_OF_GITHUB_SERVERS),
         *(
-            ModeDefinition(name=name, mcp_servers={"github": server}, instructions=_OF_GITHUB_SERVERS)
+            ModeDefinition(name=name, extends="github-mcp", mcp_servers={"github": server})
             for name, server in GITHUB_CONFIGURATIONS.items()
         ),
         ModeDefinition(

@@ -51,10 +51,9 @@ SHORT_TOOL_LIST = (
 )
 
 GITHUB_CONFIGURATIONS: Mapping[str, McpServer] = {
-    "github-mcp": github_server(),
     "github-mcp-all": github_server("--toolsets=all"),
     "github-mcp-read-only": github_server("--read-only"),
     "github-mcp-lockdown": github_server("--lockdown-mode"),
     "github-mcp-tools": github_server(f"--tools={','.join(SHORT_TOOL_LIST)}"),
 }
-"""GitHub's own server as its documentation offers it: its default, all tools, and what keeps an agent from some."""
+"""GitHub's own server as its documentation offers it beside its default: all tools, or fewer ways to do harm."""

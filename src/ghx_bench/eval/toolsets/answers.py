@@ -1,8 +1,12 @@
 """What is said of one answer: its size, and whether it fails its reader, by rules that need no judgement."""
 
+import hashlib
+import json
 import re
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Collection, Iterator, Sequence
+from typing import Literal, cast
+
+from pydantic import Field
 
 from ghx_bench._base.wire import Count, WireModel
 from ghx_bench.eval.toolsets.calls import Call
@@ -34,6 +38,8 @@ class AnswerRow(WireModel):
     outcome: Outcome
     reason: str | None = None
     """Why there is no call; of one that failed, the first line of what it said."""
+    lacking_tool: str | None = None
+    """The tool that the call in the table names and the mode does not offer, where that is why there is none."""
     size: Size | None = None
     calls: Count = 0
     requests: Count | None = 0
@@ -43,6 +49,10 @@ class AnswerRow(WireModel):
     no_hint: bool = False
     over_limit: bool = False
     cut_off: bool = False
+    fields: tuple[str, ...] | None = Field(default=None, exclude=True)
+    """The fields of an answer in JSON, as `labels[].name`, to be compared with others; `None` of any other text."""
+    digest: str | None = Field(default=None, exclude=True)
+    """Of the text, which is too long to be kept."""
 
     @property
     def tokens(self) -> int:
@@ -106,7 +116,53 @@ def judge(question: Question, calls: Sequence[Call], ruler: Ruler, *, limit_toke
         items=found,
         total=None if question.items is None else question.items.total,
         reason=first_line(text) if has_failed else None,
+        fields=fields_of([each.text for each in answers]),
+        digest=digest_of(text),
     )
+
+
+def digest_of(text: str) -> str:
+    """Return what two texts have in common only if they are the same."""
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+
+
+def fields_of(texts: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the fields of answers in JSON, each once and in order; `None` where none of the texts is JSON."""
+    found: set[str] = set()
+    has_json = False
+    for text in texts:
+        try:
+            values = [*_json_values(text)]
+        except (ValueError, RecursionError):
+            continue
+        has_json |= any(isinstance(each, dict | list) for each in values)
+        for value in values:
+            found.update(_paths(value, ""))
+    return tuple(sorted(found)) if has_json else None
+
+
+def _json_values(text: str) -> Iterator[object]:
+    """Yield the JSON values of a text, of which several may follow each other, as pages and lines do."""
+    decoder, text, at = json.JSONDecoder(), text.strip(), 0
+    while at < len(text):
+        value, at = decoder.raw_decode(text, at)
+        yield value
+        while at < len(text) and text[at].isspace():
+            at += 1
+
+
+def _paths(value: object, path: str) -> Iterator[str]:
+    match value:
+        case dict():
+            for key, each in cast("dict[str, object]", value).items():
+                inner = f"{path}.{key}" if path else key
+                yield inner
+                yield from _paths(each, inner)
+        case list():
+            for each in cast("list[object]", value):
+                yield from _paths(each, f"{path}[]")
+        case _:
+            return
 
 
 def _outcome(question: Question, *, has_failed: bool) -> Outcome:
@@ -120,8 +176,11 @@ def first_line(text: str) -> str:
     return next((each.strip() for each in text.splitlines() if each.strip()), "(nothing)")[:160]
 
 
-def figures(rows: Sequence[AnswerRow]) -> AnswerFigures:
-    """Return the numbers of answers to questions, errors left out: what an error says is judged, not weighed."""
+def figures(rows: Sequence[AnswerRow], *, uncounted: Collection[str] = ()) -> AnswerFigures:
+    """Return the numbers of answers to questions, errors left out: what an error says is judged, not weighed.
+
+    Requests for the questions in `uncounted` are left out, as are those of rows that do not know them.
+    """
     answered = [each for each in rows if each.outcome == "answered"]
     tokens = [each.tokens for each in answered]
     largest = max(answered, key=lambda each: each.tokens, default=None)
@@ -133,5 +192,5 @@ def figures(rows: Sequence[AnswerRow]) -> AnswerFigures:
         largest=None if largest is None else largest.id,
         size=total(each.size for each in answered if each.size is not None),
         calls=sum(each.calls for each in answered),
-        requests=sum(each.requests or 0 for each in answered),
+        requests=sum(each.requests or 0 for each in answered if each.id not in uncounted),
     )

@@ -11,12 +11,15 @@ import anyio
 import anyio.to_thread
 from pydantic import JsonValue
 
+from ghx_bench._base.errors import InputError
+from ghx_bench._base.problems import one_line
 from ghx_bench.agents.tools.toolbelt import ToolBelt, tool_belt
 from ghx_bench.agents.tools.toolserver import ToolServer, connect
 from ghx_bench.agents.tools.toolset import ToolAnswer, ToolSet
 from ghx_bench.eval.assembly import COMMON_ENVIRONMENT
 from ghx_bench.eval.modes.resolver import ToolServerError
 from ghx_bench.eval.stages.handles import keep_path, private_folder
+from ghx_bench.eval.toolsets.tool_lists import ListedTool, parse_tool
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.cell import NO_MODEL, Cell
 from ghx_bench.profiler.contracts import SessionRequest
@@ -63,6 +66,20 @@ class OpenTools:
         """Whether the mode lets its agents run commands."""
         return ToolSet.of(self.mode).shell
 
+    async def list_tools(self) -> Mapping[str, tuple[ListedTool, ...]]:
+        """Return the tools of each MCP server; raise `ToolServerError` where one does not list them."""
+        found: dict[str, tuple[ListedTool, ...]] = {}
+        for name, server in self.servers.items():
+            try:
+                with anyio.fail_after(CALL_LIMIT_S):
+                    found[name] = tuple(map(parse_tool, await server.list_raw_tools()))
+            except EnvironmentFailure as error:
+                raise ToolServerError(one_line(f"mode {self.mode.name!r}: {error}")) from error
+            except TimeoutError:
+                reason = f"the MCP server {name!r} did not list its tools within {CALL_LIMIT_S:g} s"
+                raise ToolServerError(f"mode {self.mode.name!r}: {reason}") from None
+        return found
+
     async def shell(self, command: str) -> Call:
         """Run a command in bash, with the mode's programs on its path."""
         before = len(self.world.journal)
@@ -74,9 +91,14 @@ class OpenTools:
     async def mcp(self, tool: str, arguments: Mapping[str, JsonValue], *, server: str | None = None) -> Call:
         """Call a tool of an MCP server: the named one, else the first that the mode has.
 
-        Raises `ToolServerError` where the server ends meanwhile.
+        Raises `ToolServerError` where the server ends meanwhile, and `InputError` where there is no such server.
         """
-        name = next(iter(self.servers)) if server is None else server
+        name = next(iter(self.servers), None) if server is None else server
+        if name is None or name not in self.servers:
+            known = ", ".join(self.servers) or "none"
+            raise InputError(
+                f"mode {self.mode.name!r}: a call of {tool} needs the server {name or '(any)'}; it has {known}"
+            )
         before = len(self.world.journal)
         answer = _TOO_LONG
         try:

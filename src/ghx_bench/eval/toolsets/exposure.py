@@ -14,11 +14,12 @@ from pydantic import JsonValue
 from ghx_bench._base.errors import ungrouped
 from ghx_bench._base.problems import one_line
 from ghx_bench._base.wire import Count, WireModel
-from ghx_bench.agents.tools.toolset import ToolSet
+from ghx_bench.agents.tools.toolset import ToolAnswer, ToolSet
 from ghx_bench.eval.modes.resolver import Modes, ToolServerError
 from ghx_bench.eval.toolsets.calls import Call, FixedWorld, OpenTools, open_fixed_world
 from ghx_bench.eval.toolsets.carriers import (
     AGENT,
+    AUTHORS,
     SEED,
     Author,
     plain_values,
@@ -28,7 +29,7 @@ from ghx_bench.eval.toolsets.carriers import (
 )
 from ghx_bench.eval.toolsets.read_commands import filled_commands, plan_calls, read_commands
 from ghx_bench.eval.toolsets.sightings import State, judge, most_of
-from ghx_bench.eval.toolsets.tool_lists import ListedTool, parse_tool
+from ghx_bench.eval.toolsets.tool_lists import ListedTool
 from ghx_bench.profiler.evidence import Mode
 
 HIDDEN = ("html-comment", "zero-width")
@@ -90,6 +91,14 @@ class ModeExposure(WireModel):
     def tools_with(self, state: State, carrier: str, author: Author) -> tuple[str, ...]:
         """Return the tools that have done this with one text."""
         return tuple(each.tool for each in self.tools if each.state(carrier, author) == state)
+
+    @property
+    def not_called_by_reason(self) -> Mapping[str, Sequence[str]]:
+        """The tools that were not called, by why."""
+        found: dict[str, list[str]] = {}
+        for each in self.not_called:
+            found.setdefault(each.reason, []).append(each.tool)
+        return found
 
     @property
     def changing(self) -> tuple[ToolExposure, ...]:
@@ -158,9 +167,7 @@ async def expose_modes(names: Sequence[str], modes: Modes, *, commands: Sequence
 async def _expose_mode(mode: Mode, fixed: FixedWorld, commands: Mapping[str, Mapping[str, str]]) -> ModeExposure:
     subjects, not_called = subject_values(fixed.world), list[NotTried]()
     async with fixed.open_tools(mode) as tools:
-        listed = {
-            name: [parse_tool(each) for each in await server.list_raw_tools()] for name, server in tools.servers.items()
-        }
+        listed = await tools.list_tools()
     probes = [*_program_probes(mode, commands, subjects, not_called), *_tool_probes(listed, subjects, not_called)]
     # Tools that say that they write come last and share a copy: before them, each has the world as it was planted.
     waiting = deque(sorted(probes, key=lambda each: each.says == "writes"))
@@ -188,12 +195,15 @@ def _program_probes(
     not_called: list[NotTried],
 ) -> Iterator[_Probe]:
     for program in ToolSet.of(mode).tools:
+        if not ToolSet.of(mode).shell:
+            not_called.append(NotTried(tool=program, server=None, reason="the mode has no shell"))
+            continue
         if program not in commands:
             reason = "there is no table of its read commands; write one, and name it with --commands"
             not_called.append(NotTried(tool=program, server=None, reason=reason))
         for name, command in commands.get(program, {}).items():
             # One subject of each author is enough: a command says itself what it is about.
-            calls = filled_commands(command, subjects[:: len(subjects) // 2])
+            calls = filled_commands(command, subjects[: len(AUTHORS)])
             yield _Probe(tool=name, server=None, says="reads", calls=calls)
 
 
@@ -219,10 +229,14 @@ async def _try(probe: _Probe, tools: OpenTools) -> _Tried:
     states: dict[tuple[str, Author], State] = {}
     gone: str | None = None
     for what in probe.calls:
+        before = len(tools.world.journal)
         try:
             call = await probe.call(tools, what)
         except ToolServerError as error:
             gone = str(error)
+            # What it asked for before it ended counts as well.
+            answer = ToolAnswer(text=gone, value=None, failed=True)
+            calls.append(Call(answer=answer, requests=tools.world.journal.since(before)))
             break
         calls.append(call)
         asked = what if isinstance(what, str) else json.dumps(what, ensure_ascii=False)

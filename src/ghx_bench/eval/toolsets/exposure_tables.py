@@ -66,7 +66,7 @@ def lines_of(exposure: Exposure) -> Iterator[str]:
                 yield f"{mode.name}: {each.tool} asked GitHub for nothing in {plural(each.calls, 'call')}"
             if each.left_out:
                 yield f"{mode.name}: {each.tool} was not called in {plural(each.left_out, 'further way')}"
-        for reason, tools in _by_reason(mode).items():
+        for reason, tools in mode.not_called_by_reason.items():
             yield f"{mode.name}: not called: {', '.join(tools)}: {reason}"
 
 
@@ -118,13 +118,6 @@ def _listed(tools: tuple[ToolExposure, ...]) -> str:
     names = [each.tool for each in tools]
     more = f" and {len(names) - _MOST_TOOLS} more" if len(names) > _MOST_TOOLS else ""
     return f"{', '.join(names[:_MOST_TOOLS])}{more}"
-
-
-def _by_reason(mode: ModeExposure) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for each in mode.not_called:
-        found.setdefault(each.reason, []).append(each.tool)
-    return found
 
 
 def _article(author: Author) -> str:

@@ -1,6 +1,7 @@
 """The table of questions and changes that tool sets are measured with, and the world that they are about."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, Self, cast
@@ -8,7 +9,7 @@ from typing import Annotated, Literal, Self, cast
 from pydantic import Field, JsonValue, model_validator
 
 from ghx_bench._base.errors import InputError
-from ghx_bench._base.templates import fill
+from ghx_bench._base.templates import fill, names_in, strings_in, unknown_name
 from ghx_bench.documents import RefusedError, read_document, validate_document
 from ghx_bench.documents.section import AtLeastOne, Name, Section, Text
 from ghx_bench.twin.nodes import node_id
@@ -18,6 +19,9 @@ from ghx_bench.twin.world import World
 
 _OWNER, _NAME = "saltmarsh", "tidewatch"
 BUILT_IN = Path(__file__).with_name("questions.yaml")
+
+PLACEHOLDERS = ("owner", "name", "repo", "sha", "job", "thread", "comment")
+"""What calls may name of the world."""
 
 QuestionKind = Literal["read", "change", "error"]
 
@@ -61,6 +65,10 @@ class Question(Section):
     """Modes whose programs ask several things at once and drop some: how many requests arrive differs each time."""
     calls: dict[Text, Calls] = Field(default={})
 
+    def owner(self, names: Iterable[str]) -> str | None:
+        """Return the first of these modes that the question has a call of, or says that it has none."""
+        return next((name for name in names if name in self.calls), None)
+
     def steps(self, mode: str, values: Mapping[str, JsonValue]) -> tuple[str | ToolCall, ...]:
         """Return the calls of a mode, filled with what is in the world; none where the mode has no such call."""
         found = self.calls.get(mode)
@@ -92,10 +100,70 @@ class QuestionTable(Section):
             seen.add(each.id)
         return self
 
-    def column(self, names: Iterable[str]) -> str | None:
-        """Return the first of these modes that any question has a call of."""
-        known = {mode for each in self.questions for mode in each.calls}
-        return next((name for name in names if name in known), None)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedQuestion:
+    """A question as one mode is asked it."""
+
+    question: Question
+    owner: str | None
+    """The mode whose call it is; `None` where the table has none."""
+    renamed: Mapping[str, str]
+    """What tools are called here, by the names that the call has for them."""
+    lacking: str | None = None
+    """A tool that the call names and the mode does not offer, so that it is not made."""
+
+    @property
+    def reason(self) -> str:
+        """Why there is no call."""
+        return f"it offers no tool {self.lacking}" if self.lacking else self.question.reason(self.owner or "")
+
+    def steps(self, values: Mapping[str, JsonValue]) -> tuple[str | ToolCall, ...]:
+        """Return the calls, filled with what is in the world; none where there is no such call."""
+        if self.lacking:
+            return ()
+        steps = self.question.steps(self.owner or "", values)
+        return tuple(each if isinstance(each, str) else self._rename(each) for each in steps)
+
+    def _rename(self, call: ToolCall) -> ToolCall:
+        return call.model_copy(update={"tool": self.renamed.get(call.tool, call.tool)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Callers:
+    """Whose calls of the table a mode is asked with."""
+
+    own: tuple[str, ...]
+    """Its own name, and those of what it extends: the first that a question has a call of counts."""
+    other: tuple[str, ...] = ()
+    """The same of another version of the mode: such a call counts where it names what this one has."""
+    renamed: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What tools of the other version are called here."""
+
+    def choose(
+        self, questions: Sequence[Question], programs: Collection[str], tools: Collection[str]
+    ) -> tuple[AskedQuestion, ...]:
+        """Return the questions with the calls to be made, by a mode with these programs and MCP tools.
+
+        Nothing is asked where there is no call for any of them.
+        """
+        renamed = {old: new for old, new in self.renamed.items() if old not in tools}
+        asked: list[AskedQuestion] = []
+        for question in questions:
+            found = AskedQuestion(question=question, owner=question.owner(self.own), renamed=renamed)
+            # A configuration of a server may offer fewer tools than the one that the call was written for.
+            named = (each.tool for each in found.steps({}) if isinstance(each, ToolCall))
+            found = replace(found, lacking=next((each for each in named if each not in tools), None))
+            if found.owner is None:
+                borrowed = replace(found, owner=question.owner(self.other))
+                steps = borrowed.steps({})
+                has_all = all(
+                    each.partition(" ")[0] in programs if isinstance(each, str) else each.tool in tools
+                    for each in steps
+                )
+                found = borrowed if steps and has_all else found
+            asked.append(found)
+        return tuple(asked) if any(each.owner is not None for each in asked) else ()
 
 
 @cache
@@ -120,8 +188,19 @@ def with_own_questions(table: QuestionTable, files: Sequence[Path]) -> QuestionT
             known = questions.get(each.id)
             if known is None and each.asks is None:
                 raise InputError(f"{path}: the question {each.id!r} is new; say in `asks` what is asked for")
+            for mode in each.calls:
+                _require_known_names(path, each, mode)
             questions[each.id] = each if known is None else _joined(known, each)
     return table.model_copy(update={"questions": tuple(questions.values())})
+
+
+def _require_known_names(path: Path, question: Question, mode: str) -> None:
+    steps = question.steps(mode, {})
+    texts = [text for step in steps for _, text in strings_in(step if isinstance(step, str) else step.arguments)]
+    for name in (name for text in texts for name in names_in(text)):
+        if name not in PLACEHOLDERS:
+            reason, suggestion = unknown_name(name, PLACEHOLDERS)
+            raise InputError(f"{path}: the call of {mode!r} for {question.id!r}: {reason}; {suggestion}")
 
 
 def _joined(known: Question, own: Question) -> Question:

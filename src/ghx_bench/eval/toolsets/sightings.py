@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from ghx_bench._base.canary import decoded_base64, letters_of
 from ghx_bench.agents.tools.toolset import ToolAnswer
-from ghx_bench.eval.toolsets.carriers import Planted
+from ghx_bench.eval.toolsets.carriers import ENOUGH, Planted, parts_of
 
 State = Literal["not shown", "stripped", "marked", "shown"]
 """What became of a text in an answer: nothing of it is there; it is there without its canary; it is there, and the
@@ -69,7 +69,9 @@ def judge(answer: ToolAnswer, planted: Iterable[Planted], *, asked: str) -> dict
 
 
 def _has(readings: Iterable[bytes], word: bytes) -> bool:
-    return any(word in each for each in readings)
+    # All parts of a word have its middle in common: where that is not, none of them is looked for.
+    middle = word[max(0, len(word) - ENOUGH) : ENOUGH]
+    return any(middle in each and any(part in each for part in parts_of(word)) for each in readings)
 
 
 def _letters_in(answer: ToolAnswer, *, unmarked: bool) -> tuple[bytes, ...]:

@@ -3,24 +3,32 @@
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 import anyio
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from ghx_bench._base.errors import ungrouped
 from ghx_bench._base.wire import Count, WireModel
 from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.eval.modes.resolver import Modes
-from ghx_bench.eval.toolsets.answers import AnswerFigures, AnswerRow, figures, judge
+from ghx_bench.eval.toolsets.answers import AnswerFigures, AnswerRow, digest_of, figures, judge
 from ghx_bench.eval.toolsets.arguments import argument_sets
 from ghx_bench.eval.toolsets.calls import WORLDS, Call, FixedWorld, OpenTools, open_fixed_world
 from ghx_bench.eval.toolsets.lint import LintFinding, lint_tools, lint_writes
-from ghx_bench.eval.toolsets.questions import Question, QuestionTable, ToolCall, arguments_of, values_of
+from ghx_bench.eval.toolsets.questions import (
+    AskedQuestion,
+    Callers,
+    QuestionTable,
+    ToolCall,
+    arguments_of,
+    values_of,
+)
 from ghx_bench.eval.toolsets.sizes import Ruler, Size, total
-from ghx_bench.eval.toolsets.tool_lists import ListedTool, ServerSurface, measure_tools, parse_tool, read_tools
+from ghx_bench.eval.toolsets.tool_changes import pair_tools
+from ghx_bench.eval.toolsets.tool_lists import ListedTool, ServerSurface, measure_tools, read_tools
 from ghx_bench.profiler.evidence import Mode
 
 DEFAULT_LIMIT_TOKENS = 25_000
@@ -36,6 +44,7 @@ class HelpSize(WireModel):
 
     command: str
     size: Size
+    digest: str | None = Field(default=None, exclude=True)
 
 
 class ProgramSurface(WireModel):
@@ -61,6 +70,7 @@ class ModeSurface(WireModel):
 
     name: str
     instructions: Size
+    instructions_text: str = Field(default="", exclude=True)
     servers: tuple[ServerSurface, ...] = ()
     programs: tuple[ProgramSurface, ...] = ()
     told: Size
@@ -71,13 +81,15 @@ class ModeSurface(WireModel):
     """Read-only tools that were called, to see in the journal whether they are."""
     not_called: tuple[NotCalled, ...] = ()
     column: str | None = None
-    """The mode whose calls the table has for it; `None` where it has none, and no answer was measured."""
+    """The mode whose calls it is asked with, or the first of several; `None` where no answer was measured."""
     answers: AnswerFigures | None = None
     common: AnswerFigures | None = None
     """Of the questions that all measured modes answer."""
     rows: tuple[AnswerRow, ...] = ()
     by_schema_only: bool = False
     """Whether nothing was called, since there was only a list of its tools."""
+    is_abridged: bool = False
+    """Whether that list leaves out descriptions of arguments, so that its sizes are too small."""
 
     @property
     def tools(self) -> int:
@@ -109,29 +121,60 @@ class Measuring:
 
 
 async def measure_modes(
-    names: Sequence[str], modes: Modes, lineages: Mapping[str, Sequence[str]], measuring: Measuring
+    names: Sequence[str],
+    modes: Modes,
+    lineages: Mapping[str, Sequence[str]],
+    measuring: Measuring,
+    *,
+    are_versions: bool = False,
 ) -> Surface:
     """Measure modes on copies of the fixed world, some at once: they do not see each other.
 
-    `lineages` has for each mode the names whose calls it may use: its own, and of what it extends.
+    `lineages` has for each mode the names whose calls it may use: its own, and of what it extends. Two modes that are
+    versions of each other may use each other's, also for tools that were renamed between them.
     """
     table = measuring.table
+    callers = {name: Callers(own=tuple(lineages[name])) for name in names}
     measured: dict[str, ModeSurface] = {}
     at_once = anyio.CapacityLimiter(_MOST_AT_ONCE)
 
     async def measure(name: str, fixed: FixedWorld) -> None:
         async with at_once:
-            column = table.column(lineages[name]) if measuring.with_answers else None
-            measured[name] = await _measure_mode(await modes.resolve(name), fixed, column, measuring)
+            measured[name] = await _measure_mode(await modes.resolve(name), fixed, callers[name], measuring)
 
     with ungrouped():
-        async with (
-            open_fixed_world(WORLDS / f"{table.world}.seed.yaml", agent=table.agent or "") as fixed,
-            anyio.create_task_group() as beside,
-        ):
-            for name in names:
-                beside.start_soon(measure, name, fixed)
+        async with open_fixed_world(WORLDS / f"{table.world}.seed.yaml", agent=table.agent or "") as fixed:
+            if are_versions:
+                before, after = [await _measure_servers(await modes.resolve(name), fixed, measuring) for name in names]
+                callers = dict(zip(names, _callers_of_versions(before, after, *callers.values()), strict=True))
+            async with anyio.create_task_group() as beside:
+                for name in names:
+                    beside.start_soon(measure, name, fixed)
     return summarize([measured[name] for name in names], measuring)
+
+
+async def _measure_servers(mode: Mode, fixed: FixedWorld, measuring: Measuring) -> tuple[ServerSurface, ...]:
+    if not ToolSet.of(mode).mcp_servers:
+        return ()
+    async with fixed.open_tools(mode) as tools:
+        listed = await tools.list_tools()
+    return tuple(measure_tools(name, None, each, "", measuring.ruler) for name, each in listed.items())
+
+
+def _callers_of_versions(
+    before: Sequence[ServerSurface], after: Sequence[ServerSurface], first: Callers, second: Callers
+) -> tuple[Callers, Callers]:
+    """Let two versions use each other's calls, by the names that tools have in either."""
+    renamed = {
+        pair.before.name: pair.after.name
+        for pair in pair_tools(before, after)
+        if pair.before is not None and pair.after is not None and pair.before.name != pair.after.name
+    }
+    back = {new: old for old, new in renamed.items()}
+    return (
+        replace(first, other=second.own, renamed=back),
+        replace(second, other=first.own, renamed=renamed),
+    )
 
 
 def summarize(measured: Sequence[ModeSurface], measuring: Measuring) -> Surface:
@@ -139,6 +182,8 @@ def summarize(measured: Sequence[ModeSurface], measuring: Measuring) -> Surface:
     asked = [each for each in measured if each.answers is not None]
     ids = [{row.id for row in each.rows if row.outcome == "answered"} for each in asked]
     shared = set[str].intersection(*ids) if ids else set[str]()
+    # What one mode's requests cannot be counted for counts for none: sums stand side by side.
+    uncounted = {row.id for each in asked for row in each.rows if row.requests is None}
     return Surface(
         version=1,
         tokenizer=measuring.ruler.tokenizer,
@@ -149,61 +194,68 @@ def summarize(measured: Sequence[ModeSurface], measuring: Measuring) -> Surface:
         modes=tuple(
             each
             if each.answers is None
-            else each.model_copy(update={"common": figures([row for row in each.rows if row.id in shared])})
+            else each.model_copy(
+                update={"common": figures([row for row in each.rows if row.id in shared], uncounted=uncounted)}
+            )
             for each in measured
         ),
     )
 
 
-async def _measure_mode(mode: Mode, fixed: FixedWorld, column: str | None, measuring: Measuring) -> ModeSurface:
+async def _measure_mode(mode: Mode, fixed: FixedWorld, callers: Callers, measuring: Measuring) -> ModeSurface:
     ruler, values = measuring.ruler, values_of(fixed.world)
+    questions = measuring.table.questions if measuring.with_answers else ()
     async with fixed.open_tools(mode) as tools:
-        listed = {name: await _list(tools, name) for name in tools.servers}
+        listed = await tools.list_tools()
         servers = tuple(
             measure_tools(name, _server_version(mode, name), each, tools.servers[name].instructions, ruler)
             for name, each in listed.items()
         )
-        programs = [await _measure_program(tools, name, column, measuring) for name in ToolSet.of(mode).tools]
-        reads = [each for each in measuring.table.questions if each.kind == "read"] if column is not None else []
-        rows = {each.id: await _ask(each, column or "", tools, values, measuring) for each in reads}
-    if column is not None:
-        # Each change in a copy of its own, so that none meets what another has done.
-        for each in measuring.table.questions:
-            if each.kind != "read" and each.steps(column, values):
-                async with fixed.open_tools(mode) as tools:
-                    rows[each.id] = await _ask(each, column, tools, values, measuring)
-            elif each.kind != "read":
-                rows[each.id] = _no_call(each, column)
+        asked = callers.choose(
+            questions, ToolSet.of(mode).tools, {tool.name for each in listed.values() for tool in each}
+        )
+        programs = [
+            await _measure_program(tools, name, asked, measuring) for name in ToolSet.of(mode).tools if tools.has_shell
+        ]
+        rows: dict[str, AnswerRow] = {}
+        for each in asked:
+            if each.question.kind == "read" or not each.steps(values):
+                rows[each.question.id] = await _ask(each, tools, values, measuring)
+    # Each change in a copy of its own, so that none meets what another has done.
+    for each in asked:
+        if each.question.id not in rows:
+            async with fixed.open_tools(mode) as tools:
+                rows[each.question.id] = await _ask(each, tools, values, measuring)
     findings = [finding for name, each in listed.items() for finding in lint_tools(name, each)]
     writes, called, not_called = await _try_read_only(mode, fixed, listed)
     instructions = ruler.measure(mode.instructions or "")
-    in_order = tuple(rows[each.id] for each in measuring.table.questions if each.id in rows)
+    in_order = tuple(rows[each.question.id] for each in asked)
     return ModeSurface(
         name=mode.name,
         instructions=instructions,
+        instructions_text=mode.instructions or "",
         servers=servers,
         programs=tuple(programs),
         told=total((instructions, *(each.size for each in servers))),
         lint=(*findings, *writes) if listed else None,
         read_only_called=called,
         not_called=not_called,
-        column=column,
-        answers=figures(in_order) if column is not None else None,
+        column=next((each.owner for each in asked if each.owner is not None), None),
+        answers=figures(in_order) if asked else None,
         common=None,
         rows=in_order,
     )
 
 
-async def _list(tools: OpenTools, server: str) -> tuple[ListedTool, ...]:
-    return tuple(parse_tool(each) for each in await tools.servers[server].list_raw_tools())
-
-
 async def _ask(
-    question: Question, column: str, tools: OpenTools, values: Mapping[str, JsonValue], measuring: Measuring
+    asked: AskedQuestion, tools: OpenTools, values: Mapping[str, JsonValue], measuring: Measuring
 ) -> AnswerRow:
-    steps = question.steps(column, values)
+    question, steps = asked.question, asked.steps(values)
     if not steps:
-        return _no_call(question, column)
+        row = AnswerRow(id=question.id, kind=question.kind, outcome="none", reason=asked.reason)
+        return row if asked.lacking is None else row.model_copy(update={"lacking_tool": asked.lacking})
+    if not tools.has_shell and any(isinstance(each, str) for each in steps):
+        return AnswerRow(id=question.id, kind=question.kind, outcome="none", reason="the mode has no shell")
     calls: list[Call] = []
     for step in steps:
         match step:
@@ -211,11 +263,7 @@ async def _ask(
                 calls.append(await tools.mcp(step.tool, step.arguments, server=step.server))
             case str():
                 calls.append(await tools.shell(step))
-    return judge(question, calls, measuring.ruler, limit_tokens=measuring.limit_tokens, column=column)
-
-
-def _no_call(question: Question, column: str) -> AnswerRow:
-    return AnswerRow(id=question.id, kind=question.kind, outcome="none", reason=question.reason(column))
+    return judge(question, calls, measuring.ruler, limit_tokens=measuring.limit_tokens, column=asked.owner or "")
 
 
 async def _try_read_only(
@@ -243,11 +291,14 @@ async def _try_read_only(
     return found, len(wanted), tuple(idle)
 
 
-async def _measure_program(tools: OpenTools, name: str, column: str | None, measuring: Measuring) -> ProgramSurface:
+async def _measure_program(
+    tools: OpenTools, name: str, asked: Sequence[AskedQuestion], measuring: Measuring
+) -> ProgramSurface:
     seen: dict[str, HelpSize] = {}
-    for command in (name, *_commands(name, column, measuring.table)):
+    for command in (name, *_commands(name, asked)):
         text = (await tools.shell(f"{command} --help")).answer.text
-        seen.setdefault(text, HelpSize(command=command, size=measuring.ruler.measure(text)))
+        found = HelpSize(command=command, size=measuring.ruler.measure(text), digest=digest_of(text))
+        seen.setdefault(text, found)
     return ProgramSurface(
         name=name,
         version=_program_version(tools.mode, name),
@@ -256,11 +307,11 @@ async def _measure_program(tools: OpenTools, name: str, column: str | None, meas
     )
 
 
-def _commands(program: str, column: str | None, table: QuestionTable) -> tuple[str, ...]:
+def _commands(program: str, asked: Sequence[AskedQuestion]) -> tuple[str, ...]:
     """Return the commands of a program that the table uses: its first words, up to a flag or a value."""
     commands: dict[str, None] = {}
-    for question in table.questions if column is not None else ():
-        for step in question.steps(column or "", {}):
+    for each in asked:
+        for step in each.steps({}):
             if isinstance(step, ToolCall) or not step.startswith(f"{program} "):
                 continue
             words: list[str] = []
@@ -295,4 +346,5 @@ def measure_tool_file(path: Path, measuring: Measuring) -> ModeSurface:
         told=server.size,
         lint=lint_tools(path.stem, tools),
         by_schema_only=True,
+        is_abridged=any(each.is_abridged for each in tools),
     )

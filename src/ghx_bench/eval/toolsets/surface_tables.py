@@ -38,8 +38,8 @@ def _told(surface: Surface) -> Table:
                 each.name,
                 ", ".join(_versions(each)) or "-",
                 str(each.tools) if each.servers else "-",
-                number(each.told.tokens),
-                f"{each.told.bytes:,}",
+                f"{'>' if each.is_abridged else ''}{number(each.told.tokens)}",
+                f"{'>' if each.is_abridged else ''}{each.told.bytes:,}",
                 _largest_tool(each, number),
                 number(sum(program.size.tokens for program in each.programs)) if each.programs else "-",
                 str(sum(len(program.help) for program in each.programs)) if each.programs else "-",
@@ -67,7 +67,7 @@ def _answers(surface: Surface) -> Iterator[Table]:
                 str(each.answers.calls if each.answers else 0),
                 str(each.answers.requests if each.answers else 0),
                 _count(each.rows, lambda row: row.over_limit),
-                _share([row.cut_off for row in each.rows if row.items is not None]),
+                _count_cut_off(each),
                 _share([row.no_hint for row in each.rows if row.outcome in ("refused", "failed")]),
             )
             for each in asked
@@ -87,6 +87,28 @@ def _answers(surface: Surface) -> Iterator[Table]:
                 for each in asked
             ),
         )
+
+
+def brief_table(surface: Surface) -> Table:
+    """Return one table that fits a terminal: what is told, and the answers to the questions that all answer."""
+    number = _numbers(surface)
+    return Table(
+        title=f"Without a model, in tokens ({surface.tokenizer}): what agents are told before the first call, "
+        f"and answered to {plural(len(surface.common_questions), 'question')}",
+        header=("mode", "told", "help", "answer p50", "p95", "largest", "together", "API requests", "cut off silently"),
+        rows=tuple(
+            (
+                each.name,
+                number(each.told.tokens),
+                number(sum(program.size.tokens for program in each.programs)) if each.programs else "-",
+                *_weights(each.common, number),
+                number(each.common.size.tokens) if each.common else "-",
+                str(each.common.requests) if each.common else "-",
+                _count_cut_off(each),
+            )
+            for each in surface.modes
+        ),
+    )
 
 
 def _lint(surface: Surface) -> Table:
@@ -114,9 +136,15 @@ def lines_of(surface: Surface, *, with_all: bool = False) -> Iterator[str]:
     )
     for each in surface.modes:
         if each.by_schema_only:
-            yield f"{each.name}: measured by its schema only; nothing of it was called"
+            yield f"{each.name}: measured by its schema only; nothing of it was called" + (
+                ", and the list has no descriptions of arguments: its real size is larger" if each.is_abridged else ""
+            )
         elif each.answers is None and not with_all:
-            yield f"{each.name}: no answer was measured, since the table of questions has no calls of this mode"
+            why = "the table of questions has no calls of this mode; --questions FILE adds some"
+            yield f"{each.name}: no answer was measured, since {why}"
+        if lacking := [row.lacking_tool for row in each.rows if row.lacking_tool is not None]:
+            count, tools = plural(len(lacking), "question"), ", ".join(dict.fromkeys(lacking))
+            yield f"{each.name}: {count} of the table not asked, since it does not offer {tools}"
         yield from _shortened(each.name, [*_row_lines(each)], with_all=with_all)
         findings = [f"lint: {item.tool} {item.message} ({item.kind})" for item in each.lint or ()]
         yield from _shortened(each.name, findings, with_all=with_all)
@@ -189,6 +217,10 @@ def _largest_tool(mode: ModeSurface, number: WriteNumber) -> str:
         return "-"
     largest = max(tools, key=lambda each: each.size.tokens)
     return f"{largest.name} ({number(largest.size.tokens)})"
+
+
+def _count_cut_off(mode: ModeSurface) -> str:
+    return _share([row.cut_off for row in mode.rows if row.items is not None])
 
 
 def _count(rows: Sequence[AnswerRow], fits: Callable[[AnswerRow], bool]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import one_line
@@ -76,6 +76,8 @@ class ToolSize(WireModel):
     description: Size
     schema_: Size
     size: Size
+    listed: ListedTool | None = Field(default=None, exclude=True)
+    """The tool itself, to be compared with others."""
 
 
 class GroupSize(WireModel):
@@ -92,6 +94,7 @@ class ServerSurface(WireModel):
     name: str
     version: str | None
     instructions: Size
+    instructions_text: str = Field(default="", exclude=True)
     tools: tuple[ToolSize, ...]
     groups: tuple[GroupSize, ...]
     size: Size
@@ -157,6 +160,7 @@ def measure_tools(
         name=name,
         version=version,
         instructions=told,
+        instructions_text=instructions,
         tools=sizes,
         groups=tuple(_measure_group(group, sizes) for group in groups),
         size=total((told, *(each.size for each in sizes))),
@@ -171,6 +175,7 @@ def _measure_tool(tool: ListedTool, ruler: Ruler) -> ToolSize:
         description=ruler.measure(tool.description),
         schema_=ruler.measure_json(tool.input_schema),
         size=ruler.measure_json(tool.told),
+        listed=tool,
     )
 
 

@@ -1,0 +1,92 @@
+"""Gates on what differs between two tool sets, for pipelines that stop there."""
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from ghx_bench._base.errors import FlagError
+from ghx_bench._base.problems import listed, shortened
+from ghx_bench.documents import RefusedError
+from ghx_bench.eval.project.gates import Condition, GateResult
+from ghx_bench.eval.toolsets.toolset_changes import SizeChange, ToolSetChanges
+
+GATES = ("changed", "larger", "breaking", "more-exposed", "read-only-writes", "lint")
+"""The gates that need no run; `larger` may say by how much, as in `larger>10%`."""
+
+_LARGER = re.compile(r"larger(?:\s*>\s*(\d{1,6}(?:\.\d{1,6})?)\s*%)?")
+_OF_RUNS = "wrong, right, impure, success<RATE, worse, not-equivalent, inconclusive and unreliable"
+
+
+def split_gates(gates: Sequence[str], *, has_runs: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the gates on tools and those on runs; raise for what is neither, and for those on runs without any."""
+    of_tools = [each.strip() for each in gates if is_on_tools(each.strip())]
+    of_runs = [each.strip() for each in gates if not is_on_tools(each.strip())]
+    for gate in of_runs:
+        try:
+            Condition.of(gate)
+        except RefusedError:
+            raise FlagError(
+                "--fail-on",
+                f"there is no gate {shortened(gate)}; of tool sets there are {listed(GATES)} (and larger>10%), "
+                f"of runs {_OF_RUNS}",
+            ) from None
+        if not has_runs:
+            raise FlagError("--fail-on", f"{gate!r} is about runs; name one that has both modes, or two")
+    return tuple(of_tools), tuple(of_runs)
+
+
+def is_on_tools(gate: str) -> bool:
+    """Return whether this is a gate on what differs between tool sets."""
+    return gate in GATES or _LARGER.fullmatch(gate) is not None
+
+
+def judge_changes(gates: Sequence[str], changes: ToolSetChanges) -> tuple[GateResult, ...]:
+    """Hold what differs against gates."""
+    return tuple(_judge(gate, changes) for gate in gates)
+
+
+def _judge(gate: str, changes: ToolSetChanges) -> GateResult:
+    found: list[str] = []
+    question: str | None = None
+    match gate:
+        case "changed":
+            found = ["the tool sets are not the same"] if changes.differs else []
+        case "breaking":
+            found = [each.title for each in changes.tools if each.is_breaking]
+        case "more-exposed":
+            found = [f"{each.carrier} by {each.author}" for each in changes.exposure if each.is_more]
+        case "read-only-writes":
+            found = [*changes.read_only[1].wrote]
+        case "lint":
+            found = [f"{each.tool} {each.message}" for each in changes.lint.new]
+        case _:
+            found = _larger(gate, changes)
+            question = None if changes.answers.after else "answers were not measured"
+    if not found:
+        return GateResult(gate=gate, open_question=question)
+    return GateResult(gate=gate, reason=_MEANING.get(gate, "") + "; ".join(found))
+
+
+_MEANING = {
+    "breaking": "calls that were right may be refused now, of ",
+    "more-exposed": "more reaches the agent of ",
+    "read-only-writes": "tools that say they only read tried to change something: ",
+    "lint": "new findings: ",
+}
+
+
+def _larger(gate: str, changes: ToolSetChanges) -> list[str]:
+    given = _LARGER.fullmatch(gate)
+    allowed = Fraction(given[1] or 0) / 100 if given is not None else Fraction(0)
+    before, after = changes.answers.before, changes.answers.after
+    answers = SizeChange(
+        name="answers to the same questions",
+        before=None if before is None else before.size,
+        after=None if after is None else after.size,
+    )
+    found: list[str] = []
+    for each in (changes.told, answers):
+        old, new = (0 if size is None else size.tokens for size in (each.before, each.after))
+        if new > old * (1 + allowed):
+            found.append(f"{each.name}: {old:,} -> {new:,} tokens")
+    return found

@@ -1,0 +1,301 @@
+"""The tool-change report: what differs between two tool sets, as a document for a page, a comment or a terminal."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ghx_bench._base.problems import plural
+from ghx_bench.eval.project.gates import GateResult
+from ghx_bench.eval.toolsets.change_words import (
+    answer_words,
+    growth_words,
+    name_some,
+    percent_words,
+    shorten_text,
+    size_change_words,
+    state_words,
+    tool_words,
+    write_sizes,
+    write_tokens,
+)
+from ghx_bench.eval.toolsets.toolset_changes import AnswerChange, SizeChange, ToolExposureChange, ToolSetChanges
+from ghx_bench.profiler.reports.report_document import (
+    Chip,
+    Document,
+    Element,
+    Headline,
+    Note,
+    Paragraph,
+    Section,
+    Table,
+)
+
+_MOST_ROWS = 30
+"""Of a table: a comment on GitHub holds 65,536 characters; JSON has everything."""
+_KINDS = ("added", "removed", "renamed", "changed")
+
+
+def change_document(
+    changes: ToolSetChanges,
+    *,
+    gates: Sequence[GateResult] = (),
+    flows: Sequence[Section] = (),
+    verdict: str | None = None,
+    cautions: Sequence[str] = (),
+    not_measured: Sequence[str] = (),
+) -> Document:
+    """Return the report; `flows` is what runs showed, with their `verdict`, and `cautions` what must be known of it."""
+    sections = (
+        _gates(gates),
+        _surface(changes),
+        _answers(changes),
+        _exposure(changes),
+        _proof(changes),
+        _lint(changes),
+        *flows,
+        Section(id="not-measured", title="Not measured", elements=tuple(map(Paragraph, not_measured))),
+    )
+    return Document(
+        title=f"Tool changes from {changes.before} to {changes.after}",
+        subtitle=_subtitle(changes),
+        headline=Headline(
+            sentences=(*_sentences(changes), *([verdict] if verdict is not None else [])),
+            chips=tuple(_chips(changes)),
+        ),
+        sections=tuple(_bounded(each) for each in sections if each.elements),
+        footer=f"Made by ghx-bench, without a model; tokens: {changes.tokenizer}.",
+        cautions=tuple(cautions),
+    )
+
+
+def _subtitle(changes: ToolSetChanges) -> str:
+    before, after = (
+        ", ".join(f"{name} {version or 'of unknown version'}" for name, version in versions.items())
+        for versions in (changes.versions_before, changes.versions_after)
+    )
+    return f"Before: {changes.before} ({before or 'no tools'}). After: {changes.after} ({after or 'no tools'})."
+
+
+def _sentences(changes: ToolSetChanges) -> Iterator[str]:
+    """Yield what differs, part by part; of parts without a difference, only that."""
+    if not changes.differs:
+        tools = f"{plural(changes.tool_count_after, 'tool')}, " if changes.tool_count_after else ""
+        asked = f"answers to {plural(len(_asked(changes)), 'question')}, " if changes.answers.after else ""
+        yield (
+            f"Nothing differs between {changes.before} and {changes.after}: {tools}{asked}"
+            "exposure and lint are the same."
+        )
+        return
+    counted = Counter(each.kind for each in changes.tools)
+    named = ", ".join(f"{counted[kind]} {kind}" for kind in _KINDS if counted[kind])
+    has_tools = changes.tool_count_before or changes.tool_count_after
+    yield f"Tools: {named or 'the same'}." if has_tools else "Tools: programs, and no MCP server."
+    told = growth_words(changes.told, is_estimate=changes.tokens_are_estimated)
+    yield f"Told before the first call: {told if changes.told.has_changed else 'the same'}."
+    yield _answers_sentence(changes)
+    more = sum(each.is_more for each in changes.exposure)
+    if changes.exposure:
+        less = len(changes.exposure) - more
+        yield f"Exposure: more of {plural(more, 'text')} of others reaches the agent, less of {less}."
+    else:
+        yield f"Exposure: {'the same in all, not tool by tool' if changes.exposure_by_tool else 'the same'}."
+
+
+def _answers_sentence(changes: ToolSetChanges) -> str:
+    answers = changes.answers
+    if answers.before is None or answers.after is None:
+        return "Answers: not measured."
+    asked = _asked(changes)
+    if not answers.changed:
+        return f"Answers to {plural(len(asked), 'question')}: the same."
+    both = SizeChange(name="", before=answers.before.size, after=answers.after.size)
+    together = growth_words(both, is_estimate=changes.tokens_are_estimated)
+    return f"Answers: {len(answers.changed)} of {len(asked)} differ, together {together}."
+
+
+def _asked(changes: ToolSetChanges) -> list[AnswerChange]:
+    """Return the questions for which one of the modes at least has a call."""
+    return [
+        each
+        for each in changes.answers.questions
+        if any(row is not None and row.outcome != "none" for row in (each.before, each.after))
+    ]
+
+
+def _chips(changes: ToolSetChanges) -> Iterator[Chip]:
+    if breaking := [each.title for each in changes.tools if each.is_breaking]:
+        yield Chip(text=f"breaks calls of {name_some(breaking)}", tone="bad")
+    if wrote := changes.read_only[1].wrote:
+        yield Chip(text=f"NOT read-only where it says so: {name_some(wrote)}", tone="bad")
+
+
+def _gates(gates: Sequence[GateResult]) -> Section:
+    rows = tuple((each.gate, f"failed: {each.reason}" if each.failed else "passed") for each in gates)
+    table = Table(caption="What must not come of the change", headers=("gate", "result"), rows=rows, is_text=True)
+    return Section(id="gates", title="Gates", elements=(table,) if rows else ())
+
+
+def _surface(changes: ToolSetChanges) -> Section:
+    elements: list[Element] = []
+    texts = [each for each in (*changes.instructions, *changes.help) if each.has_changed]
+    if changes.told.has_changed or texts or changes.tools:
+        elements.append(
+            Table(
+                caption="What an agent is told, in tokens",
+                headers=("text", changes.before, changes.after, "change"),
+                rows=tuple(
+                    (
+                        each.name,
+                        *write_sizes(each.before, each.after, is_estimate=changes.tokens_are_estimated),
+                        size_change_words(each),
+                    )
+                    for each in (changes.told, *texts)
+                ),
+            )
+        )
+    if changes.tools:
+        elements.append(
+            Table(
+                caption="Tools, in tokens",
+                headers=("tool", "change", changes.before, changes.after, "difference", "what"),
+                rows=tuple(
+                    (
+                        each.title,
+                        each.kind,
+                        *write_sizes(each.size_before, each.size_after, is_estimate=changes.tokens_are_estimated),
+                        percent_words(each.size_before, each.size_after),
+                        "; ".join(tool_words(each)),
+                    )
+                    for each in changes.tools
+                ),
+                is_text=True,
+            )
+        )
+    if rewritten := [(each.name, each.description) for each in changes.tools if each.description is not None]:
+        elements.append(
+            Table(
+                caption="Descriptions",
+                headers=("tool", changes.before, changes.after),
+                rows=tuple((name, shorten_text(text.before), shorten_text(text.after)) for name, text in rewritten),
+                is_text=True,
+            )
+        )
+    return Section(id="surface", title="Surface", elements=tuple(elements))
+
+
+def _answers(changes: ToolSetChanges) -> Section:
+    answers, elements = changes.answers, list[Element]()
+    if not answers.changed:
+        return Section(id="answers", title="Answers on the fixed world", elements=())
+    if answers.before is not None and answers.after is not None:
+        figures = ((changes.before, answers.before), (changes.after, answers.after))
+        elements.append(
+            Table(
+                caption=f"Answers to the {plural(answers.after.questions, 'question')} that both answer, in tokens",
+                headers=("mode", "p50", "p95", "largest", "together", "calls", "API requests"),
+                rows=tuple(
+                    (
+                        name,
+                        *(
+                            write_tokens(tokens, is_estimate=changes.tokens_are_estimated)
+                            for tokens in (each.tokens_p50, each.tokens_p95, each.tokens_largest, each.size.tokens)
+                        ),
+                        f"{each.calls:,}",
+                        f"{each.requests:,}",
+                    )
+                    for name, each in figures
+                ),
+            )
+        )
+    elements.append(
+        Table(
+            caption="Questions whose answers differ, in tokens",
+            headers=("question", changes.before, changes.after, "difference", "what"),
+            rows=tuple(_answer_row(changes, each) for each in answers.changed),
+            is_text=True,
+        )
+    )
+    return Section(id="answers", title="Answers on the fixed world", elements=tuple(elements))
+
+
+def _answer_row(changes: ToolSetChanges, change: AnswerChange) -> tuple[str, ...]:
+    old, new = (None if each is None else each.size for each in (change.before, change.after))
+    return (
+        change.id,
+        *write_sizes(old, new, is_estimate=changes.tokens_are_estimated),
+        percent_words(old, new),
+        "; ".join(answer_words(change)),
+    )
+
+
+def _exposure(changes: ToolSetChanges) -> Section:
+    elements: list[Element] = []
+    if changes.exposure:
+        elements.append(
+            Table(
+                caption="What reaches the agent of the text of others",
+                headers=("carrier", "by", changes.before, changes.after),
+                rows=tuple((each.carrier, each.author, each.before, each.after) for each in changes.exposure),
+                is_text=True,
+            )
+        )
+    if changes.exposure_by_tool:
+        elements.append(
+            Table(
+                caption="Tool by tool",
+                headers=("tool", "what"),
+                rows=tuple(
+                    (_tool_name(each), "; ".join(state_words(each.states))) for each in changes.exposure_by_tool
+                ),
+                is_text=True,
+            )
+        )
+    return Section(id="exposure", title="Exposure to the text of others", elements=tuple(elements))
+
+
+def _tool_name(change: ToolExposureChange) -> str:
+    if change.before is None:
+        return f"{change.name} (new)"
+    return f"{change.name} (gone)" if change.after is None else change.name
+
+
+def _proof(changes: ToolSetChanges) -> Section:
+    """Return what the journals say of tools that say they only read; it is there whether or not it differs."""
+    table = Table(
+        caption="Tools that say they only read, by the journal of requests",
+        headers=("mode", "tools called", "calls", "read-only by their word", "of these tried to write", "not called"),
+        rows=tuple(
+            (
+                each.mode,
+                f"{each.tools_called:,}",
+                f"{each.calls:,}",
+                f"{each.read_only:,}",
+                f"{len(each.wrote)}: {name_some(each.wrote)}" if each.wrote else "0",
+                f"{each.not_called:,}",
+            )
+            for each in changes.read_only
+        ),
+    )
+    return Section(id="read-only", title="Read-only proof", elements=(table,) if changes.differs else ())
+
+
+def _lint(changes: ToolSetChanges) -> Section:
+    rows = tuple(
+        (word, each.tool, each.message, each.kind)
+        for word, findings in (("new", changes.lint.new), ("gone", changes.lint.gone))
+        for each in findings
+    )
+    table = Table(caption="Findings", headers=("", "tool", "what", "kind"), rows=rows, is_text=True)
+    return Section(id="lint", title="Lint", elements=(table,) if rows else ())
+
+
+def _bounded(section: Section) -> Section:
+    """Return a section whose tables are not too much for a comment, with a word on what is left out of them."""
+    elements: list[Element] = []
+    for each in section.elements:
+        if isinstance(each, Table) and len(each.rows) > _MOST_ROWS:
+            elements.append(replace(each, rows=each.rows[:_MOST_ROWS]))
+            elements.append(Note(f"and {len(each.rows) - _MOST_ROWS:,} more; --json has all"))
+        else:
+            elements.append(each)
+    return replace(section, elements=tuple(elements))

@@ -1,0 +1,320 @@
+"""`ghx-bench compare --mode A --mode B`: two versions of a toy server, told exactly, without and with runs."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import toy_mcp_server
+import yaml
+from report_runs import a_row, write_run
+
+from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.toolsets.answers import fields_of
+from ghx_bench.eval.toolsets.change_gates import judge_changes
+from ghx_bench.eval.toolsets.sizes import ESTIMATE
+from ghx_bench.eval.toolsets.tool_changes import compare_tools, find_renamed, pair_tools
+from ghx_bench.eval.toolsets.tool_lists import ServerSurface, measure_tools, parse_tool
+from ghx_bench.eval.toolsets.toolset_changes import StateChange, ToolSetChanges
+from ghx_bench.profiler.analyzers.desire_paths import ANALYZER, HEADERS, PATHS
+from ghx_bench.profiler.store.directory import RunDirectory
+
+TOY = Path(toy_mcp_server.__file__)
+WHERE = {"owner": "{{owner}}", "repo": "{{name}}"}
+CALLS = {
+    "issue-view": {"tool": "get_issue", "arguments": {**WHERE, "issue_number": 1}},
+    "issue-comment": {"tool": "add_comment", "arguments": {**WHERE, "issue_number": 1, "body": "Yes."}},
+    "labels-list": {"tool": "list_labels", "arguments": WHERE},
+    "milestones-list": {"tool": "list_milestones", "arguments": WHERE},
+}
+SCRIPT = (
+    "import sys; sys.path.insert(0, {folder!r}); import toy_mcp_server as toy; sys.argv.append({flag!r}); toy.main()"
+)
+BEFORE, AFTER = "toy", "toy@./second.py"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with the toy server as a mode, another build of it beside, and calls by the names of the first."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("first", "second", "faults"):
+        (tmp_path / f"{name}.py").write_text(SCRIPT.format(folder=str(TOY.parent), flag=f"--{name}"))
+    server = {"toy": {"command": sys.executable, "args": ["./first.py"]}}
+    modes = [{"name": "toy", "mcp_servers": server}, {"name": "same", "mcp_servers": server}]
+    (tmp_path / "eval.config.yaml").write_text(yaml.safe_dump({"modes": modes}))
+    questions = [{"id": id_, "calls": {"toy": call}} for id_, call in CALLS.items()]
+    (tmp_path / "calls.yaml").write_text(yaml.safe_dump({"version": 1, "questions": questions}))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def compare(*words: str, modes: tuple[str, str] = (BEFORE, AFTER)) -> int:
+    first, second = modes
+    return run(["compare", *words, "--mode", first, "--mode", second, "--questions", "calls.yaml"])
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("project")
+def test_what_differs_between_two_versions_is_told_exactly_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare("--json", "--markdown", "change.md", "--html", "page/change.html") == 0
+    found = json.loads(capsys.readouterr().out)
+
+    renamed, changed = sorted(found["tools"], key=lambda each: each["kind"], reverse=True)
+    assert (renamed["kind"], renamed["before"], renamed["after"]) == ("renamed", "add_comment", "create_comment")
+    same = ("description", "arguments", "annotations", "hasOtherSchema")
+    assert not any(renamed[aspect] for aspect in same)
+    assert (changed["kind"], changed["before"], changed["after"]) == ("changed", "get_issue", "get_issue")
+    assert changed["description"]["after"] == "Read an issue."
+    assert [(each["name"], each["change"], each["after"]["type"]) for each in changed["arguments"]] == [
+        ("raw", "added", "boolean")
+    ]
+    assert not any(changed[aspect] for aspect in same[2:])
+    answers = {each["id"]: each for each in found["answers"]["questions"] if each["aspects"]}
+    assert {id_: each["aspects"] for id_, each in answers.items()} == {
+        "labels-list": ["size"],
+        "milestones-list": ["size", "fields"],
+    }
+    labels, milestones = answers["labels-list"], answers["milestones-list"]
+    assert labels["after"]["size"]["characters"] == 2 * labels["before"]["size"]["characters"]
+    assert (milestones["newFields"], milestones["lostFields"]) == (["[].progress"], [])
+    comment = next(each for each in found["answers"]["questions"] if each["id"] == "issue-comment")
+    assert comment["after"]["outcome"] == "answered", "the call follows the tool that was renamed"
+    for nothing in ("exposure", "exposureByTool", "help"):
+        assert found[nothing] == []
+    assert found["lint"] == {"new": [], "gone": []}
+    assert [each["before"] == each["after"] for each in found["instructions"]] == [True, True]
+    assert [each["wrote"] for each in found["readOnly"]] == [[], []]
+    assert found["flows"] is None
+    assert any("no run was given" in each for each in found["notMeasured"])
+
+    text = Path("change.md").read_text()
+    assert "Tools: 1 renamed, 1 changed." in text.replace("\\", "")
+    for line in (
+        r"| add\_comment -\> create\_comment | renamed |",
+        r"description shortened \(79 -\> 14 characters\); argument raw added \(boolean\) |",
+        "| +100 % |  |".replace("+", r"\+"),
+        r"new field \[\].progress |",
+        "Exposure: the same.",
+        "Flows: no run was given",
+    ):
+        assert line in text, line
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        "## Surface", "## Answers on the fixed world", "## Read-only proof", "## Not measured",
+    ]  # fmt: skip
+    page = Path("page/change.html").read_text()
+    assert "create_comment" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("project")
+def test_the_same_tools_twice_differ_in_nothing_and_give_the_same_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    said = list[str]()
+    for name in ("one.md", "two.md"):
+        words = ["--fail-on", "changed", "--fail-on", "larger", "--markdown", name, "--json"]
+        assert compare(*words, modes=("toy", "same")) == 0
+        said.append(capsys.readouterr().out)
+
+    assert said[0] == said[1]
+    assert Path("one.md").read_bytes() == Path("two.md").read_bytes()
+    assert not json.loads(said[0])["differs"]
+    assert json.loads(said[0])["answers"]["after"]["questions"] == 4, "it is asked with the calls of the other version"
+    assert "**Nothing differs between toy and same: 4 tools, " in Path("one.md").read_text()
+    assert "| gate |" in Path("one.md").read_text()
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("project")
+def test_gates_fail_on_what_they_name_and_on_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    gates = ("changed", "breaking", "larger", "larger>500%", "more-exposed", "read-only-writes", "lint")
+    asked = [word for gate in gates for word in ("--fail-on", gate)]
+
+    assert compare(*asked, "--json") == 1
+    captured = capsys.readouterr()
+    found = {each["gate"]: each["reason"] for each in json.loads(captured.out)["gates"]}
+    assert [gate for gate in gates if found[gate] is not None] == ["changed", "breaking", "larger"]
+    assert "create_comment" in found["breaking"]
+    assert "answers to the same questions" in found["larger"]
+    assert captured.err.count("gate failed: ") == 3
+
+    assert compare(*asked, "--json", modes=("toy", "toy@./faults.py")) == 1
+    found = {each["gate"]: each["reason"] for each in json.loads(capsys.readouterr().out)["gates"]}
+    assert found["read-only-writes"].endswith(": peek")
+    assert "view_issues has no description" in found["lint"]
+
+
+def rows_of(mode: str, *, solved: int, **changes: Any) -> list[Any]:
+    return [
+        a_row(mode, f"scenario-{number:03d}", repetition, success=repetition < solved, **changes)
+        for number in range(4)
+        for repetition in range(5)
+    ]
+
+
+@pytest.mark.process
+def test_runs_are_compared_paired_and_tell_purity_and_what_was_made_up(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leaked = {"toolUse": {"own": {"toy": 2}, "foreign": {"gh": 1}, "neutral": {}}}
+    before, after = rows_of(BEFORE, solved=5), rows_of(AFTER, solved=1, **leaked)
+    both = write_run(project / "both", [*before, *after, *rows_of("baseline", solved=2)])
+    analysis = RunDirectory(both).analysis(after[0].cell)
+    bundle = json.loads(analysis.read_text())
+    made_up = {"type": "table", "headers": HEADERS, "rows": [["tool", "add_comment", "toy", "create_comment", "2"]]}
+    bundle["results"][ANALYZER] = {"analyzer": ANALYZER, "findings": {PATHS: made_up}, "summary": ""}
+    analysis.write_text(json.dumps(bundle))
+    words = ("--fail-on", "worse", "--fail-on", "impure", "--fail-on", "success<0.9", "--json", "--markdown", "one.md")
+
+    assert compare(str(both), *words) == 1
+    one = json.loads(capsys.readouterr().out)
+    assert one["flows"]["headline"].startswith("Worse: 4 of 20 solved instead of 20")
+    assert [each["failed"] for each in one["gates"]] == [True, True, True]
+    assert f"{AFTER} succeeds in 4 of 20" in one["gates"][2]["reason"], "other modes of the run do not count"
+    use = one["flows"]["toolUse"]
+    assert [*use] == [AFTER]
+    assert use[AFTER]["purity"] == pytest.approx(2 / 3)
+    assert [(each["mode"], each["name"], each["calls"]) for each in one["flows"]["desirePaths"]] == [
+        (AFTER, "add_comment", 2)
+    ]
+    text = Path("one.md").read_text()
+    assert f"{AFTER} is not pure: in 20 of 20 sessions" in text
+    assert "Flows: Worse: 4 of 20 solved instead of 20" in text
+    assert "## Use of the mode's tools" in text
+
+    first = write_run(project / "first", before, run_id="first")
+    second = write_run(project / "second", after, run_id="second")
+    assert compare(str(first), str(second), *words) == 1
+    two = json.loads(capsys.readouterr().out)
+    assert two["flows"]["comparison"] == one["flows"]["comparison"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--mode", "toy"], "--mode: name two different modes"),
+        (["--mode", "toy", "--mode", "toy"], "--mode: name two different modes"),
+        (["--mode", "toy", "--mode", "same", "--mode", "baseline"], "--mode: name two different modes"),
+        (["--mode", "toy", "--mode", "tyo"], "no mode 'tyo'"),
+        (["--mode", "toy", "--mode", "toy@./nothing.py"], "there is no "),
+        (["--mode", "toy", "--mode", "broken"], "mode 'broken'"),
+        (["--mode", "toy", "--mode", "same", "--fail-on", "taste"], "of tool sets there are 'changed', 'larger'"),
+        (["--mode", "toy", "--mode", "same", "--fail-on", "worse"], "'worse' is about runs"),
+        (["--mode", "toy", "--mode", "same", "--junit", "x.xml"], "--junit: is for two runs"),
+        (["--mode", "toy", "--mode", "same", "--html", "."], "--html: . is a folder"),
+        (["--mode", "toy", "--mode", "same", "--questions", "none.yaml"], "none.yaml"),
+        (["./run", "--mode", "toy", "--mode", "same"], "has no mode 'same', only toy"),
+        (["./absent", "--mode", "toy", "--mode", "same"], "absent"),
+        (["./run"], "name two runs"),
+        ([], "name two runs"),
+        (["./run", "./run", "--html", "x.html"], "are for two modes"),
+    ],
+)
+def test_bad_input_is_one_line(words: list[str], says: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(project / "run", rows_of("toy", solved=5))
+    config = yaml.safe_load((project / "eval.config.yaml").read_text())
+    config["modes"].append({"name": "broken", "mcp_servers": {"toy": {"command": "no-such-program-anywhere"}}})
+    (project / "eval.config.yaml").write_text(yaml.safe_dump(config))
+
+    assert run(["compare", *words]) == 2
+    said = capsys.readouterr().err
+    assert says in said
+    assert said.count("\n") == 1
+
+
+def server(*tools: dict[str, Any]) -> list[ServerSurface]:
+    return [measure_tools("toy", None, [parse_tool(each) for each in tools], "", ESTIMATE)]
+
+
+def a_tool(name: str, description: str, *arguments: str) -> dict[str, Any]:
+    return {"name": name, "description": description, "inputSchema": toy_mcp_server.schema(
+        **dict.fromkeys(arguments, toy_mcp_server.WHERE))}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_one"),
+    [
+        (("add_comment", "Comment."), ("post", "Comment."), True),
+        (("get_issue", "Read an issue.", "owner", "repo"), ("issue_read", "Fetch one.", "owner", "repo"), True),
+        (
+            ("get_issue", "Get one issue of a repository.", "owner", "repo", "number"),
+            ("issue_get_one", "Get one issue.", "owner", "repo", "number", "method"),
+            True,
+        ),
+        (("get_issue", "Get it.", "number"), ("issue_get_one", "Get it now.", "number"), False),
+        (
+            ("find_issues", "Search issues of a repository by their words.", "query"),
+            ("triage", "Search issues by words.", "query"),
+            True,
+        ),
+        (
+            ("get_issue", "Get an issue in a repository.", "owner", "repo", "number"),
+            ("lock_issue", "Lock an issue in a repository.", "owner", "repo", "number"),
+            False,
+        ),
+        (("get_issue", "Read an issue.", "owner", "repo"), ("read_issue", "Read an issue.", "url"), False),
+    ],
+)
+def test_a_tool_under_another_name_is_known_by_a_written_rule(
+    old: tuple[str, ...], new: tuple[str, ...], is_one: bool
+) -> None:
+    (before,), (after,) = server(a_tool(*old)), server(a_tool(*new))
+
+    assert find_renamed(before.tools, after.tools) == ({old[0]: new[0]} if is_one else {})
+
+
+def test_the_name_of_a_tool_in_the_title_of_its_schema_is_no_difference() -> None:
+    def tool(name: str, title: str) -> dict[str, Any]:
+        return {"name": name, "description": "Say it.", "inputSchema": {"type": "object", "title": title}}
+
+    old = server(tool("add_comment", "add_commentArguments"), tool("who", "whoArguments"))
+    new = server(tool("post", "postArguments"), tool("who", "Person"))
+    renamed, retitled = compare_tools(pair_tools(old, new))
+
+    assert (renamed.kind, renamed.before, renamed.after) == ("renamed", "add_comment", "post")
+    assert not renamed.has_other_schema
+    assert (retitled.kind, retitled.name, retitled.has_other_schema) == ("changed", "who", True)
+
+
+def test_changes_of_arguments_are_told_apart_and_those_that_break_calls_are_known() -> None:
+    def tool(required: list[str], **arguments: object) -> dict[str, Any]:
+        return {"name": "t", "description": "T.", "inputSchema": {
+            "type": "object", "properties": arguments, "required": required}}  # fmt: skip
+
+    text, number = {"type": "string"}, {"type": "integer"}
+    before = server(tool(["a"], a=text, b=text, c={"enum": ["x", "y"]}, d={"type": "array", "items": text}, e=text))
+    after = server(
+        tool(["a", "b", "f"], a={**text, "description": "A."}, b=text, c={"enum": ["x", "y", "z"]},
+             d={"type": "array", "items": number}, f=text)
+    )  # fmt: skip
+
+    (change,) = compare_tools(pair_tools(before, after))
+
+    told = {each.name: (each.change, each.aspects, each.is_breaking) for each in change.arguments}
+    assert told == {
+        "a": ("changed", ("description",), False),
+        "b": ("changed", ("required",), True),
+        "c": ("changed", ("choices",), False),
+        "d": ("changed", ("type",), True),
+        "e": ("removed", (), True),
+        "f": ("added", (), True),
+    }
+    assert change.is_breaking
+
+
+def test_fields_of_answers_are_those_of_json_also_of_several_values_in_a_row() -> None:
+    assert fields_of(['{"a": [{"b": 1}, {"c": {"d": null}}]}\n{"e": 2}']) == ("a", "a[].b", "a[].c", "a[].c.d", "e")
+    assert fields_of(["a: 1"]) is None
+    assert fields_of(["12"]) is None
+
+
+def test_the_gate_on_exposure_fails_for_texts_of_which_more_is_shown_than_before() -> None:
+    more = StateChange(carrier="issue-body", author="outsider", before="stripped", after="shown")
+    less = StateChange(carrier="pr-body", author="outsider", before="shown", after="marked")
+
+    (failed,) = judge_changes(["more-exposed"], ToolSetChanges.model_construct(exposure=(more, less)))
+    (passed,) = judge_changes(["more-exposed"], ToolSetChanges.model_construct(exposure=(less,)))
+
+    assert (failed.failed, failed.reason) == (True, "more reaches the agent of issue-body by outsider")
+    assert not passed.failed
