@@ -104,6 +104,8 @@ class Documents:
             return _quoted(draw(st.sampled_from(self._ids)))
         if kind == "Int":
             return str(draw(st.integers(-1, 9)))
+        if kind == "Float":
+            return str(draw(st.floats(allow_nan=False, allow_infinity=False)))
         if kind == "Boolean":
             return draw(st.sampled_from(["true", "false"]))
         return _quoted(draw(self._values.get(name, self._values[kind])))
