@@ -28,7 +28,7 @@ from ghx_bench.profiler.blocks import (
 from ghx_bench.profiler.causes import RunBudgetError
 from ghx_bench.profiler.errors import MachinesLostError, ScopeError
 from ghx_bench.profiler.events import CellStarted
-from ghx_bench.profiler.executors import RayExecutor, ray
+from ghx_bench.profiler.executors import RayExecutor, ray, ray_cluster
 from ghx_bench.profiler.executors.ray_node import NodeWorker
 from ghx_bench.profiler.row import Incident
 from ghx_bench.profiler.testing.executors import SampleSpec
@@ -55,7 +55,7 @@ class Actor:
     """A node of this process, which can be lost."""
 
     def __init__(self) -> None:
-        self._worker = NodeWorker()
+        self.worker = NodeWorker()
         self._is_lost = asyncio.Event()
         self.call = SimpleNamespace(remote=self._start)
 
@@ -66,7 +66,7 @@ class Actor:
         return asyncio.ensure_future(self._call(method, *arguments))
 
     async def _call(self, method: str, *arguments: object) -> object:
-        done = asyncio.ensure_future(getattr(self._worker, method)(*arguments))
+        done = asyncio.ensure_future(self._run(method, *arguments))
         lost = asyncio.ensure_future(self._is_lost.wait())
         await asyncio.wait([done, lost], return_when=asyncio.FIRST_COMPLETED)
         if self._is_lost.is_set():
@@ -74,6 +74,12 @@ class Actor:
             raise RayError("the actor died")
         lost.cancel()
         return done.result()
+
+    async def _run(self, method: str, *arguments: object) -> object:
+        try:
+            return await getattr(self.worker, method)(*arguments)
+        except Exception as error:
+            raise RayTaskError(str(error)) from error
 
 
 @pytest.fixture
@@ -86,8 +92,7 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Actor]:
         yield SimpleNamespace(exceptions=errors, kill=Actor.lose, nodes=list)
 
     @contextmanager
-    def start_actors(_ray: Any, *, most: int | None) -> Generator[Any]:
-        assert most is None
+    def start_actors(_ray: Any) -> Generator[Any]:
         actors.update(one=Actor(), other=Actor())
         yield {name: (name, actor) for name, actor in actors.items()}
 
@@ -198,3 +203,55 @@ async def test_a_lost_attempt_is_told_of_where_its_cell_is_not_started_again(nod
     assert not any(isinstance(each, CellMeasured) for each in told)
     (interrupted,) = (each for each in told if isinstance(each, CellInterrupted))
     assert [each.error_code for each in interrupted.attempts] == ["MACHINE_LOST"]
+
+
+@pytest.mark.parametrize("method", ["listen", "command"])
+async def test_a_mistake_in_an_actor_ends_the_run_instead_of_hanging_it(
+    method: str, nodes: Mapping[str, Actor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_arguments: object) -> None:
+        raise ValueError("a mistake")
+
+    async def receive(message: Message) -> None:
+        if isinstance(message, CellStarted):
+            monkeypatch.setattr(nodes["one"].worker, method, fail)
+
+    with anyio.fail_after(PATIENCE_S), pytest.raises(RayTaskError, match="a mistake"), ungrouped():
+        async with RayExecutor(max_concurrency=4).open(SampleSpec(works_for_s=PATIENCE_S), receive) as workers:
+            await workers.run(blocks(8))
+
+
+async def test_a_node_that_is_gone_without_ray_knowing_takes_no_place_of_one_that_is_there(
+    nodes: Mapping[str, Actor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = ray.start_actors
+
+    @contextmanager
+    def lose_first(here: Any) -> Generator[Any]:
+        with started(here) as actors:
+            nodes["one"].lose()
+            yield actors
+
+    monkeypatch.setattr(ray, "start_actors", lose_first)
+    measured: list[CellMeasured] = []
+
+    async def receive(message: Message) -> None:
+        if isinstance(message, CellMeasured):
+            measured.append(message)
+
+    with anyio.fail_after(PATIENCE_S), ungrouped():
+        async with RayExecutor(max_concurrency=4).open(SampleSpec(most_workers=1), receive) as workers:
+            await workers.run(blocks(3))
+
+    assert len(measured) == 3
+
+
+def test_nodes_of_one_host_are_numbered_past_the_names_of_other_hosts() -> None:
+    nodes = [{"NodeManagerHostname": host, "NodeID": str(place)} for place, host in enumerate(("w", "w", "w-1", "v"))]
+
+    assert [(name, node["NodeID"]) for name, node in ray_cluster.name_nodes(nodes)] == [
+        ("w-2", "0"),
+        ("w-3", "1"),
+        ("w-1", "2"),
+        ("v", "3"),
+    ]

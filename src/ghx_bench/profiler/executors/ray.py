@@ -12,6 +12,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from ghx_bench._base.clock import timestamp
+from ghx_bench._base.errors import ungrouped
 from ghx_bench.profiler.blocks import Block, CellInterrupted, CellMeasured, Message, Receive, Share
 from ghx_bench.profiler.causes import Cause, RunBudgetError
 from ghx_bench.profiler.cell import Cell
@@ -50,7 +51,7 @@ class RayExecutor:
         # Not in a thread: Ray has its processes end with the thread that started them.
         with (
             connect(self.address) as ray,
-            start_actors(ray, most=spec.most_workers) as actors,
+            start_actors(ray) as actors,
         ):
             workers = RayWorkers(
                 ray=ray,
@@ -61,7 +62,7 @@ class RayExecutor:
                 max_concurrency=self.max_concurrency,
                 receive=receive,
             )
-            await workers.require_same_versions()
+            await workers.choose_machines(spec.most_workers)
             async with anyio.create_task_group() as listening:
                 try:
                     for number, machine in enumerate(workers.machines, start=1):
@@ -159,10 +160,14 @@ class _Machine:
         except self.ray.exceptions.RayError as error:
             # Also if it is only unavailable: whether a call was made is not known then, and cannot be asked. Ended, so
             # that whoever listens to it hears of that as well.
-            if not self.is_lost:
-                self.is_lost = True
-                self.ray.kill(self.actor)
+            self.lose()
             raise _LostError(self.name) from error
+
+    def lose(self) -> None:
+        """Have nothing more to do with the machine, nor it with the run."""
+        if not self.is_lost:
+            self.is_lost = True
+            self.ray.kill(self.actor)
 
     def post(self, command: Command) -> None:
         """Have something said to the node soon, with all else that is to be said then."""
@@ -243,29 +248,50 @@ class RayWorkers:
     _failure: Exception | None = None
     """What must stop the run, and has not been raised yet."""
 
-    async def require_same_versions(self) -> None:
-        """Refuse machines on which something else would be measured; those that are gone by now are left out."""
-        here, ready = versions_here(), list[_Machine]()
-        for machine in self.machines:
-            try:
-                with anyio.fail_after(_START_S):
-                    there: Mapping[str, str] = await machine.call("versions")
-            except (_LostError, TimeoutError) as error:
-                if not machine.is_alive():
-                    continue
-                reason = _last_line(error.__cause__ or TimeoutError(f"no answer in {_START_S:.0f} s"))
-                raise ClusterError(
-                    f"machine {machine.name}: a worker cannot be started there ({reason}); install ghx-bench "
-                    f"{here['ghxBench']} on it"
-                ) from error
-            if there != here:
-                names = ", ".join(f"{name} {there.get(name)}" for name in here)
-                own = ", ".join(f"{name} {value}" for name, value in here.items())
-                raise ClusterError(f"machine {machine.name}: has {names}, and this one {own}; install the same on both")
-            ready.append(machine)
-        if not ready:
+    async def choose_machines(self, most: int | None) -> None:
+        """Keep those that answer, the first `most` of them; refuse one on which something else would be measured.
+
+        Those that are gone are left out: for a while Ray takes a node for alive that has just been lost.
+        """
+        chosen: list[_Machine] = []
+        with ungrouped():
+            async with anyio.create_task_group() as asking:
+
+                async def ask(machine: _Machine) -> None:
+                    if await self._answers(machine):
+                        chosen.append(machine)
+                        if len(chosen) == most:
+                            asking.cancel_scope.cancel()
+
+                for machine in self.machines:
+                    asking.start_soon(ask, machine)
+        if not chosen:
             raise ClusterError(NO_NODE)
-        self.machines = ready
+        chosen = chosen[:most]
+        for machine in self.machines:
+            if machine not in chosen:
+                self.ray.kill(machine.actor)
+        self.machines = [machine for machine in self.machines if machine in chosen]
+
+    async def _answers(self, machine: _Machine) -> bool:
+        """Return whether a machine is there; raise where no worker of this version can be started."""
+        here = versions_here()
+        try:
+            with anyio.fail_after(_START_S):
+                there: Mapping[str, str] = await machine.call("versions")
+        except (_LostError, TimeoutError) as error:
+            if not machine.is_alive():
+                return False
+            reason = _last_line(error.__cause__ or TimeoutError(f"no answer in {_START_S:.0f} s"))
+            raise ClusterError(
+                f"machine {machine.name}: a worker cannot be started there ({reason}); install ghx-bench "
+                f"{here['ghxBench']} on it"
+            ) from error
+        if there != here:
+            names = ", ".join(f"{name} {there.get(name)}" for name in here)
+            own = ", ".join(f"{name} {value}" for name, value in here.items())
+            raise ClusterError(f"machine {machine.name}: has {names}, and this one {own}; install the same on both")
+        return True
 
     async def wait_until_open(self) -> None:
         """Wait for all workers; raise what one of them cannot be opened for."""
@@ -355,8 +381,20 @@ class RayWorkers:
     async def listen(self, machine: _Machine) -> None:
         """Take what a machine tells until its worker is gone; if it is lost, have others do its work."""
         # Shielded: when the run is cancelled, its cells tell what they have spent. It ends with the worker.
+        with anyio.CancelScope(shield=True):
+            try:
+                with ungrouped():
+                    await self._talk_with(machine)
+            except Exception as error:  # noqa: BLE001 - a mistake of ours, here or there: nobody may wait for its cells
+                self._fail(error)
+                machine.lose()
+            # Not before all that it told is on disk: what has a row is not measured again.
+            if machine.is_lost:
+                await self._give_up(machine)
+            machine.is_silent.set()
+
+    async def _talk_with(self, machine: _Machine) -> None:
         async with anyio.create_task_group() as sending:
-            sending.cancel_scope.shield = True
             sending.start_soon(machine.send)
             async with anyio.create_task_group() as taking:
                 with suppress(_LostError):
@@ -364,10 +402,6 @@ class RayWorkers:
                         self._hear(machine, pickle.loads(content), taking)  # noqa: S301 - what our own node has pickled
                     # Asked to leave, or broken: a server that ends takes its worker along, and all cells there.
                     machine.fail(await machine.find_failure())
-            # Not before all that it told is on disk: what has a row is not measured again.
-            if machine.is_lost:
-                await self._give_up(machine)
-            machine.is_silent.set()
             sending.cancel_scope.cancel()
 
     def _hear(self, machine: _Machine, told: Sequence[Told | Ended], taking: TaskGroup) -> None:

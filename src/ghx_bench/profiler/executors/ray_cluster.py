@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib import import_module
+from itertools import count
 from typing import Any
 
 from ghx_bench._base.extras import require_extra
@@ -143,9 +144,9 @@ def _private_token() -> Generator[None]:
 
 
 @contextmanager
-def start_actors(ray: Any, *, most: int | None) -> Generator[Mapping[str, tuple[str, Any]]]:
-    """Hold an actor on each node that has processors, by the names that rows have; on `most` of them at the most."""
-    nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")][:most]
+def start_actors(ray: Any) -> Generator[Mapping[str, tuple[str, Any]]]:
+    """Hold an actor on each node that has processors, by the names that rows have."""
+    nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
     if not nodes:
         raise ClusterError(NO_NODE)
     affinity: Any = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
@@ -158,7 +159,7 @@ def start_actors(ray: Any, *, most: int | None) -> Generator[Mapping[str, tuple[
     }
     kind, actors = ray.remote(NodeActor), dict[str, tuple[str, Any]]()
     try:
-        for name, node in _name_nodes(nodes):
+        for name, node in name_nodes(nodes):
             place = affinity(node["NodeID"], soft=False)
             actors[name] = node["NodeID"], kind.options(**options, scheduling_strategy=place).remote()
         yield actors
@@ -167,11 +168,13 @@ def start_actors(ray: Any, *, most: int | None) -> Generator[Mapping[str, tuple[
             ray.kill(actor)
 
 
-def _name_nodes(nodes: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def name_nodes(nodes: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield nodes with their names: those of their hosts, numbered where one has several."""
     hosts = Counter[str](node["NodeManagerHostname"] for node in nodes)
-    seen = Counter[str]()
+    numbers = {host: count(1) for host in hosts}
     for node in nodes:
-        host = node["NodeManagerHostname"]
-        seen[host] += 1
-        yield host if hosts[host] == 1 else f"{host}-{seen[host]}", node
+        name = host = node["NodeManagerHostname"]
+        # Numbered until it is new: another host may be called as a numbered one would be.
+        while hosts[host] > 1 and name in hosts:
+            name = f"{host}-{next(numbers[host])}"
+        yield name, node
