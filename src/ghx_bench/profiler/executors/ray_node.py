@@ -11,6 +11,7 @@ from anyio.abc import TaskGroup
 from anyio.from_thread import start_blocking_portal
 
 from ghx_bench._base.errors import InputError, OperationError, ungrouped
+from ghx_bench._base.garbage import without_collecting_loaded
 from ghx_bench._base.problems import one_line
 from ghx_bench.profiler.blocks import Message, Share
 from ghx_bench.profiler.causes import describe_error
@@ -133,7 +134,8 @@ class NodeWorker:
                         self._cells = cells
                         self._has_begun.set()
                         try:
-                            await self._is_leaving.wait()
+                            with without_collecting_loaded():
+                                await self._is_leaving.wait()
                             cells.cancel_scope.cancel()
                         finally:
                             self._cells = None  # its scopes are left, or broken: no cell begins there any more

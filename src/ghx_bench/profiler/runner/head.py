@@ -9,6 +9,7 @@ from typing import Generic, assert_never
 import anyio
 
 from ghx_bench._base.errors import OperationError, ungrouped
+from ghx_bench._base.garbage import without_collecting_loaded
 from ghx_bench.profiler.blocks import CellInterrupted, CellMeasured, Message, PlacedCell, blocks_of
 from ghx_bench.profiler.causes import RunBudgetError, error_code
 from ghx_bench.profiler.cell import Arm, Cell, Matrix
@@ -85,7 +86,8 @@ class Head(Generic[S]):
                 # A shard may have no block at all: then there is nothing to start servers for.
                 if len(self.matrix):
                     async with self.executor.open(self.spec, self._receive) as workers:
-                        await self._run_cells(workers)
+                        with without_collecting_loaded():
+                            await self._run_cells(workers)
             # After the last append nothing else would notice that the rows of a run are not where it says they are.
             self.store.rows.require_in_place()
         except anyio.get_cancelled_exc_class():
