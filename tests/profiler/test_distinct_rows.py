@@ -1,6 +1,7 @@
 """A file of rows in which a row stands twice, or a crash cut off the last."""
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,10 @@ def test_a_row_of_a_newer_version_is_refused_as_such(change: dict[str, str], tmp
 
     with pytest.raises(BadRowsError, match=r"rows.jsonl:1: a row of version 7, and version 2 is the newest that this"):
         list(DistinctRows(path))
+
+
+@pytest.mark.parametrize("said", ["x", "\ud800", float("nan"), {"half": ["\udfff"]}])
+def test_a_row_is_in_another_process_what_it_would_be_in_a_file(said: object) -> None:
+    row = a_row().model_copy(update={"extensions": {"said": said}})
+
+    assert json.loads(pickle.loads(pickle.dumps(row)).to_bytes()) == json.loads(row.to_bytes())

@@ -17,6 +17,7 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Answer, EndedSession, Mode
 from ghx_bench.profiler.metrics import CustomMetric
 from ghx_bench.profiler.outcome import Completed, Failed, attempt_of
+from ghx_bench.profiler.row import Attempt
 from ghx_bench.profiler.runner.deadlines import Limits, pause_deadline
 from ghx_bench.profiler.runner.instruments import Backoff
 from ghx_bench.profiler.runner.iteration import ReportRetry, Task, iterate, measure
@@ -296,7 +297,7 @@ async def test_only_transient_failures_are_retried_in_fresh_sessions_and_stages(
     told: list[int] = []
 
     work = task(provider, lifecycle=lifecycle)
-    outcome = await iterate(work, retries=2, report_retry=_noting(lambda number, _error, _pause: told.append(number)))
+    outcome = await iterate(work, retries=2, report_retry=_noting(lambda attempt, _pause: told.append(attempt.number)))
 
     assert isinstance(outcome, Completed)
     assert [attempt.cause for attempt in work.attempts] == [Cause.MODEL_PROVIDER, Cause.MODEL_PROVIDER, None]
@@ -349,7 +350,7 @@ async def test_a_service_that_asks_for_a_pause_gets_it() -> None:
 
     pauses: list[float] = []
     await iterate(
-        task(FakeProvider(limited)), retries=1, report_retry=_noting(lambda _n, _e, pause: pauses.append(pause))
+        task(FakeProvider(limited)), retries=1, report_retry=_noting(lambda _attempt, pause: pauses.append(pause))
     )
 
     assert pauses == [0.03]
@@ -362,7 +363,7 @@ async def test_a_service_that_asks_for_a_day_does_not_stall_the_run_for_a_day() 
     pauses: list[float] = []
     with anyio.CancelScope() as scope:
 
-        async def report_retry(_number: int, _error: str, pause_s: float) -> None:
+        async def report_retry(_attempt: Attempt, pause_s: float) -> None:
             pauses.append(pause_s)
             scope.cancel()
 
@@ -730,9 +731,9 @@ async def _forget(*_arguments: object) -> None:
     pass
 
 
-def _noting(note: Callable[[int, str, float], object]) -> ReportRetry:
-    async def report_retry(attempt: int, error: str, pause_s: float) -> None:
-        note(attempt, error, pause_s)
+def _noting(note: Callable[[Attempt, float], object]) -> ReportRetry:
+    async def report_retry(attempt: Attempt, pause_s: float) -> None:
+        note(attempt, pause_s)
 
     return report_retry
 

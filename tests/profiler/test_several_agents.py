@@ -1,11 +1,14 @@
 """Agents as a factor: several of them in one run."""
 
 import json
+import os
 import platform
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,9 +17,17 @@ import pytest
 from process_executor import ProcessExecutor
 from profiler_fakes import FakeProvider, FakeSession, SaysThree, answers_three, config, profile, scenario
 
+from ghx_bench.profiler.blocks import Share
 from ghx_bench.profiler.causes import Cause, EnvironmentFailure, TransientError
 from ghx_bench.profiler.cell import Arm, Cell
-from ghx_bench.profiler.errors import BadMatrixError, CanaryError, NotPicklableError, RunMismatchError, UnknownNameError
+from ghx_bench.profiler.errors import (
+    BadMatrixError,
+    CanaryError,
+    ClusterError,
+    NotPicklableError,
+    RunMismatchError,
+    UnknownNameError,
+)
 from ghx_bench.profiler.events import CanaryFinished, CellFinished, CellStarted, Event
 from ghx_bench.profiler.evidence import Answer, Mode
 from ghx_bench.profiler.executors import LocalExecutor
@@ -28,11 +39,11 @@ from ghx_bench.profiler.reports.data.material import gather
 from ghx_bench.profiler.reports.data.reading import read_sources
 from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.row import Attempt
-from ghx_bench.profiler.runner.instruments import Backoff, Instruments
+from ghx_bench.profiler.runner.instruments import Backoff, Instruments, Setup
 from ghx_bench.profiler.scenario import BaseScenario
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.rows import read_rows
-from ghx_bench.profiler.suite import SuiteResult, run_profile_suite
+from ghx_bench.profiler.suite import SuiteResult, plan_suite, run_planned, run_profile_suite
 
 pytestmark = pytest.mark.anyio
 
@@ -316,6 +327,43 @@ async def test_what_cannot_be_sent_to_workers_is_named_before_anything_starts(tm
         assert not (tmp_path / "results").exists(), message
 
 
+def tell_process(_setup: Setup[Any]) -> dict[str, str]:
+    return {"git": "2.41", "process": str(os.getpid())}
+
+
+async def test_a_worker_that_measures_with_other_things_than_the_run_was_started_with_is_refused(
+    tmp_path: Path,
+) -> None:
+    picky = Picky(**scenario("a-001").model_dump(by_alias=False), wanted=3)
+    modes = {"plain": Mode(name="plain")}
+
+    async def loader(_ids: Any) -> list[Picky]:
+        return [picky]
+
+    plan = await plan_suite(
+        config(tmp_path / "results", modes=["plain"], scenarios={"ids": ["a-001"]}),
+        loader=loader,
+        modes=ModeTable(modes.values()),
+        agents=["quick", "slow"],
+    )
+
+    with pytest.raises(ClusterError, match=r"machine process-.: .*\(process \d+ instead of \d+\); install the same"):
+        await run_planned(
+            plan,
+            instruments=build_instruments(),
+            executor=ProcessExecutor(2),
+            open_elsewhere=partial(open_built, modes),
+            ingredients=tell_process,
+        )
+
+    assert not list((tmp_path / "results").iterdir())
+
+
+@asynccontextmanager
+async def open_built(modes: Mapping[str, Mode], _share: Share) -> Any:
+    yield Setup(instruments=build_instruments(), modes=modes)
+
+
 class Recording(FakeProvider):
     """Writes a file for each session into the directory of the run, as recorded model traffic is."""
 
@@ -396,8 +444,11 @@ async def run_here(results: Path, provider: FakeProvider, executor: Any, **execu
     )
 
 
-async def test_an_attempt_that_was_lost_with_its_machine_stays_on_the_row_and_takes_no_retry(tmp_path: Path) -> None:
-    lost = Attempt(number=1, started_at="2026-01-01T00:00:00Z", cause=Cause.ENVIRONMENT, error="gone")
+@pytest.mark.parametrize(("code", "takes_retry"), [("MACHINE_LOST", False), ("MACHINE_UNFIT", False), (None, True)])
+async def test_an_attempt_on_another_machine_stays_on_the_row_and_takes_no_retry_where_that_was_to_blame(
+    code: str | None, takes_retry: bool, tmp_path: Path
+) -> None:
+    lost = Attempt(number=1, started_at="2026-01-01T00:00:00Z", cause=Cause.ENVIRONMENT, error="gone", error_code=code)
     failures = iter([True, False] * 2)
 
     async def fails_once(session: FakeSession, text: str) -> Answer:
@@ -408,10 +459,11 @@ async def test_an_attempt_that_was_lost_with_its_machine_stays_on_the_row_and_ta
     executor = Retelling(change=lambda placed: replace(placed, lost_attempts=(lost,)))
     result = await run_here(tmp_path, FakeProvider(fails_once), executor, retries=1)
 
-    for row in rows_of(result):
-        assert row.success
-        assert [(each.number, each.error) for each in row.attempts] == [(1, "gone"), (2, "busy"), (3, None)]
-        assert row.started_at == lost.started_at
+    first = rows_of(result)[0]
+    made = [(1, "gone"), (2, "busy")] if takes_retry else [(1, "gone"), (2, "busy"), (3, None)]
+    assert bool(first.success) is not takes_retry
+    assert [(each.number, each.error) for each in first.attempts] == made
+    assert first.started_at == lost.started_at
 
 
 async def test_the_first_row_of_a_cell_counts_and_later_ones_are_dropped(tmp_path: Path) -> None:

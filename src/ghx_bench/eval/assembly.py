@@ -84,16 +84,7 @@ class Evaluation:
             resume=resume,
             accept_changes=accept_changes,
             started_in=self.spec.project,
-            ingredients=ingredients_of(
-                self.spec.config,
-                project=self.spec.project,
-                agents=dict(zip(self.setup.instruments.providers, agent_entries(self.spec.config), strict=True)),
-                scenarios=self.spec.scenarios,
-                fixtures=self.spec.fixtures,
-                solutions=self.spec.solutions,
-                definitions=Definitions(self.spec.modes),
-                modes=self.setup.modes,
-            ),
+            ingredients=partial(_find_ingredients, self.spec),
             circumstances=await anyio.to_thread.run_sync(circumstances_of, self.spec.project),
         )
 
@@ -104,6 +95,19 @@ class Evaluation:
                     f"agent {entry.id}: is defined in the script that was started, and workers are other processes; "
                     "name its file or module"
                 )
+
+
+def _find_ingredients(spec: EvaluationSpec, setup: Setup[EvalScenario]) -> Mapping[str, str]:
+    return ingredients_of(
+        spec.config,
+        project=spec.project,
+        agents=dict(zip(setup.instruments.providers, agent_entries(spec.config), strict=True)),
+        scenarios=spec.scenarios,
+        fixtures=spec.fixtures,
+        solutions=spec.solutions,
+        definitions=Definitions(spec.modes),
+        modes=setup.modes,
+    )
 
 
 @asynccontextmanager

@@ -7,13 +7,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ghx_bench._base.wire import JsonObject
-from ghx_bench.profiler.activity import SessionActivity
-from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.events import CellRetried, CellStarted
 from ghx_bench.profiler.machine import MachineRecord
 from ghx_bench.profiler.row import Attempt, Incident, ProfileRow
-from ghx_bench.profiler.trace import SessionTrace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +20,7 @@ class PlacedCell:
     cell: Cell
     start_order: int
     lost_attempts: tuple[Attempt, ...] = ()
-    """Those on machines that were lost meanwhile: they stay on the row, and use up none of its retries."""
+    """Those on machines that were lost meanwhile, which stay on the row; and those that were made before on these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +52,15 @@ WHOLE = Share()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellFiles:
-    """What one cell leaves on disk."""
+    """What one cell leaves on disk.
+
+    All but the row is what its file will hold: who writes it need not read it, and it may come from another machine.
+    """
 
     row: ProfileRow
-    trace: SessionTrace | None = None
-    analysis: SessionAnalysisBundle | None = None
-    activity: SessionActivity | None = None
+    trace: bytes | None = None
+    analysis: bytes | None = None
+    activity: bytes | None = None
     others: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     """What was written elsewhere for the run's directory, by the path there: recorded traffic, kept worlds."""
 
@@ -88,7 +88,7 @@ class CellInterrupted:
 
     cell: Cell
     attempts: tuple[Attempt, ...]
-    trace: SessionTrace | None = None
+    trace: bytes | None = None
     stopped_by: str | None = None
     """Which limit of the run's budget its session reached, in words; `None` if the run was interrupted."""
 

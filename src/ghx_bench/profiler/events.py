@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ghx_bench.profiler.cell import Cell, Matrix
-from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.row import Attempt, ProfileRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +78,8 @@ class CellRetried:
     attempt: int
     error: str
     pause_s: float
+    made: Attempt | None = None
+    """The attempt as its row will have it, with what it spent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

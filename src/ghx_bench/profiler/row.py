@@ -1,6 +1,6 @@
 """The row: the one line that every iteration leaves behind, however it ended."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
@@ -16,6 +16,10 @@ from ghx_bench.profiler.score import CheckpointDetail, Safety
 from ghx_bench.profiler.tool_use import ToolUse
 from ghx_bench.profiler.trace import ReportedFigures
 
+MACHINE_LOST = "MACHINE_LOST"
+"""The code of an attempt that went on when its machine was lost."""
+MACHINE_UNFIT = "MACHINE_UNFIT"
+"""The code of an attempt on a machine that could measure nothing, while others could."""
 ROW_VERSION = 2
 """Rows of the TypeScript packages have none, those of 0.1.0 have 1; `ProfileRow.upgraded` reads all of them."""
 
@@ -43,6 +47,11 @@ class Attempt(ForeignModel):
     cause: Annotated[Cause | None, OMITTABLE] = None
     error: Annotated[str | None, OMITTABLE] = None
     error_code: Annotated[str | None, OMITTABLE] = None
+
+    @property
+    def is_of_machine(self) -> bool:
+        """Whether the machine was to blame, and the attempt uses up no retry on another one."""
+        return self.error_code in (MACHINE_LOST, MACHINE_UNFIT)
 
 
 class Incident(ForeignModel):
@@ -159,6 +168,14 @@ class ProfileRow(ForeignModel):
         """Every number of this row that is known, by metric name."""
         told = {**_derived_metrics(self), **self.metrics}
         return {name: value for name, value in told.items() if value is not None}
+
+    def __reduce__(self) -> tuple[Callable[[bytes], "ProfileRow"], tuple[bytes]]:
+        """Pickle as JSON, which is what crosses to other processes anywhere else.
+
+        So a row that can be written can also be sent; and going through the fields of every record in it takes more
+        than twice as long.
+        """
+        return ProfileRow.model_validate_json, (self.to_bytes(),)
 
     def upgraded(self) -> "ProfileRow":
         """Return this row as one of the newest version: the one place that knows what older rows mean.

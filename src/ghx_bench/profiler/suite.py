@@ -5,7 +5,7 @@ import secrets
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, cast, get_args
@@ -170,41 +170,41 @@ async def run_planned(
     run_id: str | None = None,
     most_workers: int | None = None,
     started_in: Path | None = None,
-    ingredients: Mapping[str, str] | None = None,
+    ingredients: Callable[[Setup[S]], Mapping[str, str]] | None = None,
     circumstances: Mapping[str, JsonValue] | None = None,
 ) -> SuiteResult:
     """Run what was planned: all further steps of `run_profile_suite`.
 
     `open_elsewhere` opens in another process what the instruments and the modes of the plan are here; an executor may
     do that in up to `most_workers` processes. `started_in` is
-    kept in `run.json`: the folder that paths of the configuration start from. So are `ingredients`, which the caller
-    knows to make a difference beside scenarios, modes and the agents' code, by name with a version or a digest:
-    resuming refuses others unless `accept_changes` is set; and `circumstances`, which may change.
+    kept in `run.json`: the folder that paths of the configuration start from. So is what `ingredients` finds, which the
+    caller knows to make a difference beside scenarios, modes and the agents' code, by name with a version or a digest:
+    resuming refuses others unless `accept_changes` is set, and so do workers elsewhere, where it is called as well; and
+    `circumstances`, which may change.
     """
     config, matrix = plan.config, plan.matrix
     executor = executor or executor_of(config.execution)
     if sends_spec(executor):
         _require_sendable(plan, open_elsewhere)
     record = _record_of(plan, instruments=instruments, run_id=run_id, started_in=started_in)
-    code = {
-        f"agent {name}: {what}": value
-        for name in matrix.agents
-        for what, value in code_of(instruments.providers[name], started_in)
-    }
-    provenance = _provenance_of(record, config, {**code, **(ingredients or {})}, circumstances or {})
+    setup = Setup(instruments=instruments, modes=plan.modes)
+    find_parts = partial(_find_parts, agents=matrix.agents, started_in=started_in, ingredients=ingredients)
+    parts = find_parts(setup)
+    provenance = _provenance_of(record, config, parts, circumstances or {})
     place = None if started_in is None else str(started_in)
     record = record.model_copy(update={"started_in": place, "provenance": (provenance,)})
     if resume is None:
         opening = create_run(config.output.results_dir, record)
     else:
         opening = resume_run(resume, record, frozenset(matrix.cells()), accept_changes=accept_changes)
-    setup = Setup(instruments=instruments, modes=plan.modes)
     with opening as store, ungrouped():
         head = Head(
             config=config,
             matrix=matrix,
             scenarios=plan.scenarios,
-            spec=_spec_of(plan, store, setup, open_elsewhere, most_workers),
+            spec=replace(
+                _spec_of(plan, store, setup, open_elsewhere, most_workers), parts=parts, find_parts=find_parts
+            ),
             setup=setup,
             observers=observers,
             executor=executor,
@@ -220,6 +220,19 @@ async def run_planned(
             left=left if head.stopped_by is not None else 0,
             stopped_by=head.stopped_by if left else None,
         )
+
+
+def _find_parts(
+    setup: Setup[S],
+    *,
+    agents: Sequence[str],
+    started_in: Path | None,
+    ingredients: Callable[[Setup[S]], Mapping[str, str]] | None,
+) -> dict[str, str]:
+    """Return what a run is made of here, by name: the code of its agents, and the ingredients that its caller knows."""
+    providers = setup.instruments.providers
+    code = {f"agent {name}: {what}": value for name in agents for what, value in code_of(providers[name], started_in)}
+    return {**code, **({} if ingredients is None else ingredients(setup))}
 
 
 def executor_of(execution: Execution) -> Executor:

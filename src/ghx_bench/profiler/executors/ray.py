@@ -1,9 +1,9 @@
 """Cells on the nodes of a Ray cluster: one actor for each node, and everything durable in this process."""
 
 import pickle
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import cycle, islice
 from typing import Any, ClassVar
@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import anyio
 from anyio.abc import TaskGroup
 
-from ghx_bench._base.clock import timestamp
 from ghx_bench._base.errors import ungrouped
 from ghx_bench.profiler.blocks import Block, CellInterrupted, CellMeasured, Message, Receive, Share
 from ghx_bench.profiler.causes import Cause, RunBudgetError
@@ -19,16 +18,20 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import WorkerSpec
 from ghx_bench.profiler.errors import ClusterError, MachinesLostError
 from ghx_bench.profiler.events import CellRetried, CellStarted
-from ghx_bench.profiler.executors.placement import Assignment, Placement
+from ghx_bench.profiler.executors.placement import Placement
 from ghx_bench.profiler.executors.ray_cluster import NO_NODE, connect, start_actors
-from ghx_bench.profiler.executors.ray_node import Cancel, Command, Ended, Measure, Raised, Reply, Told
+from ghx_bench.profiler.executors.ray_machine import LostError, Machine, last_line
+from ghx_bench.profiler.executors.ray_node import Ended, Raised, Reply, Told
 from ghx_bench.profiler.machine import versions_here
-from ghx_bench.profiler.row import Attempt, Incident
+from ghx_bench.profiler.row import MACHINE_LOST, MACHINE_UNFIT, Attempt
 
-_LOST = "MACHINE_LOST"
 _START_S = 120.0
+_NOTICE_S = 30.0
+"""How long Ray may take to notice that a node is gone, with its own settings."""
 _LEAVE_S = 300.0
 """How long a worker may take to clear away; it has limits of its own, which are shorter."""
+_MACHINES_OWN = (Cause.ENVIRONMENT, Cause.SCORER, Cause.BENCH)
+"""What may be in the way of measuring a cell on one machine, and not on another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,7 @@ class RayExecutor:
             workers = RayWorkers(
                 ray=ray,
                 machines=[
-                    _Machine(name=name, node_id=node_id, actor=actor, ray=ray)
+                    Machine(name=name, node_id=node_id, actor=actor, ray=ray)
                     for name, (node_id, actor) in actors.items()
                 ],
                 max_concurrency=self.max_concurrency,
@@ -77,167 +80,10 @@ class RayExecutor:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Running:
-    """A cell on a machine, and what is known of it if the machine is lost."""
-
-    assignment: Assignment
-    attempts: list[Attempt]
-    began_at: datetime | None = None
-    is_done: bool = False
-    """Whether its end was told, and taken."""
-    has_ended: anyio.Event = field(default_factory=anyio.Event)
-    raised: Exception | None = None
-
-    def note(self, message: Message) -> None:
-        match message:
-            case CellMeasured() | CellInterrupted():
-                self.is_done = True
-            case CellStarted(at=at):
-                self.began_at = at
-            case CellRetried(at=at, error=error):
-                self.attempts.append(self._attempt(error))
-                self.began_at = at
-            case _:
-                pass
-
-    def lose(self, machine: str) -> Assignment:
-        """Return the assignment for another machine; an attempt that had begun here stays on its row."""
-        if self.began_at is not None:
-            lost = {"cause": Cause.ENVIRONMENT, "error_code": _LOST}
-            self.attempts.append(self._attempt(_describe_loss(machine)).model_copy(update=lost))
-        placed = replace(self.assignment.placed, lost_attempts=tuple(self.attempts))
-        return replace(self.assignment, placed=placed)
-
-    def _attempt(self, error: str) -> Attempt:
-        assert self.began_at is not None  # noqa: S101 - a cell starts before it is told of otherwise
-        return Attempt(number=len(self.attempts) + 1, started_at=timestamp(self.began_at), error=error)
-
-
-class _LostError(Exception):
-    """A machine is gone."""
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class _Machine:
-    """The driver's end of a node."""
-
-    name: str
-    node_id: str
-    actor: Any
-    ray: Any
-    serving: Any = None
-    is_open: bool = False
-    is_lost: bool = False
-    is_given_up: anyio.Event = field(default_factory=anyio.Event)
-    """Set when it is lost, everything it told has been taken, and its cells are anybody's."""
-    running: dict[Cell, _Running] = field(default_factory=dict[Cell, _Running])
-    is_silent: anyio.Event = field(default_factory=anyio.Event)
-    """Set when everything it will ever tell has been taken."""
-    failure: Exception | None = None
-    """Why its worker is gone, though the machine is there: then no cell can be measured on it."""
-    slots: int = 0
-    _outbox: list[Command] = field(default_factory=list[Command])
-    _news: anyio.Event = field(default_factory=anyio.Event)
-
-    def is_alive(self) -> bool:
-        """Return whether Ray still knows the node."""
-        return any(node["NodeID"] == self.node_id and node["Alive"] for node in self.ray.nodes())
-
-    def start(self, method: str, *arguments: object) -> Any:
-        """Call a method of the actor, and return what its result can be waited for with."""
-        return self.actor.call.remote(method, *arguments)
-
-    async def call(self, method: str, *arguments: object) -> Any:
-        """Call a method of the actor; raise `_LostError` if the machine is gone."""
-        return await self.wait_for(self.start(method, *arguments))
-
-    async def wait_for(self, result: Any) -> Any:
-        """Wait for the result of a call."""
-        try:
-            return await result
-        except self.ray.exceptions.RayTaskError:
-            raise  # a mistake in the actor
-        except self.ray.exceptions.RayError as error:
-            # Also if it is only unavailable: whether a call was made is not known then, and cannot be asked. Ended, so
-            # that whoever listens to it hears of that as well.
-            self.lose()
-            raise _LostError(self.name) from error
-
-    def lose(self) -> None:
-        """Have nothing more to do with the machine, nor it with the run."""
-        if not self.is_lost:
-            self.is_lost = True
-            self.ray.kill(self.actor)
-
-    def post(self, command: Command) -> None:
-        """Have something said to the node soon, with all else that is to be said then."""
-        self._outbox.append(command)
-        self._news.set()
-
-    async def send(self) -> None:
-        """Say what is posted until that is cancelled; one call after the other, which keeps the order."""
-        with suppress(_LostError):
-            while True:
-                await self._news.wait()
-                self._news, commands, self._outbox = anyio.Event(), self._outbox, []
-                await self.call("command", pickle.dumps(commands))
-
-    def note(self, message: Message) -> None:
-        """Remember how far a cell has come: it may have to be told if the machine is lost."""
-        if not isinstance(message, Incident) and message.cell in self.running:
-            self.running[message.cell].note(message)
-
-    def end(self, ended: Ended) -> _Running:
-        """Let whoever waits for a cell go on, and return what is known of it."""
-        running = self.running.pop(ended.cell)
-        running.raised = ended.raised
-        running.has_ended.set()
-        return running
-
-    def give_up(self) -> list[Assignment]:
-        """Return what of a lost machine's cells has no result; nobody waits for them any more."""
-        lost = [each.lose(self.name) for each in self.running.values() if not each.is_done]
-        for each in self.running.values():
-            each.has_ended.set()
-        self.running.clear()
-        return lost
-
-    async def find_failure(self) -> Exception:
-        """Wait until its worker is gone, and return why."""
-        raised = await self.wait_for(self.serving)
-        return raised.error if isinstance(raised, Raised) else RuntimeError("a worker has left by itself")
-
-    def fail(self, failure: Exception) -> None:
-        """Let whoever waits for a cell raise why its end will not be told."""
-        self.failure = failure
-        for cell in tuple(self.running):
-            self.end(Ended(cell, failure))
-
-    async def measure(self, assignment: Assignment, note_stopping: Callable[[], None]) -> None:
-        """Have a cell measured; if that is cancelled, wait until the cell has told what it spent.
-
-        Returns also when the machine was lost.
-        """
-        placed = assignment.placed
-        running = self.running[placed.cell] = _Running(assignment=assignment, attempts=list(placed.lost_attempts))
-        self.post(Measure(assignment))
-        try:
-            await running.has_ended.wait()
-        except anyio.get_cancelled_exc_class():
-            note_stopping()
-            self.post(Cancel(placed.cell))
-            with anyio.CancelScope(shield=True):
-                await running.has_ended.wait()
-            raise
-        if running.raised is not None:
-            raise running.raised
-
-
-@dataclass(slots=True, kw_only=True)
 class RayWorkers:
     """The actors of a run."""
 
-    machines: Sequence[_Machine]
+    machines: Sequence[Machine]
     max_concurrency: int
     receive: Receive
     ray: Any
@@ -247,24 +93,33 @@ class RayWorkers:
     """Whether no cell may start any more; so it is also while none is to run."""
     _failure: Exception | None = None
     """What must stop the run, and has not been raised yet."""
+    _is_spent: bool = False
+    """Whether the run's budget is: then no cell need be sent to a machine to be refused there."""
+    _judged: anyio.Event = field(default_factory=anyio.Event)
+    """Set, and replaced, whenever a machine may be known to be fit, or nothing may be left that could tell."""
 
     async def choose_machines(self, most: int | None) -> None:
         """Keep those that answer, the first `most` of them; refuse one on which something else would be measured.
 
         Those that are gone are left out: for a while Ray takes a node for alive that has just been lost.
         """
-        chosen: list[_Machine] = []
-        with ungrouped():
-            async with anyio.create_task_group() as asking:
+        chosen, refused = list[Machine](), list[ClusterError]()
+        async with anyio.create_task_group() as asking:
 
-                async def ask(machine: _Machine) -> None:
+            async def ask(machine: Machine) -> None:
+                try:
                     if await self._answers(machine):
                         chosen.append(machine)
-                        if len(chosen) == most:
-                            asking.cancel_scope.cancel()
+                except ClusterError as error:
+                    refused.append(error)
+                if len(chosen) == most:
+                    asking.cancel_scope.cancel()
 
-                for machine in self.machines:
-                    asking.start_soon(ask, machine)
+            for machine in self.machines:
+                asking.start_soon(ask, machine)
+        # Where there are enough others, whether one is refused must not depend on who answers first.
+        if refused and (most is None or len(chosen) < most):
+            raise refused[0]
         if not chosen:
             raise ClusterError(NO_NODE)
         chosen = chosen[:most]
@@ -273,16 +128,19 @@ class RayWorkers:
                 self.ray.kill(machine.actor)
         self.machines = [machine for machine in self.machines if machine in chosen]
 
-    async def _answers(self, machine: _Machine) -> bool:
+    async def _answers(self, machine: Machine) -> bool:
         """Return whether a machine is there; raise where no worker of this version can be started."""
         here = versions_here()
         try:
             with anyio.fail_after(_START_S):
                 there: Mapping[str, str] = await machine.call("versions")
-        except (_LostError, TimeoutError) as error:
-            if not machine.is_alive():
+        except (LostError, TimeoutError) as error:
+            # Ray may be told of the loss by the call, and note it in its list some seconds later.
+            with anyio.move_on_after(_NOTICE_S):
+                while machine.is_alive():  # noqa: ASYNC110 - Ray tells nobody
+                    await anyio.sleep(0.5)
                 return False
-            reason = _last_line(error.__cause__ or TimeoutError(f"no answer in {_START_S:.0f} s"))
+            reason = last_line(error.__cause__ or TimeoutError(f"no answer in {_START_S:.0f} s"))
             raise ClusterError(
                 f"machine {machine.name}: a worker cannot be started there ({reason}); install ghx-bench "
                 f"{here['ghxBench']} on it"
@@ -296,15 +154,11 @@ class RayWorkers:
     async def wait_until_open(self) -> None:
         """Wait for all workers; raise what one of them cannot be opened for."""
         for machine in self.machines:
-            try:
+            with suppress(LostError):
                 if not await machine.call("begun"):
                     raise await machine.find_failure()
                 machine.is_open = True
-            except _LostError as error:
-                raise MachinesLostError(
-                    f"{_describe_loss(machine.name)} while it was being prepared, no cell was started; start it again, "
-                    "and resume the run"
-                ) from error
+        self._require_machine()
 
     async def leave(self) -> None:
         """Have all workers clear away, and wait until they have."""
@@ -315,8 +169,8 @@ class RayWorkers:
         if self._failure is not None:
             raise self._failure
 
-    async def _leave(self, machine: _Machine) -> None:
-        with suppress(_LostError), anyio.move_on_after(_LEAVE_S):
+    async def _leave(self, machine: Machine) -> None:
+        with suppress(LostError), anyio.move_on_after(_LEAVE_S):
             await machine.call("leave")
             raised = await machine.wait_for(machine.serving)
             if isinstance(raised, Raised) and machine.is_open:
@@ -348,10 +202,10 @@ class RayWorkers:
             failure, self._failure = self._failure, None
             raise failure
 
-    async def _work(self, machine: _Machine, placement: Placement) -> None:
+    async def _work(self, machine: Machine, placement: Placement) -> None:
         """Work off cells, one after the other: of one machine and, if that is lost, of another."""
         try:
-            while True:
+            while not self._is_spent:
                 if machine.is_lost:
                     await machine.is_given_up.wait()
                     machine = self._choose_other()
@@ -364,7 +218,7 @@ class RayWorkers:
         finally:
             machine.slots -= 1
 
-    def _choose_other(self) -> _Machine:
+    def _choose_other(self) -> Machine:
         self._require_machine()
         chosen = min(self._alive(), key=lambda each: each.slots)
         chosen.slots += 1
@@ -375,10 +229,10 @@ class RayWorkers:
             names = ", ".join(each.name for each in self.machines)
             raise MachinesLostError(f"no machine is left of {names}; start them again, or others, and resume the run")
 
-    def _alive(self) -> list[_Machine]:
+    def _alive(self) -> list[Machine]:
         return [machine for machine in self.machines if not machine.is_lost]
 
-    async def listen(self, machine: _Machine) -> None:
+    async def listen(self, machine: Machine) -> None:
         """Take what a machine tells until its worker is gone; if it is lost, have others do its work."""
         # Shielded: when the run is cancelled, its cells tell what they have spent. It ends with the worker.
         with anyio.CancelScope(shield=True):
@@ -387,30 +241,32 @@ class RayWorkers:
                     await self._talk_with(machine)
             except Exception as error:  # noqa: BLE001 - a mistake of ours, here or there: nobody may wait for its cells
                 self._fail(error)
-                machine.lose()
+                machine.lose(MACHINE_LOST, f"the worker on {machine.name} cannot be talked to")
             # Not before all that it told is on disk: what has a row is not measured again.
             if machine.is_lost:
                 await self._give_up(machine)
             machine.is_silent.set()
 
-    async def _talk_with(self, machine: _Machine) -> None:
+    async def _talk_with(self, machine: Machine) -> None:
         async with anyio.create_task_group() as sending:
             sending.start_soon(machine.send)
             async with anyio.create_task_group() as taking:
-                with suppress(_LostError):
+                with suppress(LostError):
                     while (content := await machine.call("listen")) is not None:
                         self._hear(machine, pickle.loads(content), taking)  # noqa: S301 - what our own node has pickled
                     # Asked to leave, or broken: a server that ends takes its worker along, and all cells there.
                     machine.fail(await machine.find_failure())
+                self._judge_again()  # what it told may wait for somebody who is gone
             sending.cancel_scope.cancel()
 
-    def _hear(self, machine: _Machine, told: Sequence[Told | Ended], taking: TaskGroup) -> None:
+    def _hear(self, machine: Machine, told: Sequence[Told | Ended], taking: TaskGroup) -> None:
         for each in told:
             match each:
                 case Told():
                     taking.start_soon(self._take, machine, each.number, each.message)
                 case Ended(cell=cell):
                     running = machine.end(each)
+                    self._judge_again()
                     # Not begun here, as the run is being stopped: nobody else tells what it had lost before.
                     if running.began_at is None:
                         taking.start_soon(self._tell_lost, cell, running.attempts)
@@ -420,51 +276,81 @@ class RayWorkers:
         if attempts:
             await self.receive(CellInterrupted(cell=cell, attempts=tuple(attempts)))
 
-    async def _take(self, machine: _Machine, number: int, message: Message) -> None:
+    async def _take(self, machine: Machine, number: int, message: Message) -> None:
         """Hand a message on, and reply to it."""
         refusal: Exception | None = None
         try:
             if isinstance(message, CellStarted) and self._is_stopping:
                 refusal = RunBudgetError("the run is being stopped")  # a worker takes that as: not to be measured
             else:
+                if isinstance(message, CellMeasured) and not await self._is_fit(machine, message):
+                    message = CellInterrupted(cell=message.cell, attempts=message.files.row.attempts)
+                    if machine.is_lost:
+                        machine.running[message.cell].take_back(message.attempts)
+                        return
                 await self.receive(message)
         except RunBudgetError as error:
-            refusal = error
+            refusal, self._is_spent = error, True
         except Exception as error:  # noqa: BLE001 - raised by `run`: who listens has to hear what other cells spent
             self._fail(error)
         if refusal is None:
             machine.note(message)
         machine.post(Reply(number, refusal))
 
+    async def _is_fit(self, machine: Machine, measured: CellMeasured) -> bool:
+        """Return whether a result counts; one that is due to its machine does not, and the machine is given up.
+
+        A machine on which nothing can be measured is done with its cells sooner than all others, and would take most
+        of the run. So one that has measured none yet is held against the others: its results wait until one of these
+        has measured something, or nothing else runs. Then what was in the way was not the machine.
+        """
+        row = measured.files.row
+        if measured.was_scored or measured.cell.is_canary or row.cause not in _MACHINES_OWN:
+            machine.has_measured = machine.has_measured or measured.was_scored
+            self._judge_again()
+            return True
+        running = machine.running[measured.cell]
+        running.is_held = True
+        self._judge_again()
+        while not (machine.has_measured or machine.is_lost or self._is_stopping):
+            if any(each.has_measured for each in self._alive()):
+                error = row.attempts[-1].error or str(row.cause)
+                machine.lose(MACHINE_UNFIT, f"the machine {machine.name} can measure nothing, and others can: {error}")
+            elif all(each.is_held for other in self._alive() for each in other.running.values()):
+                break
+            else:
+                await self._judged.wait()
+        running.is_held = False
+        return machine.has_measured or not (machine.is_lost or self._is_stopping)
+
+    def _judge_again(self) -> None:
+        self._judged.set()
+        self._judged = anyio.Event()
+
     def _note_stopping(self) -> None:
         self._is_stopping = True
+        self._judge_again()
 
     def _fail(self, error: Exception) -> None:
-        self._failure, self._is_stopping = self._failure or error, True
+        self._failure = self._failure or error
+        self._note_stopping()
         if self._stop is not None:
             self._stop.cancel()
 
-    async def _give_up(self, machine: _Machine) -> None:
+    async def _give_up(self, machine: Machine) -> None:
         """Have the cells of a lost machine measured elsewhere."""
-        lost = machine.give_up()
+        assert machine.loss is not None  # noqa: S101 - it is lost
+        lost, error = machine.give_up(), machine.loss.message
         if self._placement is not None:
             self._placement.give_back(machine.name, lost)
-        error = _describe_loss(machine.name)
         try:
-            await self.receive(Incident(where=f"machine {machine.name}", code=_LOST, message=error))
+            await self.receive(machine.loss)
             for placed in (each.placed for each in lost if each.placed.lost_attempts):
-                attempt, now = len(placed.lost_attempts), datetime.now(UTC)
-                await self.receive(CellRetried(at=now, cell=placed.cell, attempt=attempt, error=error, pause_s=0))
+                made, now = placed.lost_attempts[-1], datetime.now(UTC)
+                await self.receive(
+                    CellRetried(at=now, cell=placed.cell, attempt=made.number, error=error, pause_s=0, made=made)
+                )
         except Exception as failure:  # noqa: BLE001 - as above
             self._fail(failure)
         machine.is_given_up.set()
-
-
-def _describe_loss(machine: str) -> str:
-    return f"the machine {machine} was lost"
-
-
-def _last_line(error: BaseException) -> str:
-    """Return what Ray says of an error that it wraps: the last line of a traceback."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
+        self._judge_again()

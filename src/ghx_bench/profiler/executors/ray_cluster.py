@@ -76,7 +76,7 @@ def require_cluster(address: str | None) -> None:
     if address == "auto":
         # Where it is not set, Ray looks for a cluster on this machine, and says at once if there is none.
         address = os.environ.get("RAY_ADDRESS")
-    if address is None or address in {"auto", "local"}:
+    if address is None or address == "auto":
         return
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdecimal():
@@ -135,7 +135,8 @@ def _private_token() -> Generator[None]:
     if any(name in os.environ for name in names):
         yield
         return
-    os.environ["RAY_AUTH_TOKEN"] = _token()
+    # Ray listens on all interfaces. That it asks for a token where one is set is so since 2.59 only.
+    os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": _token()}
     try:
         yield
     finally:

@@ -33,8 +33,8 @@ from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.score import Score
 from ghx_bench.profiler.session_limits import Allowance, SessionLimits
 
-ReportRetry = Callable[[int, str, float], Awaitable[None]]
-"""Told of a failed attempt: its number, the error in words, and the pause before the next one."""
+ReportRetry = Callable[[Attempt, float], Awaitable[None]]
+"""Told of a failed attempt, and the pause before the next one."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,7 +67,7 @@ async def iterate(task: Task[S], *, retries: int, report_retry: ReportRetry) -> 
     # Seeded by the cell: pauses differ between cells, which then do not all come back at once, and are reproducible.
     dice = random.Random(str(task.cell))  # noqa: S311 - jitter, not a secret
     attempts = task.attempts
-    retries += len(attempts)  # those it comes with were lost with their machines, and are nobody's failures
+    retries += sum(each.is_of_machine for each in attempts)  # on other machines before
     while True:
         outcome = await measure(task)
         attempts.append(attempt_of(outcome, len(attempts) + 1))
@@ -77,7 +77,7 @@ async def iterate(task: Task[S], *, retries: int, report_retry: ReportRetry) -> 
         pause_s = task.instruments.backoff.pause_s(len(attempts), dice.random())
         # Never less than the service asked for: coming back sooner prolongs a rate limit.
         pause_s = max(pause_s, pause_asked_for_s(outcome.error))
-        await report_retry(len(attempts), attempts[-1].error or "", pause_s)
+        await report_retry(attempts[-1], pause_s)
         await anyio.sleep(pause_s)
 
 

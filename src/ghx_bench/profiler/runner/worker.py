@@ -17,16 +17,17 @@ from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import one_line
 from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench._base.wire import JsonObject
+from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.blocks import WHOLE, CellFiles, CellInterrupted, CellMeasured, PlacedCell, Receive, Share
 from ghx_bench.profiler.causes import Cause, RunBudgetError, describe_error, error_code
 from ghx_bench.profiler.cell import NO_MODEL, Cell
 from ghx_bench.profiler.contracts import scope_of_run
-from ghx_bench.profiler.errors import NotPicklableError, ScopeError
+from ghx_bench.profiler.errors import ClusterError, NotPicklableError, ScopeError
 from ghx_bench.profiler.events import CellRetried, CellStarted
 from ghx_bench.profiler.machine import MachineRecord, describe_machine, name_machine
 from ghx_bench.profiler.outcome import Completed, Failed, Outcome, RowContext, row_of
-from ghx_bench.profiler.row import Incident
+from ghx_bench.profiler.row import Attempt, Incident
 from ghx_bench.profiler.runner.deadlines import Suspensions, set_deadline
 from ghx_bench.profiler.runner.instruments import OpenSetup, Setup
 from ghx_bench.profiler.runner.iteration import Task, iterate
@@ -35,6 +36,9 @@ from ghx_bench.profiler.runner.spend import Spend
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.session_limits import SessionLimits
 from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.trace import SessionTrace
+
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,10 @@ class RunSpec(Generic[S]):
     most_workers: int | None = None
     spent_before: Spend = field(default_factory=Spend)
     """By the run, which may have been interrupted before."""
+    parts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the run is made of where it was started, by name, with versions and digests."""
+    find_parts: Callable[[Setup[S]], Mapping[str, str]] | None = None
+    """Finds the same where a worker is."""
     priced_model: str = NO_MODEL
     """A model of the run, whose price is looked up once before time is measured."""
 
@@ -90,11 +98,21 @@ class RunSpec(Generic[S]):
             here = RunDirectory(scratch / self.directory.name)
             here.path.mkdir()
             here.spent_before.write_text(json.dumps(asdict(self.spent_before)))
-            async with (
-                self.open_elsewhere(share) as setup,
-                self._open_with(self._limit_opening(setup), receive, name, here.path) as worker,
-            ):
-                yield worker
+            async with self.open_elsewhere(share) as setup:
+                await to_thread.run_sync(self._require_same_parts, setup, name)
+                async with self._open_with(self._limit_opening(setup), receive, name, here.path) as worker:
+                    yield worker
+
+    def _require_same_parts(self, setup: Setup[S], machine: str) -> None:
+        """Refuse to measure with other programs, files and code than the run was started with."""
+        found = dict[str, str]() if self.find_parts is None else self.find_parts(setup)
+        # Of modules, only those that are loaded are known, and here these are fewer.
+        if changed := [name for name, value in self.parts.items() if found.get(name, value) != value]:
+            told = ", ".join(f"{name} {found[name]} instead of {self.parts[name]}" for name in changed[:_MOST_NAMED])
+            raise ClusterError(
+                f"machine {machine}: is not made of what the run was started with ({told}"
+                f"{', ...' if len(changed) > _MOST_NAMED else ''}); install the same there"
+            )
 
     def _limit_opening(self, setup: Setup[S]) -> Setup[S]:
         return setup if self.opening_s is None else setup.with_opening_limit(self.opening_s)
@@ -213,7 +231,7 @@ class RunWorker(Generic[S]):
             outcome = await self._iterate(task)
             if isinstance(outcome, Failed) and outcome.cause is Cause.RUN_BUDGET:
                 spent = describe_error(outcome.error)
-                trace = outcome.evidence.trace if outcome.evidence and self.spec.keeps_sessions else None
+                trace = self._file_of(outcome.evidence.trace if outcome.evidence else None)
                 attempts = tuple(task.attempts)
                 await self.receive(CellInterrupted(cell=task.cell, attempts=attempts, trace=trace, stopped_by=spent))
                 return
@@ -228,16 +246,18 @@ class RunWorker(Generic[S]):
         """Measure a cell; if the run is interrupted meanwhile, report what it had spent."""
         retries = task.scenario.allowed_retries if self.spec.retries is None else self.spec.retries
 
-        async def report_retry(attempt: int, error: str, pause_s: float) -> None:
-            now = self.setup.instruments.clock.now()
-            await self.receive(CellRetried(at=now, cell=task.cell, attempt=attempt, error=error, pause_s=pause_s))
+        async def report_retry(made: Attempt, pause_s: float) -> None:
+            now, error = self.setup.instruments.clock.now(), made.error or ""
+            await self.receive(
+                CellRetried(at=now, cell=task.cell, attempt=made.number, error=error, pause_s=pause_s, made=made)
+            )
 
         try:
             # Agents that never wait would otherwise never let an interruption in.
             await anyio.lowlevel.checkpoint()
             return await iterate(task, retries=retries, report_retry=report_retry)
         except anyio.get_cancelled_exc_class():
-            trace = task.conversation.trace if task.conversation and self.spec.keeps_sessions else None
+            trace = self._file_of(task.conversation.trace if task.conversation else None)
             with anyio.CancelScope(shield=True):
                 await self.receive(CellInterrupted(cell=task.cell, attempts=task.list_attempts(), trace=trace))
             raise
@@ -252,9 +272,13 @@ class RunWorker(Generic[S]):
             machine=self.machine,
         )
         row = row_of(outcome, task.attempts, self.setup.instruments.clock.now(), context)
-        trace = outcome.evidence.trace if outcome.evidence and self.spec.keeps_sessions else None
-        activity = outcome.activity if self.spec.keeps_sessions else None
-        files = CellFiles(row=row, trace=trace, analysis=_bundle_of(outcome), activity=activity)
+        analysis = _bundle_of(outcome)
+        files = CellFiles(
+            row=row,
+            trace=self._file_of(outcome.evidence.trace if outcome.evidence else None),
+            analysis=None if analysis is None else analysis.to_bytes(),
+            activity=self._file_of(outcome.activity),
+        )
         units = {metric.name: metric.unit for metric in outcome.metrics if metric.unit}
         return CellMeasured(
             cell=task.cell,
@@ -263,6 +287,9 @@ class RunWorker(Generic[S]):
             metric_units=units,
             machine=self.machine_record,
         )
+
+    def _file_of(self, session: SessionTrace | SessionActivity | None) -> bytes | None:
+        return session.to_bytes() if session is not None and self.spec.keeps_sessions else None
 
     def _take_files(self, directory: RunDirectory, cell: Cell) -> Mapping[str, bytes]:
         """Return the files of a cell, which are not kept here, and those of all cells that were not sent yet."""

@@ -13,8 +13,6 @@ from anyio import to_thread
 from ghx_bench._base.atomic_files import write_atomically, write_file
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.locks import LockHeldError, hold_lock
-from ghx_bench.profiler.activity import SessionActivity
-from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.blocks import CellFiles
 from ghx_bench.profiler.cell import Arm, Cell
 from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunLockedError, RunMismatchError
@@ -23,7 +21,6 @@ from ghx_bench.profiler.runner.spend import RunSpend
 from ghx_bench.profiler.store.directory import RunDirectory, unusable
 from ghx_bench.profiler.store.record import RECORD_VERSION, RunRecord, read_record, write_record
 from ghx_bench.profiler.store.rows import RowsFile
-from ghx_bench.profiler.trace import SessionTrace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,9 +74,9 @@ class RunStore:
             for queued in (*batch, *self._waiting[:1]):
                 queued.called.set()
 
-    def keep_session(self, cell: Cell, trace: SessionTrace) -> None:
+    def keep_session(self, cell: Cell, trace: bytes) -> None:
         """Write the trace of a cell that has no row: the run was interrupted, or it was a warm-up that failed."""
-        self._write_json(self.directory.session(cell), trace)
+        self._write_side_file(self.directory.session(cell), trace)
 
     def keep_files(self, files: Mapping[str, bytes]) -> None:
         """Write what was written for this directory on another machine, each file whole or not at all."""
@@ -116,21 +113,22 @@ class RunStore:
         for files in batch:
             cell = files.row.cell
             self.keep_files(files.others)
-            if files.trace is not None:
-                self._write_json(self.directory.session(cell), files.trace)
-            if files.analysis is not None:
-                self._write_json(self.directory.analysis(cell), files.analysis)
-            if files.activity is not None:
-                self._write_json(self.directory.activity(cell), files.activity)
+            for path, content in (
+                (self.directory.session(cell), files.trace),
+                (self.directory.analysis(cell), files.analysis),
+                (self.directory.activity(cell), files.activity),
+            ):
+                if content is not None:
+                    self._write_side_file(path, content)
         # Last: a row whose session is missing would be a promise that the file beside it breaks.
         self.rows.append(files.row for files in batch)
         for files in batch:
             self.note(files.row)
 
-    def _write_json(self, path: Path, record: SessionTrace | SessionAnalysisBundle | SessionActivity) -> None:
+    def _write_side_file(self, path: Path, content: bytes) -> None:
         try:
             # Neither atomic nor durable: nobody counts on it before the row is there, which is written afterwards.
-            write_file(path, record.to_bytes() + b"\n")
+            write_file(path, content + b"\n")
         except OSError as error:
             raise unusable(path, error) from error
 
