@@ -209,3 +209,30 @@ def test_run_against_run_counts_scenarios() -> None:
 
     assert found.tier == "insufficient data"
     assert str(found.reason).endswith("and there are 2")
+
+
+def test_variants_of_one_scenario_do_not_make_another_ones_failures_surer() -> None:
+    plain = {"one": (0, 5), "other": (0, 5)}
+    varied = plain | {f"other@v{number}": (0, 5) for number in range(8)}
+    (alone, *_), (together, *_) = pass_curve(plain), pass_curve(varied)
+
+    # Whoever solves `one` every second time, and the other never, fails five times of five in one of 32 runs.
+    assert alone.pass_at_k.high == pytest.approx(0.278, abs=0.001)
+    assert together.pass_at_k.high is not None
+    assert together.pass_at_k.high > 0.25
+    mirrored = pass_curve(dict.fromkeys(varied, (5, 5)))[0].pass_hat_k
+    assert 1 - (mirrored.low or 0.0) == pytest.approx(together.pass_at_k.high)
+
+
+@pytest.mark.slow
+def test_the_interval_covers_the_truth_where_one_scenario_has_nine_forms_and_the_other_fails_at_times() -> None:
+    rng = random.Random(1)
+    rate, runs, covered = 0.65, 300, 0
+    for number in range(runs):
+        counts = {"one": (sum(rng.random() < rate for _ in range(5)), 5)}
+        counts |= {f"other@v{form}": (5, 5) for form in range(9)}
+        found = pass_curve(counts, resamples=199, seed=number)[0].pass_hat_k
+        assert found.low is not None
+        covered += found.low <= (rate + 1) / 2
+    # With a bound from all 50 rows alike it is 89 %.
+    assert covered / runs > 0.93

@@ -95,7 +95,8 @@ def pass_curve(
     Of a scenario with variants it is the average over these: k repetitions are k of the same variant.
 
     Intervals resample repetitions within scenarios and, if the target is the population, scenarios first. At 0 % and
-    100 % resamples hardly vary, if at all; there the interval goes as far as Wilson's of the rate of success allows.
+    100 % resamples hardly vary, if at all; there the interval goes as far as Wilson's of the rate of success allows,
+    each scenario with the same weight, however many rows its variants have.
     """
     pairs = np.array([counts[name] for name in sorted(counts)], dtype=np.int64).reshape(-1, 2)
     observed = _Counted(strata_of(sorted(counts)), pairs[:, 0], pairs[:, 1])
@@ -104,7 +105,7 @@ def pass_curve(
     resamples = int(np.clip(_WORK // len(counts), min(_FEWEST_RESAMPLES, resamples), resamples))
     resampled = _resample(observed, target, resamples, generator(seed, "pass", target, *sorted(counts)))
     refusal = why_no_population(len(observed.strata.forms)) if target == "population" else None
-    options = _Options(confidence=confidence, refusal=refusal, rates=_rates(counts, target, confidence))
+    options = _Options(confidence=confidence, refusal=refusal, rates=_rates(counts, observed, target, confidence))
     return tuple(
         PassPoint(
             k=k,
@@ -146,29 +147,51 @@ class _Rates:
 
     low: float
     high: float
-    scenarios: int
     target: Target
+    shares: FloatArray
+    """What the first m forms weigh together, those with most weight for their rows before the others."""
+    rows: FloatArray
+    """How many of all rows are of the first m forms, as a share."""
 
-    def most_from_few(self, rate: float, k: int) -> float:
-        """Return the largest mean of the scenarios' rates to the power of k that a mean rate leaves room for.
+    def most_from_few(self, measure: _Measure, rate: float, k: int) -> float:
+        """Return the largest mean over scenarios that is as likely as `rate` everywhere, if no row had this outcome.
 
         That is where a few scenarios bear it all. Of tasks like these, some may always succeed and the others never.
-        Of these scenarios, how unevenly is limited by rows that all agree: m of them can have as much as is as likely
-        as the same rate everywhere.
+        Of these scenarios, how unevenly is limited by rows that all agree: m forms can have as much as is as likely
+        as the same rate everywhere. Those with few rows for their weight leave most room: nine variants of one
+        scenario say nothing about another.
         """
         if self.target == "population":
-            return rate
-        few = np.arange(1, self.scenarios + 1)
-        return float(np.max(few / self.scenarios * (1 - (1 - rate) ** (self.scenarios / few)) ** k))
+            return rate if measure is _PASS_HAT_K else measure.from_rate(rate, k)
+        return max(
+            share * measure.from_rate(1 - (1 - rate) ** (1 / rows), k)
+            for share, rows in zip(self.shares.tolist(), self.rows.tolist(), strict=True)
+        )
 
 
-def _rates(counts: Counts, target: Target, confidence: float) -> _Rates:
-    k, n = (sum(each) for each in zip(*counts.values(), strict=True))
-    found = wilson_interval(k, n, confidence=confidence)
-    if target == "population" and len(counts) >= _FEWEST_SCENARIOS:
+def _rates(counts: Counts, observed: "_Counted", target: Target, confidence: float) -> _Rates:
+    weights = np.zeros(len(counts))
+    np.add.at(weights, observed.strata.forms, observed.strata.weights / len(observed.strata.forms))
+    rows = observed.repetitions
+    if observed.successes.sum() in {0, rows.sum()}:
+        found = wilson_interval(int(observed.successes.sum()), int(rows.sum()), confidence=confidence)
+        low, high = found.low, found.high
+    else:
+        # As many rows as would be as certain if each counted the same (Kish).
+        size = 1 / float((weights**2 / rows).sum())
+        rate = float((weights * observed.successes / rows).sum())
+        low, high = wilson_bounds(rate, size, normal_quantile((1 + confidence) / 2))
+    if target == "population" and len(observed.strata.forms) >= _FEWEST_SCENARIOS:
         found = clustered_wilson_interval(counts, confidence=confidence)
-    low, high = (0.0 if found.low is None else found.low), (1.0 if found.high is None else found.high)
-    return _Rates(low=low, high=high, scenarios=len(counts), target=target)
+        low, high = found.low, found.high
+    order = np.argsort(-weights / rows, kind="stable")
+    return _Rates(
+        low=0.0 if low is None else low,
+        high=1.0 if high is None else high,
+        target=target,
+        shares=np.cumsum(weights[order]),
+        rows=np.cumsum(rows[order]) / rows.sum(),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,10 +261,12 @@ def _at_an_end(
 ) -> tuple[float, float]:
     """Widen an interval at 0 % or 100 % to what the rates that are not ruled out would give."""
     low, high = measure.from_rate(rates.low, k), measure.from_rate(rates.high, k)
-    if measure is _PASS_HAT_K and rates.low == 0:
-        high = rates.most_from_few(rates.high, k)
-    elif measure is _PASS_AT_K and rates.high == 1:
-        low = 1 - rates.most_from_few(1 - rates.low, k)
+    if rates.low == 0:
+        high = rates.most_from_few(measure, rates.high, k)
+    elif rates.high == 1:
+        # All succeed unless one fails: of failures, pass^k is what pass@k is of successes.
+        opposite = _PASS_HAT_K if measure is _PASS_AT_K else _PASS_AT_K
+        low = 1 - rates.most_from_few(opposite, 1 - rates.low, k)
     drawn_low, drawn_high = resampled
     return min(low, 1.0 if drawn_low is None else drawn_low), max(high, drawn_high or 0.0)
 
