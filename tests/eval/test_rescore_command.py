@@ -240,15 +240,17 @@ def test_it_is_done_with_the_files_of_the_project_that_the_run_was_started_in(pr
     assert f"note: this run was started in {project}, and is scored with the files there" in done.stderr
 
 
-def test_a_world_that_was_changed_in_a_shell_is_warned_of(project: Path) -> None:
+def test_a_world_that_was_changed_in_a_shell_is_scored_as_the_agent_left_it_unless_asked(project: Path) -> None:
     cell = "nop/none/baseline/mine-001/0"
     assert open_shell(project, cell, "sh", "-c", LABELLING, flags=("--write",)).returncode == 0
     write_scenario(project, with_condition(SCENARIO, MENDED))
 
-    found = rescore(project)["nop"]
+    left, changed = rescore(project)["nop"], rescore(project, "--edited")["nop"]
 
-    assert found["after"]["checkpoints"][0]["passed"] is True
-    assert found["warnings"] == ["its world was changed in a shell: it is not what the agent left"]
+    assert left["after"]["checkpoints"][0]["passed"] is False
+    assert "warnings" not in left or left["warnings"] == []
+    assert changed["after"]["checkpoints"][0]["passed"] is True
+    assert changed["warnings"] == ["its world was changed in a shell: it is not what the agent left"]
 
 
 def test_an_agent_that_was_stopped_stays_wrong(project: Path) -> None:

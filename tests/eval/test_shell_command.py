@@ -40,6 +40,21 @@ def test_gh_sees_what_the_agent_left(cell: str, state: str, folder: Path) -> Non
     assert left_in(folder) == []
 
 
+def test_gh_and_ghx_are_those_of_the_session_whatever_the_path_has(folder: Path) -> None:
+    other = folder / "bin" / "gh"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\necho another gh\n")
+    other.chmod(0o755)
+    repo, number = issue_of(run_in(folder))
+    look = f"gh issue view {number} -R {repo} --json state --jq .state && ghx --version"
+
+    path = os.pathsep.join((str(other.parent), "/usr/bin", "/bin"))
+    done = fork_ghx_bench(folder, "shell", "latest", SOLVED, "--", "sh", "-c", look, extra={"PATH": path})
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("CLOSED\n")
+
+
 def test_git_clones_and_pushes_in_it(folder: Path) -> None:
     repo, _ = issue_of(run_in(folder))
     script = f"""
@@ -81,10 +96,14 @@ def test_what_is_done_in_it_is_gone_unless_it_is_to_be_kept(folder: Path) -> Non
     script = f"gh issue close {number} -R {repo} && echo kept > file && git clone -q https://github.com/{repo} checkout"
     written = open_shell(folder, LEFT_ALONE, "sh", "-c", script, flags=("--write",))
     assert written.returncode == 0, written.stderr
-    assert "--write: what is done here is kept, in place of what the agent left" in written.stderr
+    assert "--write: what is done here is kept, beside what the agent left" in written.stderr
     again = open_shell(folder, LEFT_ALONE, *look)
     assert again.stdout == "CLOSED\n"
     assert "this is not what the agent left: it was changed in a shell with --write" in again.stderr
+    assert place.read_bytes() == before
+    original = open_shell(folder, LEFT_ALONE, *look, flags=("--original",))
+    assert original.stdout == "OPEN\n"
+    assert "this is not what the agent left" not in original.stderr
     assert open_shell(folder, LEFT_ALONE, "cat", "file").stdout == "kept\n"
     # And once more on top of that.
     assert (

@@ -76,6 +76,8 @@ class Rescorer:
     library: FixtureLibrary
     scorer: CheckpointScorer
     server: Server
+    edited: bool = False
+    """Whether worlds that were changed in a shell are scored as they are now, instead of as sessions left them."""
 
     async def rescore(self, row: ProfileRow) -> Rescored:
         """Score the session of a row again, or return why that cannot be done."""
@@ -104,7 +106,8 @@ class Rescorer:
         """Hold the world that a session left or, where it is not needed, what was recorded of the session."""
         with ExitStack() as held:
             try:
-                reopened = await anyio.to_thread.run_sync(held.enter_context, reopen_world(self.directory, row))
+                opening = reopen_world(self.directory, row, edited=self.edited)
+                reopened = await anyio.to_thread.run_sync(held.enter_context, opening)
             except NoKeptWorldError:
                 recorded = self._read_session(row, scenario)
                 if recorded is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import plural
 from ghx_bench.eval.cli.cells import print_line
-from ghx_bench.eval.cli.flags import AsJson, Debug, RunPath, show_tracebacks
+from ghx_bench.eval.cli.flags import AsJson, Debug, RunPath, Switch, show_tracebacks
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.catalogue import Catalogue
@@ -32,6 +32,7 @@ def rescore(
     *,
     config: Path | None = None,
     scenario_dir: list[Path] | None = None,
+    edited: Switch = False,
     debug: Debug = False,
     as_json: AsJson = False,
 ) -> int:
@@ -50,6 +51,8 @@ def rescore(
         they are now, unless given.
     scenario_dir
         A folder with scenarios of your own, in place of those of the configuration; repeat for several.
+    edited
+        Score worlds that were changed with `ghx-bench shell --write` as they are now; as agents left them unless given.
     debug
         Show the tracebacks of errors.
     as_json
@@ -74,7 +77,7 @@ def rescore(
     with redirect_stdout(sys.stderr):
         settings, home = _choose_settings(run, record, config, scenario_dir)
         with chdir(home):
-            found = anyio.run(_rescore, directory, record, settings)
+            found = anyio.run(_rescore, directory, record, settings, edited)
     is_any = any(each.after is not None for each in found)
     file = write_rescoring(directory, found, SystemClock().now()) if is_any else None
     if as_json:
@@ -117,7 +120,9 @@ def _choose_settings(
     )
 
 
-async def _rescore(directory: RunDirectory, record: RunRecord, settings: EvalConfig) -> tuple[Rescored, ...]:
+async def _rescore(
+    directory: RunDirectory, record: RunRecord, settings: EvalConfig, edited: bool
+) -> tuple[Rescored, ...]:
     import anyio.to_thread
 
     from ghx_bench.eval.catalogue import Catalogue
@@ -140,6 +145,7 @@ async def _rescore(directory: RunDirectory, record: RunRecord, settings: EvalCon
             library=catalogue.library,
             scorer=CheckpointScorer(scorers),
             server=server,
+            edited=edited,
         )
         return tuple([await rescorer.rescore(row) for row in DistinctRows(directory.rows)])
 

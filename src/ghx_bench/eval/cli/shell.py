@@ -28,6 +28,7 @@ def shell(
     /,
     *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
     as_login: Annotated[str | None, Parameter(name="--as")] = None,
+    original: Switch = False,
     write: Switch = False,
 ) -> int:
     """Open the world that an agent left in a shell where `gh` and `git` find it as GitHub, in the agent's folder.
@@ -44,10 +45,13 @@ def shell(
         A command to run instead of a shell, after `--`; this command then ends with its exit code.
     as_login
         The user to act as; the agent's own unless given.
+    original
+        Open what the agent left, also if it was changed in a shell with --write since.
     write
-        Keep what is done: the world and the folder are then as they were left here, for later shells and `rescore`.
+        Keep what is done, for later shells and for `rescore --edited`, beside what the agent left.
     """
     from ghx_bench._base.scratch import sweep
+    from ghx_bench.eval.modes.program_path import own_folders
     from ghx_bench.eval.stages.kept_worlds import reopen_world
     from ghx_bench.profiler.store.packs import is_pack_file
     from ghx_bench.twin.server.loopback import Server
@@ -57,7 +61,7 @@ def shell(
         raise InputError(f"{run} is a pack, and packs have no worlds in them; name the directory of the run itself")
     exit_on_signals()
     sweep()
-    with reopen_world(found.directory, found.row) as reopened:
+    with reopen_world(found.directory, found.row, edited=not original) as reopened:
         user = _find_user(reopened, as_login)
         for line in _describe(found, reopened, user, is_written=write):
             print_line(line, file=sys.stderr)
@@ -67,10 +71,12 @@ def shell(
             server.add(reopened.world, is_default=True)
             client = server.client_environment(reopened.world, user, scopes=_scopes(reopened, user))
             environment = {**client.over(os.environ), "PS1": _prompt(found)}
+            # Sessions have `gh` and `ghx` of this installation, whatever else the path has under these names.
+            environment["PATH"] = os.pathsep.join((*own_folders(), environment["PATH"]))
             code = run_in_foreground(command or _shell(), environment, directory=reopened.work)
         if write:
             reopened.save(secret=environment["GITHUB_TOKEN"])
-            print(f"what was done is kept: {reopened.place}", file=sys.stderr)
+            print(f"what was done is kept, beside what the agent left: {reopened.edited_place}", file=sys.stderr)
         return code
 
 
@@ -112,11 +118,11 @@ def _describe(found: NamedCell, reopened: ReopenedWorld, user: User, *, is_writt
         yield f"answer: {shorten(reopened.record.answer.strip())}"
     yield from (f"not kept: {each}" for each in reopened.record.work_left_out)
     if reopened.record.edited:
-        yield "this is not what the agent left: it was changed in a shell with --write"
+        yield "this is not what the agent left: it was changed in a shell with --write (--original opens that)"
     whose = "the agent" if user.login == reopened.seeded.agent else "not the agent"
     yield f"acting as {user.login} ({whose}) in {reopened.work}"
     yield (
-        "--write: what is done here is kept, in place of what the agent left"
+        "--write: what is done here is kept, beside what the agent left"
         if is_written
         else "this is a copy: what is done here is gone when it ends (--write keeps it)"
     )

@@ -63,6 +63,11 @@ class MissingToolError(OperationError):
     code: ClassVar[str] = "MISSING_TOOL"
 
 
+def own_folders() -> tuple[str, ...]:
+    """Return the folders with the programs of this installation, `gh` and `ghx` among them."""
+    return tuple(dict.fromkeys((str(Path(sys.executable).parent), sysconfig.get_path("scripts"))))
+
+
 def find_tool(tool: str, environ: Mapping[str, str]) -> Path | None:
     """Return where a program is: on the path, beside our own interpreter, or where a path leads.
 
@@ -71,9 +76,9 @@ def find_tool(tool: str, environ: Mapping[str, str]) -> Path | None:
     if os.sep in tool:
         path = _path_of(tool)
         return path if path.is_file() and os.access(path, os.X_OK) else None
-    own = dict.fromkeys((sysconfig.get_path("scripts"), str(Path(sys.executable).parent)))
-    places = [environ.get("PATH", os.defpath), *own]
-    found = shutil.which(tool, path=os.pathsep.join(places[::-1] if tool in _OURS else places))
+    path = environ.get("PATH", os.defpath)
+    places = (*own_folders(), path) if tool in _OURS else (path, *own_folders())
+    found = shutil.which(tool, path=os.pathsep.join(places))
     return None if found is None else Path(found).absolute()
 
 

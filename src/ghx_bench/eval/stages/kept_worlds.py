@@ -92,7 +92,7 @@ class KeptRecord(ForeignModel):
     work_left_out: tuple[str, ...] = ()
     """What is not kept of the folder that the agent worked in, and why."""
     edited: bool = False
-    """Whether somebody has changed it since, in a shell."""
+    """Whether somebody has changed it since, in a shell; such a one is kept beside what the session left."""
 
 
 R = TypeVar("R", SeededRecord, KeptRecord)
@@ -112,6 +112,7 @@ class WorldKeeper:
         evidence = ended.evidence
         place = self.directory.world(evidence.cell)
         place.unlink(missing_ok=True)
+        self.directory.edited_world(evidence.cell).unlink(missing_ok=True)
         for torn in place.parent.glob(f".{place.name}.*"):
             torn.unlink()  # of a process that was killed while it wrote
         if evidence.timing.wall_ms is None or (self.which == "failed" and ended.success):
@@ -160,25 +161,30 @@ class ReopenedWorld:
     world: World
     seeded: PlantedWorld
     work: Path
-    place: Path
-    """The file that it was kept in."""
+    edited_place: Path
+    """The file that an edited copy of it is kept in."""
 
     def save(self, *, secret: str) -> None:
-        """Replace the kept world by this one, and the folder by what it is now; `secret` stays out of both."""
+        """Keep this world and the folder as they are now, beside what the session left; `secret` stays out of both."""
         with ScratchFolder() as folder:
             (folder / WORLD).mkdir()
             put_away(
                 self.world, folder / WORLD, base=self.seeded.world, redact=lambda text: text.replace(secret, "***")
             )
             left_out = copy_work(self.work, folder / WORK, redact=lambda text: text.replace(secret, "***"))
-            _write(self.place, folder, self.record.model_copy(update={"work_left_out": left_out, "edited": True}))
+            record = self.record.model_copy(update={"work_left_out": left_out, "edited": True})
+            _write(self.edited_place, folder, record)
 
 
 @contextmanager
-def reopen_world(directory: RunDirectory, row: ProfileRow) -> Generator[ReopenedWorld]:
-    """Hold a copy of the world that the session of a row left behind; raise `NoKeptWorldError` if it was not kept."""
-    place = directory.world(row.cell)
-    record = read_kept(directory, row)
+def reopen_world(directory: RunDirectory, row: ProfileRow, *, edited: bool = False) -> Generator[ReopenedWorld]:
+    """Hold a copy of the world that the session of a row left behind; raise `NoKeptWorldError` if it was not kept.
+
+    With `edited` it is that world as it was last changed in a shell, if it was.
+    """
+    place, record = directory.world(row.cell), read_kept(directory, row)
+    if edited and (changed := directory.edited_world(row.cell)).is_file():
+        place, record = changed, _read(changed, KeptRecord)
     with ExitStack() as held:
         folder = held.enter_context(ScratchFolder())
         kept, began = folder / "kept", folder / "began"
@@ -192,7 +198,13 @@ def reopen_world(directory: RunDirectory, row: ProfileRow) -> Generator[Reopened
         before = held.enter_context(reopen(began / WORLD))
         world = held.enter_context(reopen(kept / WORLD, base=began / WORLD))
         planted = PlantedWorld(world=before, manifest=told.manifest, agent=told.agent, observer=told.observer)
-        yield ReopenedWorld(record=record, world=world, seeded=planted, work=kept / WORK, place=place)
+        yield ReopenedWorld(
+            record=record,
+            world=world,
+            seeded=planted,
+            work=kept / WORK,
+            edited_place=directory.edited_world(row.cell),
+        )
 
 
 def read_kept(directory: RunDirectory, row: ProfileRow) -> KeptRecord:

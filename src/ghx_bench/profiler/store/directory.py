@@ -64,6 +64,10 @@ class RunDirectory:
         """Return where the world lies that the session of a cell left behind, if it was kept."""
         return self._file("worlds/cells", cell).with_suffix(".zip")
 
+    def edited_world(self, cell: Cell) -> Path:
+        """Return where that world lies as somebody has changed it since; what the session left stays beside it."""
+        return self._file("worlds/edited", cell).with_suffix(".zip")
+
     def seeded_world(self, digest: str) -> Path:
         """Return where a world lies as it was before any session: once for all cells that began with it."""
         return self.path / "worlds" / "seeded" / f"{digest}.zip"

@@ -66,7 +66,10 @@ class ClientEnvironment:
 
 
 def path_with_gh(path: str) -> str:
-    """Add the folder of our own `gh` at the end of a path that has none, as where no virtual environment is active."""
+    """Add the folder of our own `gh` at the end of a path that has none, as where no virtual environment is active.
+
+    At the end: whoever runs programs against a world of their own, as `ghx-twin exec` and tests do, means theirs.
+    """
     if shutil.which("gh", path=path):
         return path
     return os.pathsep.join((path, sysconfig.get_path("scripts")))
