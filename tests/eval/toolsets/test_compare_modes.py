@@ -318,3 +318,57 @@ def test_the_gate_on_exposure_fails_for_texts_of_which_more_is_shown_than_before
 
     assert (failed.failed, failed.reason) == (True, "more reaches the agent of issue-body by outsider")
     assert not passed.failed
+
+
+def a_skill(folder: Path, description: str = "How to sort issues.", body: str = "Read, then label.") -> str:
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(f"---\nname: triage\ndescription: {description}\n---\n{body}\n")
+    return f"./{folder.relative_to(Path.cwd())}"
+
+
+def compared(capsys: pytest.CaptureFixture[str], *words: str, modes: tuple[str, str]) -> tuple[int, dict[str, Any]]:
+    code = compare("--json", *words, modes=modes)
+    return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.process
+def test_skills_and_settings_of_a_mode_are_differences(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    skills = {
+        "skilled": [a_skill(project / "one" / "triage")],
+        "retold": [a_skill(project / "two" / "triage", description="How to sort them all.")],
+        "rewritten": [a_skill(project / "three" / "triage", body="Read, and label.")],
+        "scripted": [a_skill(project / "four" / "triage")],
+    }
+    (project / "four" / "triage" / "sort.sh").write_text("gh issue list\n")
+    config = yaml.safe_load((project / "eval.config.yaml").read_text())
+    config["modes"] += [{"name": name, "extends": "toy", "skills": each} for name, each in skills.items()]
+    config["modes"] += [
+        {"name": "set", "extends": "toy", "environment": {"PAGER": "cat"}, "shell": False, "web": True},
+        {"name": "reset", "extends": "set", "environment": {"PAGER": "s3cr3t-less"}},
+    ]
+    (project / "eval.config.yaml").write_text(yaml.safe_dump(config))
+
+    code, found = compared(capsys, "--fail-on", "changed", "--fail-on", "larger", modes=("toy", "skilled"))
+    assert code == 1
+    assert [each["failed"] for each in found["gates"]] == [True, True]
+    told, body = found["skills"]
+    assert (told["name"], told["before"]) == ("skill triage: name and description", None)
+    assert found["told"]["after"]["tokens"] - found["told"]["before"]["tokens"] == told["after"]["tokens"] > 0
+    assert body["after"]["characters"] == len("Read, then label.")
+    for name, part in {
+        "retold": "name and description",
+        "rewritten": "text, when it is read",
+        "scripted": "other",
+    }.items():
+        _, found = compared(capsys, modes=("skilled", name))
+        assert [each["name"].startswith(f"skill triage: {part}") for each in found["skills"]] == [True], name
+        assert found["differs"]
+    _, found = compared(capsys, modes=("toy", "set"))
+    assert [(each["name"], each["after"]) for each in found["settings"]] == [
+        ("shell", "no"), ("web", "yes"), ("variable PAGER", "set"),
+    ]  # fmt: skip
+    _, found = compared(capsys, modes=("set", "reset"))
+    assert [(each["name"], each["after"]) for each in found["settings"]] == [
+        ("variable PAGER", "set to something else")
+    ]
+    assert "s3cr3t" not in json.dumps(found), "values may be secrets"

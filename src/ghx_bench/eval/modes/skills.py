@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, cast
 
@@ -22,28 +23,38 @@ class BadSkillError(InputError):
     code: ClassVar[str] = "BAD_SKILL"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """What a SKILL.md says: name and description are told to agents, the rest is there for them to read."""
+
+    name: str
+    description: str
+    body: str
+
+
 def find_skills(folders: Iterable[str]) -> dict[str, Path]:
     """Return the folders of skills by name; raise `BadSkillError` for what is none, and for a name given twice."""
     found: dict[str, Path] = {}
     for each in folders:
         folder = Path(os.path.expanduser(each)).absolute()  # noqa: PTH111 - Path raises for a user who is not there
-        name = read_skill_name(folder)
+        name = read_skill(folder).name
         if name in found:
             raise BadSkillError(f"{folder}: its name is {name!r}, as that of {found[name]} is; rename one")
         found[name] = folder
     return found
 
 
-def read_skill_name(folder: Path) -> str:
-    """Return the name of the skill in a folder; raise `BadSkillError` for what is none."""
+def read_skill(folder: Path) -> Skill:
+    """Return the skill in a folder; raise `BadSkillError` for what is none."""
     file = folder / "SKILL.md"
     try:
-        head = _HEAD.match(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        head = _HEAD.match(text)
         values: object = yaml.safe_load(head[1]) if head else None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error).partition("\n")[0]
         raise BadSkillError(f"{file}: {reason}; a skill is a folder with such a file") from None
-    if not isinstance(values, dict):
+    if head is None or not isinstance(values, dict):
         raise BadSkillError(f"{file}: begin it with `name` and `description` between two lines of `---`")
     told = cast("dict[object, object]", values)
     name, description = told.get("name"), told.get("description")
@@ -51,4 +62,4 @@ def read_skill_name(folder: Path) -> str:
         raise BadSkillError(f"{file}: `name` is {name!r}; write up to 64 small letters, digits and single hyphens")
     if not isinstance(description, str) or not 0 < len(description.strip()) <= _LONGEST_DESCRIPTION:
         raise BadSkillError(f"{file}: `description` must be a text of up to {_LONGEST_DESCRIPTION} characters")
-    return name
+    return Skill(name=name, description=description, body=text[head.end() :].strip())

@@ -92,6 +92,11 @@ def _sentences(changes: ToolSetChanges) -> Iterator[str]:
     yield f"Tools: {named or 'the same'}." if has_tools else "Tools: programs, and no MCP server."
     told = growth_words(changes.told, is_estimate=changes.tokens_are_estimated)
     yield f"Told before the first call: {told if changes.told.has_changed else 'the same'}."
+    if changes.skills:
+        names = dict.fromkeys(each.name.partition(":")[0].removeprefix("skill ") for each in changes.skills)
+        yield f"Skills that differ: {name_some([*names])}."
+    if changes.settings:
+        yield f"Set otherwise: {name_some([each.name for each in changes.settings])}."
     yield _answers_sentence(changes)
     more = sum(each.is_more for each in changes.exposure)
     if changes.exposure:
@@ -137,7 +142,7 @@ def _gates(gates: Sequence[GateResult]) -> Section:
 
 def _surface(changes: ToolSetChanges) -> Section:
     elements: list[Element] = []
-    texts = [each for each in (*changes.instructions, *changes.help) if each.has_changed]
+    texts = [each for each in (*changes.instructions, *changes.skills, *changes.help) if each.has_changed]
     if changes.told.has_changed or texts or changes.tools:
         elements.append(
             Table(
@@ -151,6 +156,15 @@ def _surface(changes: ToolSetChanges) -> Section:
                     )
                     for each in (changes.told, *texts)
                 ),
+            )
+        )
+    if changes.settings:
+        elements.append(
+            Table(
+                caption="Settings of the mode",
+                headers=("setting", changes.before, changes.after),
+                rows=tuple((each.name, each.before, each.after) for each in changes.settings),
+                is_text=True,
             )
         )
     if changes.tools:

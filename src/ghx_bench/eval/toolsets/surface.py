@@ -18,6 +18,7 @@ from ghx_bench.eval.toolsets.answers import AnswerFigures, AnswerRow, digest_of,
 from ghx_bench.eval.toolsets.arguments import argument_sets
 from ghx_bench.eval.toolsets.calls import WORLDS, Call, FixedWorld, OpenTools, open_fixed_world
 from ghx_bench.eval.toolsets.lint import LintFinding, lint_tools, lint_writes
+from ghx_bench.eval.toolsets.mode_settings import ModeSettings, SkillSurface, measure_skills
 from ghx_bench.eval.toolsets.questions import (
     AskedQuestion,
     Callers,
@@ -73,8 +74,12 @@ class ModeSurface(WireModel):
     instructions_text: str = Field(default="", exclude=True)
     servers: tuple[ServerSurface, ...] = ()
     programs: tuple[ProgramSurface, ...] = ()
+    skills: tuple[SkillSurface, ...] = ()
+    settings: ModeSettings | None = None
+    """`None` of a list of tools in a file."""
     told: Size
-    """What is in the context before the first call: instructions of the mode and of its servers, and their tools."""
+    """What is in the context before the first call: instructions of the mode and of its servers, their tools, and the
+    names and descriptions of skills."""
     lint: tuple[LintFinding, ...] | None = None
     """What is wrong with the tools of its servers; `None` where it has none."""
     read_only_called: Count = 0
@@ -229,6 +234,7 @@ async def _measure_mode(mode: Mode, fixed: FixedWorld, callers: Callers, measuri
     findings = [finding for name, each in listed.items() for finding in lint_tools(name, each)]
     writes, called, not_called = await _try_read_only(mode, fixed, listed)
     instructions = ruler.measure(mode.instructions or "")
+    skills = measure_skills(mode, ruler)
     in_order = tuple(rows[each.question.id] for each in asked)
     return ModeSurface(
         name=mode.name,
@@ -236,7 +242,9 @@ async def _measure_mode(mode: Mode, fixed: FixedWorld, callers: Callers, measuri
         instructions_text=mode.instructions or "",
         servers=servers,
         programs=tuple(programs),
-        told=total((instructions, *(each.size for each in servers))),
+        skills=skills,
+        settings=ModeSettings.of(mode),
+        told=total((instructions, *(each.size for each in servers), *(each.told for each in skills))),
         lint=(*findings, *writes) if listed else None,
         read_only_called=called,
         not_called=not_called,

@@ -131,6 +131,7 @@ def _lint(surface: Surface) -> Table:
 
 def lines_of(surface: Surface, *, with_all: bool = False) -> Iterator[str]:
     """Yield what the tables do not say: what went wrong where, and what tokens are."""
+    number = _numbers(surface)
     yield f"tokens: {surface.tokenizer}" + (
         ", an estimate (`pip install 'ghx-bench[tokens]'` counts them)" if surface.tokens_are_estimated else ""
     )
@@ -142,6 +143,9 @@ def lines_of(surface: Surface, *, with_all: bool = False) -> Iterator[str]:
         elif each.answers is None and not with_all:
             why = "the table of questions has no calls of this mode; --questions FILE adds some"
             yield f"{each.name}: no answer was measured, since {why}"
+        for skill in each.skills:
+            told, body = (number(size.tokens) for size in (skill.told, skill.body))
+            yield f"{each.name}: the skill {skill.name} is told with {told} tokens, and is {body} more when it is read"
         if lacking := [row.lacking_tool for row in each.rows if row.lacking_tool is not None]:
             count, tools = plural(len(lacking), "question"), ", ".join(dict.fromkeys(lacking))
             yield f"{each.name}: {count} of the table not asked, since it does not offer {tools}"

@@ -9,6 +9,7 @@ from ghx_bench.eval.toolsets.answers import AnswerFigures, AnswerRow
 from ghx_bench.eval.toolsets.carriers import AUTHORS, Author
 from ghx_bench.eval.toolsets.exposure import Exposure, ModeExposure, ToolExposure
 from ghx_bench.eval.toolsets.lint import LintFinding
+from ghx_bench.eval.toolsets.mode_settings import ModeSettings, SettingChange, compare_settings
 from ghx_bench.eval.toolsets.sightings import STATES, State
 from ghx_bench.eval.toolsets.sizes import Size
 from ghx_bench.eval.toolsets.surface import ModeSurface, Surface
@@ -127,6 +128,10 @@ class ToolSetChanges(WireModel):
     """All that is in the context before the first call."""
     instructions: tuple[SizeChange, ...]
     """Of the mode, and of each of its servers."""
+    skills: tuple[SizeChange, ...]
+    """What agents are told of skills, what these say, and their other files, as far as they differ."""
+    settings: tuple[SettingChange, ...]
+    """Whether there is a shell or the web, and variables, as far as they differ."""
     tool_count_before: Count
     tool_count_after: Count
     tools: tuple[ToolChange, ...]
@@ -148,6 +153,8 @@ class ToolSetChanges(WireModel):
         return bool(
             self.told.has_changed
             or any(each.has_changed for each in self.instructions)
+            or self.skills
+            or self.settings
             or self.tools
             or self.help
             or self.answers.changed
@@ -174,6 +181,10 @@ def compare_tool_sets(surface: Surface, exposure: Exposure) -> ToolSetChanges:
         tokens_are_estimated=surface.tokens_are_estimated,
         told=SizeChange(name="told in all", before=before.told, after=after.told),
         instructions=tuple(_instructions(before, after)),
+        skills=tuple(_skills(before, after)),
+        settings=tuple(
+            compare_settings(*(each.settings or ModeSettings() for each in (before, after))),
+        ),
         tool_count_before=before.tools,
         tool_count_after=after.tools,
         tools=tools,
@@ -205,6 +216,33 @@ def _instructions(before: ModeSurface, after: ModeSurface) -> Iterator[SizeChang
             before=None if old is None else old.instructions,
             after=None if new is None else new.instructions,
             is_reworded=old is not None and new is not None and old.instructions_text != new.instructions_text,
+        )
+
+
+def _skills(before: ModeSurface, after: ModeSurface) -> Iterator[SizeChange]:
+    """Yield the parts of skills that differ: what is told of one, its text, its other files."""
+    old, new = ({each.name: each for each in mode.skills} for mode in (before, after))
+    for name in dict.fromkeys((*old, *new)):
+        was, is_ = old.get(name), new.get(name)
+        told, body, files = (
+            SizeChange(name=f"skill {name}: {part}", before=size_before, after=size_after)
+            for part, size_before, size_after in (
+                ("name and description", was and was.told, is_ and is_.told),
+                ("text, when it is read", was and was.body, is_ and is_.body),
+                ("other files", was and was.other_files, is_ and is_.other_files),
+            )
+        )
+        if was is not None and is_ is not None:
+            told = told.model_copy(update={"is_reworded": was.told_text != is_.told_text})
+            body = body.model_copy(update={"is_reworded": was.body_text != is_.body_text})
+            # The digest is of all files: where it differs and nothing else does, it is these.
+            are_others = was.digest != is_.digest and not (told.has_changed or body.has_changed)
+            files = files.model_copy(update={"is_reworded": are_others})
+        empty = (None, Size())
+        yield from (
+            each
+            for each in (told, body, files)
+            if each.is_reworded or (each.has_changed and not (each.before in empty and each.after in empty))
         )
 
 
