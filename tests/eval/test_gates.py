@@ -57,7 +57,7 @@ def test_a_gate_says_what_it_failed_by(gate: str, rows: list[ProfileRow], reason
     (result,) = judge([gate], tally)
 
     assert (result.failed, result.reason) == (reason is not None, reason)
-    assert result.to_wire() == {"gate": gate, "failed": reason is not None, "reason": reason}
+    assert result.to_wire() == {"gate": gate, "failed": reason is not None, "reason": reason, "openQuestion": None}
 
 
 def test_agents_are_held_against_gates_one_by_one_and_controls_beside_them_are_not(tmp_path: Path) -> None:

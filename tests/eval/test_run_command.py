@@ -316,7 +316,9 @@ def test_a_run_ends_with_1_where_a_gate_failed_and_says_by_what(
     assert run(["resume", directory, "--no-report"]) == 1, "the gates of the run are those of whoever resumes it"
     capsys.readouterr()
     assert run(["resume", directory, "--no-report", "--fail-on", "right", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["gates"] == [{"gate": "right", "failed": False, "reason": None}]
+    assert json.loads(capsys.readouterr().out)["gates"] == [
+        {"gate": "right", "failed": False, "reason": None, "openQuestion": None}
+    ]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no full disk to write to")

@@ -1,7 +1,7 @@
 """A toy MCP server over stdio without a library; `--faults` plants one fault of each kind that lint knows.
 
 `--first` and `--second` are two versions of it: from one to the other a tool is renamed, a description shortened, an
-argument added, an answer doubled, and a field added to another.
+argument added, an answer doubled, and a field added to another. `--broken` is the first with no call that works.
 """
 
 import json
@@ -63,6 +63,8 @@ SECOND = [
     *FIRST[2:],
 ]
 
+BROKEN = [*FIRST]
+
 
 def ask(method: str, path: str, body: object = None) -> str:
     address = f"{os.environ['GITHUB_API_URL']}{path}"
@@ -100,6 +102,8 @@ def answer(message: dict[str, object], tools: list[dict[str, object]]) -> object
     try:
         if asked["name"] not in {each["name"] for each in tools}:
             raise KeyError(f"there is no tool {asked['name']}")
+        if tools is BROKEN:
+            raise OSError("out of order")
         text = call(asked["name"], asked["arguments"], is_second=tools is SECOND)
         return {"content": [{"type": "text", "text": text}]}
     except (KeyError, OSError) as error:
@@ -107,7 +111,7 @@ def answer(message: dict[str, object], tools: list[dict[str, object]]) -> object
 
 
 def main() -> None:
-    versions = {"--faults": CLEAN + FAULTY, "--first": FIRST, "--second": SECOND}
+    versions = {"--faults": CLEAN + FAULTY, "--first": FIRST, "--second": SECOND, "--broken": BROKEN}
     tools = next((tools for flag, tools in versions.items() if flag in sys.argv), CLEAN)
     for line in sys.stdin:
         message = json.loads(line)

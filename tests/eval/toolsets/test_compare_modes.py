@@ -11,12 +11,12 @@ import yaml
 from report_runs import a_row, write_run
 
 from ghx_bench.eval.cli.main import run
-from ghx_bench.eval.toolsets.answers import fields_of
+from ghx_bench.eval.toolsets.answers import AnswerRow, fields_of, figures
 from ghx_bench.eval.toolsets.change_gates import judge_changes
-from ghx_bench.eval.toolsets.sizes import ESTIMATE
+from ghx_bench.eval.toolsets.sizes import ESTIMATE, Size
 from ghx_bench.eval.toolsets.tool_changes import compare_tools, find_renamed, pair_tools
 from ghx_bench.eval.toolsets.tool_lists import ServerSurface, measure_tools, parse_tool
-from ghx_bench.eval.toolsets.toolset_changes import StateChange, ToolSetChanges
+from ghx_bench.eval.toolsets.toolset_changes import AnswerChanges, SizeChange, StateChange, ToolSetChanges
 from ghx_bench.profiler.analyzers.desire_paths import ANALYZER, HEADERS, PATHS
 from ghx_bench.profiler.store.directory import RunDirectory
 
@@ -39,7 +39,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with the toy server as a mode, another build of it beside, and calls by the names of the first."""
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
-    for name in ("first", "second", "faults"):
+    for name in ("first", "second", "faults", "broken"):
         (tmp_path / f"{name}.py").write_text(SCRIPT.format(folder=str(TOY.parent), flag=f"--{name}"))
     server = {"toy": {"command": sys.executable, "args": ["./first.py"]}}
     modes = [{"name": "toy", "mcp_servers": server}, {"name": "same", "mcp_servers": server}]
@@ -143,6 +143,69 @@ def test_gates_fail_on_what_they_name_and_on_nothing_else(capsys: pytest.Capture
     found = {each["gate"]: each["reason"] for each in json.loads(capsys.readouterr().out)["gates"]}
     assert found["read-only-writes"].endswith(": peek")
     assert "view_issues has no description" in found["lint"]
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("project")
+def test_a_version_that_answers_nothing_any_more_fails_its_gates_and_others_pass_with_a_note(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    gates = ("failing", "breaking", "more-exposed", "read-only-writes", "larger")
+    words = [word for gate in gates for word in ("--fail-on", gate)]
+
+    code, found = compared(capsys, *words, "--markdown", "broken.md", modes=("toy", "toy@./broken.py"))
+
+    assert code == 1
+    results = {each["gate"]: each for each in found["gates"]}
+    assert [gate for gate in gates if results[gate]["failed"]] == ["failing", "breaking"]
+    assert "question issue-view (fails); question issue-comment (fails)" in results["failing"]["reason"]
+    assert "tool get_issue (fails)" in results["breaking"]["reason"]
+    assert "4 tools stopped answering" in results["more-exposed"]["openQuestion"]
+    assert "4 tools stopped answering" in results["read-only-writes"]["openQuestion"]
+    assert "4 questions answered before and not now" in results["larger"]["openQuestion"]
+    assert {each["reason"] for each in found["stopped"]} == {"out of order"}
+    text = Path("broken.md").read_text()
+    assert "Answered before and not any more: question" in text
+    assert "fails now: " in text
+    assert "passed, but: 4 tools stopped answering" in text
+
+    _, found = compared(capsys, modes=("toy@./broken.py", "toy"))
+    assert found["stopped"] == [], "what answers again has not stopped"
+
+
+@pytest.mark.process
+def test_a_program_whose_commands_fail_now_breaks_calls(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, code in (("good", 0), ("bad", 1)):
+        (project / name).write_text(f"#!/bin/sh\necho looked at it\nexit {code}\n")
+        (project / name).chmod(0o755)
+    modes = [{"name": name, "tools": [f"look=./{name}"]} for name in ("good", "bad")]
+    (project / "eval.config.yaml").write_text(yaml.safe_dump({"modes": modes}))
+    questions = [{"id": "issue-view", "calls": {"good": "look at 1", "bad": "look at 1"}}]
+    (project / "calls.yaml").write_text(yaml.safe_dump({"version": 1, "questions": questions}))
+    (project / "reads.yaml").write_text(yaml.safe_dump({"version": 1, "programs": {"look": {"look at": "look at 1"}}}))
+
+    code, found = compared(
+        capsys, "--commands", "reads.yaml", "--fail-on", "breaking", "--fail-on", "larger", modes=("good", "bad")
+    )
+
+    assert code == 1
+    assert [each["failed"] for each in found["gates"]] == [True, False]
+    assert found["gates"][0]["reason"].endswith("of question issue-view (fails); tool look at (fails)")
+
+
+def test_answers_that_only_one_side_was_asked_for_are_not_larger() -> None:
+    told = SizeChange(name="told in all", before=Size(tokens=5), after=Size(tokens=5))
+    answers = AnswerChanges(
+        questions=(),
+        before=None,
+        after=figures([AnswerRow(id="a", kind="read", outcome="answered", size=Size(tokens=88_166))]),
+    )
+    changes = ToolSetChanges.model_construct(told=told, answers=answers)
+
+    (result,) = judge_changes(["larger"], changes)
+
+    assert not result.failed
+    assert result.open_question == "answers of both were not measured"
 
 
 def rows_of(mode: str, *, solved: int, **changes: Any) -> list[Any]:

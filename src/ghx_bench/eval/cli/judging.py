@@ -339,7 +339,7 @@ def render_summary(
     """Return the summary of a run: what came of it, its gates, a table of arms, and what was wrong."""
     parts = [f"## {markdown_text(headline)}", *map(markdown_text, lines)]
     if gates:
-        results = [[each.gate, f"failed: {each.reason}" if each.failed else "passed"] for each in gates]
+        results = [[each.gate, each.result] for each in gates]
         parts.append("\n".join(_table([["gate", "result"], *results])))
     parts.append("\n".join(_table(table)))
     aside = {each.scenario for each in quarantine}

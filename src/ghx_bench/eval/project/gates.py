@@ -99,16 +99,28 @@ class GateResult:
     gate: str
     reason: str | None = None
     open_question: str | None = None
-    """Why it passed although a comparison with the baseline showed nothing."""
+    """Why it passed although nothing was shown: a comparison without a verdict, or what was not measured."""
 
     @property
     def failed(self) -> bool:
         """Whether the run did not get through."""
         return self.reason is not None
 
+    @property
+    def result(self) -> str:
+        """How it ended, in words for a table."""
+        if self.failed:
+            return f"failed: {self.reason}"
+        return "passed" if self.open_question is None else f"passed, but: {self.open_question}"
+
     def to_wire(self) -> dict[str, JsonValue]:
         """Return it as JSON."""
-        return {"gate": self.gate, "failed": self.failed, "reason": self.reason}
+        return {
+            "gate": self.gate,
+            "failed": self.failed,
+            "reason": self.reason,
+            "openQuestion": self.open_question,
+        }
 
     def __str__(self) -> str:
         return f"{self.gate}: {self.reason or 'passed'}"

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ghx_bench._base.errors import FlagError
-from ghx_bench._base.problems import listed, shortened
+from ghx_bench._base.problems import listed, plural, shortened
 from ghx_bench.documents import RefusedError
 from ghx_bench.eval.project.gates import Condition, GateResult
+from ghx_bench.eval.toolsets.change_words import name_some
 from ghx_bench.eval.toolsets.toolset_changes import SizeChange, ToolSetChanges
 
-GATES = ("changed", "larger", "breaking", "more-exposed", "read-only-writes", "lint")
+GATES = ("changed", "larger", "breaking", "failing", "more-exposed", "read-only-writes", "lint")
 """The gates that need no run; `larger` may say by how much, as in `larger>10%`."""
 
 _LARGER = re.compile(r"larger(?:\s*>\s*(\d{1,6}(?:\.\d{1,6})?)\s*%)?")
@@ -52,23 +53,44 @@ def _judge(gate: str, changes: ToolSetChanges) -> GateResult:
         case "changed":
             found = ["the tool sets are not the same"] if changes.differs else []
         case "breaking":
-            found = [each.title for each in changes.tools if each.is_breaking]
+            broken = [each for each in changes.tools if each.is_breaking]
+            named = {each.name for each in broken}
+            found = [each.title for each in broken]
+            found += [each.title for each in changes.stopped if each.kind == "question" or each.name not in named]
+        case "failing":
+            found = [each.title for each in changes.stopped]
+            question = _why_unasked(changes)
         case "more-exposed":
             found = [f"{each.carrier} by {each.author}" for each in changes.exposure if each.is_more]
+            question = _stopped_tools(changes, "what they would show is not known")
         case "read-only-writes":
             found = [*changes.read_only[1].wrote]
+            question = _stopped_tools(changes, "what they would change is not known")
         case "lint":
             found = [f"{each.tool} {each.message}" for each in changes.lint.new]
         case _:
             found = _larger(gate, changes)
-            question = None if changes.answers.after else "answers were not measured"
+            question = _why_unasked(changes)
+            if stopped := sum(each.kind == "question" for each in changes.stopped):
+                question = f"{plural(stopped, 'question')} answered before and not now, which no size is compared of"
     if not found:
         return GateResult(gate=gate, open_question=question)
     return GateResult(gate=gate, reason=_MEANING.get(gate, "") + "; ".join(found))
 
 
+def _why_unasked(changes: ToolSetChanges) -> str | None:
+    return None if changes.answers.before and changes.answers.after else "answers of both were not measured"
+
+
+def _stopped_tools(changes: ToolSetChanges, unknown: str) -> str | None:
+    """Return what remains open where tools do not answer any more: they passed by saying nothing."""
+    names = [each.name for each in changes.stopped if each.kind == "tool"]
+    return f"{plural(len(names), 'tool')} stopped answering, and {unknown}: {name_some(names)}" if names else None
+
+
 _MEANING = {
-    "breaking": "calls that were right may be refused now, of ",
+    "breaking": "calls that were right may be refused or fail now, of ",
+    "failing": "answered before and not any more: ",
     "more-exposed": "more reaches the agent of ",
     "read-only-writes": "tools that say they only read tried to change something: ",
     "lint": "new findings: ",
@@ -78,14 +100,11 @@ _MEANING = {
 def _larger(gate: str, changes: ToolSetChanges) -> list[str]:
     given = _LARGER.fullmatch(gate)
     allowed = Fraction(given[1] or 0) / 100 if given is not None else Fraction(0)
-    before, after = changes.answers.before, changes.answers.after
-    answers = SizeChange(
-        name="answers to the same questions",
-        before=None if before is None else before.size,
-        after=None if after is None else after.size,
-    )
+    compared, before, after = [changes.told], changes.answers.before, changes.answers.after
+    if before is not None and after is not None:
+        compared.append(SizeChange(name="answers to the same questions", before=before.size, after=after.size))
     found: list[str] = []
-    for each in (changes.told, answers):
+    for each in compared:
         old, new = (0 if size is None else size.tokens for size in (each.before, each.after))
         if new > old * (1 + allowed):
             found.append(f"{each.name}: {old:,} -> {new:,} tokens")

@@ -86,6 +86,9 @@ def _sentences(changes: ToolSetChanges) -> Iterator[str]:
             "exposure and lint are the same."
         )
         return
+    # A tool that is gone is among the tools below.
+    if stopped := [each.title for each in changes.stopped if each.kind == "question" or not each.is_gone]:
+        yield f"Answered before and not any more: {name_some(stopped)}."
     counted = Counter(each.kind for each in changes.tools)
     named = ", ".join(f"{counted[kind]} {kind}" for kind in _KINDS if counted[kind])
     has_tools = changes.tool_count_before or changes.tool_count_after
@@ -130,12 +133,14 @@ def _asked(changes: ToolSetChanges) -> list[AnswerChange]:
 def _chips(changes: ToolSetChanges) -> Iterator[Chip]:
     if breaking := [each.title for each in changes.tools if each.is_breaking]:
         yield Chip(text=f"breaks calls of {name_some(breaking)}", tone="bad")
+    if failing := [each.name for each in changes.stopped if not each.is_gone]:
+        yield Chip(text=f"fails now: {name_some(failing)}", tone="bad")
     if wrote := changes.read_only[1].wrote:
         yield Chip(text=f"NOT read-only where it says so: {name_some(wrote)}", tone="bad")
 
 
 def _gates(gates: Sequence[GateResult]) -> Section:
-    rows = tuple((each.gate, f"failed: {each.reason}" if each.failed else "passed") for each in gates)
+    rows = tuple((each.gate, each.result) for each in gates)
     table = Table(caption="What must not come of the change", headers=("gate", "result"), rows=rows, is_text=True)
     return Section(id="gates", title="Gates", elements=(table,) if rows else ())
 

@@ -63,6 +63,11 @@ class ToolExposure(WireModel):
     states: dict[str, dict[Author, State]]
     """What became of the texts of each carrier; of those that are left out, nothing was shown."""
 
+    @property
+    def has_answered(self) -> bool:
+        """Whether any call got another answer than an error."""
+        return self.failed < self.calls
+
     def state(self, carrier: str, author: Author) -> State:
         """Return what became of one text."""
         return self.states.get(carrier, {}).get(author, "not shown")

@@ -108,6 +108,22 @@ class ReadOnlyProof(WireModel):
     not_called: Count
 
 
+class StoppedAnswer(WireModel):
+    """A question or a tool that was answered before and is not any more."""
+
+    kind: Literal["question", "tool"]
+    name: str
+    is_gone: bool
+    """Whether there is no such call or tool any more, rather than one that fails."""
+    reason: str | None
+    """What it says now."""
+
+    @property
+    def title(self) -> str:
+        """What it is, by its name."""
+        return f"{self.kind} {self.name} ({'gone' if self.is_gone else 'fails'})"
+
+
 class LintChange(WireModel):
     """Findings that are new, and those that are gone."""
 
@@ -146,6 +162,8 @@ class ToolSetChanges(WireModel):
     lint: LintChange
     not_measured: tuple[str, ...]
     """What nothing can be said of, in words."""
+    stopped: tuple[StoppedAnswer, ...] = ()
+    """What was answered before and is not any more."""
 
     @property
     def differs(self) -> bool:
@@ -163,6 +181,7 @@ class ToolSetChanges(WireModel):
             or self.read_only[0].wrote != self.read_only[1].wrote
             or self.lint.new
             or self.lint.gone
+            or self.stopped
         )
 
 
@@ -172,6 +191,7 @@ def compare_tool_sets(surface: Surface, exposure: Exposure) -> ToolSetChanges:
     pairs = pair_tools(before.servers, after.servers)
     tools = compare_tools(pairs)
     renamed = {each.before: each.after for each in tools if each.kind == "renamed" and each.before and each.after}
+    answers = _answers(before, after)
     return ToolSetChanges(
         before=before.name,
         after=after.name,
@@ -189,7 +209,7 @@ def compare_tool_sets(surface: Surface, exposure: Exposure) -> ToolSetChanges:
         tool_count_after=after.tools,
         tools=tools,
         help=tuple(_help(before, after)),
-        answers=_answers(before, after),
+        answers=answers,
         exposure=tuple(
             StateChange(carrier=carrier, author=author, before=old, after=new)
             for carrier in exposure.carriers
@@ -200,6 +220,7 @@ def compare_tool_sets(surface: Surface, exposure: Exposure) -> ToolSetChanges:
         read_only=(_prove(before, shown_before), _prove(after, shown_after)),
         lint=_lint(before, after, renamed),
         not_measured=tuple(_not_measured(surface, exposure)),
+        stopped=(*_stopped_questions(answers), *_stopped_tools(exposure, renamed)),
     )
 
 
@@ -317,6 +338,32 @@ def _answer_aspects(before: AnswerRow, after: AnswerRow) -> Iterator[AnswerAspec
     for aspect, (old, new) in pairs.items():
         if old != new:
             yield aspect
+
+
+def _stopped_questions(answers: AnswerChanges) -> Iterator[StoppedAnswer]:
+    for each in answers.questions:
+        before, after = each.before, each.after
+        # A question that is to be refused was answered by its error.
+        if before is None or after is None or before.outcome not in ("answered", "refused"):
+            continue
+        if after.outcome in ("failed", "none"):
+            is_gone = after.outcome == "none"
+            yield StoppedAnswer(kind="question", name=each.id, is_gone=is_gone, reason=after.reason)
+
+
+def _stopped_tools(exposure: Exposure, renamed: Mapping[str, str]) -> Iterator[StoppedAnswer]:
+    """Yield the tools and read commands of which every call fails now, or which are gone."""
+    before, after = exposure.modes
+    called = {each.tool: each for each in after.tools}
+    left_out = {each.tool for each in after.not_called}
+    for old in before.tools:
+        name = renamed.get(old.tool, old.tool)
+        # One that is not called any more, such as one that says now that it destroys, may answer as before.
+        if not old.has_answered or name in left_out:
+            continue
+        if (new := called.get(name)) is None or not new.has_answered:
+            reason = None if new is None else new.error
+            yield StoppedAnswer(kind="tool", name=name, is_gone=new is None, reason=reason)
 
 
 def _exposure_by_tool(exposure: Exposure, renamed: Mapping[str, str]) -> Iterator[ToolExposureChange]:
