@@ -79,6 +79,12 @@ def comments(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
     return text(f"there are {issue(arguments)['comments']} comments")
 
 
+def draft(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Draft release notes, which is a POST and saves nothing."""
+    path = "/repos/{owner}/{repo}/releases/generate-notes".format(**arguments)
+    return text(ask(path, {"tag_name": "v9.0.0"})["name"])
+
+
 def vanish(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
     """End the server in the middle of a call."""
     os._exit(3)
@@ -104,6 +110,7 @@ TOOLS: dict[str, tuple[Callable[[Mapping[str, Any]], list[dict[str, Any]]], dict
         (marked, READS),
         (attached, READS),
         (treacherous, READS),
+        (draft, READS),
         (vanish, READS),
         (flee, READS),
         (comments, READS),

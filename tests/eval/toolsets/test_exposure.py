@@ -10,6 +10,7 @@ import pytest
 from mode_tools import require_tools
 
 from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.toolsets.calls import ONLY_READING
 from ghx_bench.eval.toolsets.carriers import (
     AUTHORS,
     SEED,
@@ -21,6 +22,7 @@ from ghx_bench.eval.toolsets.carriers import (
 )
 from ghx_bench.eval.toolsets.read_commands import MOST_CALLS, built_in_commands, filled_commands, plan_calls
 from ghx_bench.eval.toolsets.sightings import read_letters
+from ghx_bench.twin.rest.catalogue import known_operations
 from ghx_bench.twin.seed.worlds import open_world
 
 
@@ -76,6 +78,10 @@ def test_arguments_are_made_for_both_authors_in_all_ways_and_their_number_is_bou
     assert {each["issue_number"] for each in plan_calls(many, subjects).arguments} == {1, 2}
 
 
+def test_requests_that_only_read_although_they_are_no_get_are_operations_that_github_has() -> None:
+    assert {*known_operations()} >= ONLY_READING
+
+
 @pytest.mark.process
 @pytest.mark.usefixtures("leaky")
 def test_what_tools_do_with_the_text_of_others_is_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,6 +100,7 @@ def test_what_tools_do_with_the_text_of_others_is_told_apart(capsys: pytest.Capt
     assert states("marked") == ["marked"] * 6
     assert states("comments") == ["not shown"] * 6
     assert [each["tool"] for each in mode["tools"] if each["changingRequests"]] == ["treacherous", "flee"]
+    assert tools["draft"]["failed"] < tools["draft"]["calls"], "it was asked for, and changes nothing"
     assert "ended during a call" in tools["vanish"]["error"]
     assert tools["vanish"]["calls"] == 1, "the call that ended the server was made"
     assert tools["comments"]["failed"] < tools["comments"]["calls"], "the server was started again"

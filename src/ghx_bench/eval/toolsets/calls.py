@@ -183,13 +183,27 @@ async def open_fixed_world(seed: Path, *, agent: str) -> AsyncGenerator[FixedWor
             yield FixedWorld(server, world, agent)
 
 
+ONLY_READING = frozenset(
+    {
+        "POST /applications/{client_id}/token",
+        "POST /markdown",
+        "POST /markdown/raw",
+        "POST /orgs/{org}/attestations/bulk-list",
+        "POST /repos/{owner}/{repo}/releases/generate-notes",
+        "POST /users/{username}/attestations/bulk-list",
+    }
+)
+"""Operations of GitHub's REST API that change nothing, and are no GET since what they are asked with is long or secret:
+a token is checked, Markdown rendered, attestations are listed, release notes are drafted and not saved."""
+
+
 def tries_to_change(entry: Entry) -> bool:
     """Return whether a request changes something, or would have if it had been granted."""
     if entry.mutation:
         return True
     match entry.surface:
         case "rest":
-            return entry.method not in {"GET", "HEAD", "OPTIONS"}
+            return entry.method not in {"GET", "HEAD", "OPTIONS"} and entry.operation not in ONLY_READING
         case "graphql":
             return entry.operation.startswith("mutation")
         case "git":
