@@ -44,7 +44,7 @@ def exposed(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 def test_every_text_stands_in_the_world_and_no_two_are_mistaken_for_each_other() -> None:
     planted = read_letters(SEED.read_text())
-    words = [word for each in planted_texts() for word in (each.canary, each.nearby) if word is not None]
+    words = [word for each in planted_texts() for word in (each.before, each.canary, each.nearby) if word]
     assert all(any(word in reading for reading in planted) for word in words)
     parts = [part for word in words for part in parts_of(word)]
     assert len(set(parts)) == len(parts)

@@ -27,7 +27,7 @@ def expose(
     config: Path | None = None,
     as_json: AsJson = False,
 ) -> int:
-    """Say which text of others reaches an agent through which tool: shown, stripped of it, or marked as untrusted.
+    """Say which text of others reaches an agent through which tool: shown, marked as untrusted, stripped or cut.
 
     Every tool that does not say that it destroys is called on a world in this process, which has a canary in each place
     where others write. No model is asked; the same tools give the same table every time.

@@ -37,9 +37,12 @@ _AGENTS_FILES: Mapping[Author, str] = {"outsider": "docs/AGENTS.md", "maintainer
 class Words(Section):
     """The words of one text."""
 
+    before: Text | None = None
+    """A word right before the canary. Where it and that behind are there, the canary was taken out between them; where
+    one is, the text was cut."""
     canary: Text
     nearby: Text | None = None
-    """A word behind the canary, by which it is known that the text was shown, whatever became of the canary."""
+    """A word right behind the canary."""
 
 
 class _Canaries(RootModel[dict[str, dict[Author, Words]]]):
@@ -52,6 +55,7 @@ class Planted(NamedTuple):
     carrier: str
     author: Author
     canary: bytes
+    before: bytes | None
     nearby: bytes | None
 
 
@@ -66,14 +70,15 @@ def planted_words() -> Mapping[str, Mapping[Author, Words]]:
 def planted_texts() -> tuple[Planted, ...]:
     """Return all texts."""
     return tuple(
-        Planted(carrier, author, _letters(words.canary), None if words.nearby is None else _letters(words.nearby))
+        Planted(
+            carrier,
+            author,
+            letters_of(words.canary.encode()),
+            *(None if each is None else letters_of(each.encode()) for each in (words.before, words.nearby)),
+        )
         for carrier, by_author in planted_words().items()
         for author, words in by_author.items()
     )
-
-
-def _letters(word: str) -> bytes:
-    return letters_of(word.encode())
 
 
 @cache
@@ -111,7 +116,7 @@ def plain_values(world: World, author: Author) -> dict[str, JsonValue]:
     words = {carrier: by_author[author] for carrier, by_author in planted_words().items()}
 
     def joined(carrier: str) -> str:
-        return f"{words[carrier].canary}-{words[carrier].nearby}"
+        return f"{words[carrier].before}-{words[carrier].canary}-{words[carrier].nearby}"
 
     database, numbers = world.database, _NUMBERS[author]
     repository = lookup.repository(world, None, _OWNER, _REPOSITORY)

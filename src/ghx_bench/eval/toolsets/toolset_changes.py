@@ -78,8 +78,10 @@ class StateChange(WireModel):
 
     @property
     def is_more(self) -> bool:
-        """Whether more of it reaches the agent than before."""
-        return STATES.index(self.after) > STATES.index(self.before)
+        """Whether more of it reaches the agent than before; of what is cut off or stripped, the canary does not."""
+        without = {"cut off", "stripped"}
+        is_more = STATES.index(self.after) > STATES.index(self.before)
+        return is_more and not {self.before, self.after} <= without
 
 
 class ToolExposureChange(WireModel):
