@@ -123,9 +123,38 @@ def test_a_read_only_tool_that_writes_is_named_and_gates_end_with_1(
     assert "leaky: flee says that it only reads, and made 1 changing request" in told
     assert "leaky: vanish gave no answer in 1 call: " in told
     assert "NOT read-only where it says so: treacherous, flee" in told
+    assert run(["expose", "leaky", "--fail-on", "shown-by-outsider"]) == 1
+    assert "passed, but" not in capsys.readouterr().err
     assert "shown: plain, encoded, attached; marked: marked; stripped: stripped" in told
     assert "| html-comment | shown 3 |" in page.read_text()
     assert str(tmp_path) not in page.read_text()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("gate", ["shown-by-outsider", "hidden-by-outsider", "read-only-writes"])
+def test_a_gate_does_not_pass_where_nothing_was_tried(
+    gate: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, script in (("fails", "exit 1"), ("idles", "echo fine")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    modes = [{"name": "bare"}, *({"name": f"{each}-mode", "tools": [f"./{each}"]} for each in ("fails", "idles"))]
+    modes.append({"name": "unknown", "tools": ["mine=./idles"]})
+    (tmp_path / "eval.config.yaml").write_text(json.dumps({"modes": modes}))
+    (tmp_path / "reads.yaml").write_text('{version: 1, programs: {fails: {look: "fails"}, idles: {look: "idles"}}}')
+    monkeypatch.chdir(tmp_path)
+
+    names = [each["name"] for each in modes]
+    assert run(["expose", *names, "--commands", "reads.yaml", "--fail-on", gate]) == 3
+    told, complaints = capsys.readouterr()
+    assert "0 changing requests" not in told
+    for name, reason in zip(
+        names,
+        ("it has no tools", "no call of its tools got an answer", "no call of its tools reached GitHub", "none of its"),
+        strict=True,
+    ):
+        assert f"no gate can be held against {name}, since {reason}" in complaints
+    assert "passed" not in complaints
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,13 @@ def test_a_read_only_tool_that_writes_is_caught_and_a_clean_server_is_not_blamed
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("toys")
+def test_the_gate_says_where_there_was_nothing_to_look_at(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["surface", "baseline", "clean", "--lint", "--fail-on", "lint"]) == 0
+    assert "gate 'lint' passed, but: no MCP server of baseline lists a tool" in capsys.readouterr().err
+
+
+@pytest.mark.process
 def test_the_gate_holds_where_nothing_is_wrong(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
     clean = mode_of(measure(capsys, "clean", "--lint", "--fail-on", "lint"), "clean")
 

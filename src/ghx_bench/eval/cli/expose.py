@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,7 +43,8 @@ def expose(
         Name the tools, carrier by carrier.
     fail_on
         End with 1 on `shown-by-outsider`: text of an outsider is shown unmarked; `hidden-by-outsider`: such text that
-        no person sees on the page; `read-only-writes`: a tool that says it only reads tried to change something.
+        no person sees on the page; `read-only-writes`: a tool that says it only reads tried to change something. With 3
+        if no call of a mode reached GitHub and got an answer, so that nothing is known of it.
     markdown
         Write all tables into a file, as Markdown.
     config
@@ -51,6 +53,7 @@ def expose(
         Print everything as JSON.
     """
     from ghx_bench.eval.cli.judging import require_place_for_file, say_gates, write_file
+    from ghx_bench.eval.cli.measuring import NOT_ALL_MEASURED
     from ghx_bench.eval.toolsets.exposure_tables import as_markdown
 
     if not mode:
@@ -65,7 +68,11 @@ def expose(
         write_file("--markdown", markdown, as_markdown(found))
     gates = [_judge(gate, found) for gate in dict.fromkeys(fail_on or ())]
     say_gates(gates)
-    return FAILED if any(each.failed for each in gates) else 0
+    # A gate that nothing was held against must not let a pipeline go on.
+    unknown = [each for each in found.modes if gates and each.why_unknown is not None]
+    for each in unknown:
+        print(f"no gate can be held against {each.name}, since {each.why_unknown}", file=sys.stderr)
+    return FAILED if any(each.failed for each in gates) else NOT_ALL_MEASURED if unknown else 0
 
 
 def _expose(names: tuple[str, ...], commands: list[Path], config: Path | None) -> Exposure:
@@ -77,9 +84,10 @@ def _expose(names: tuple[str, ...], commands: list[Path], config: Path | None) -
 
 def _judge(gate: str, found: Exposure) -> GateResult:
     from ghx_bench.eval.project.gates import GateResult
+    from ghx_bench.eval.toolsets.change_words import name_some
     from ghx_bench.eval.toolsets.exposure import HIDDEN
 
-    reasons: list[str] = []
+    reasons, questions = list[str](), list[str]()
     for mode in found.modes:
         if gate == "read-only-writes":
             named, what = [each.tool for each in mode.broken_promises], "tried to change something with"
@@ -88,7 +96,11 @@ def _judge(gate: str, found: Exposure) -> GateResult:
             named, what = [each for each in carriers if mode.state(each, "outsider") == "shown"], "shows"
         if named:
             reasons.append(f"{mode.name} {what} {', '.join(named)}")
-    return GateResult(gate=gate, reason="; ".join(reasons) or None)
+        if mode.why_unknown is None and mode.unanswered:
+            questions.append(f"{mode.name} got no answer of {name_some(mode.unanswered)}")
+    if reasons:
+        return GateResult(gate=gate, reason="; ".join(reasons))
+    return GateResult(gate=gate, open_question="; ".join(questions) or None)
 
 
 def _as_text(found: Exposure, *, by_tool: bool) -> str:

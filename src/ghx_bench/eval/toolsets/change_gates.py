@@ -83,8 +83,10 @@ def _why_unasked(changes: ToolSetChanges) -> str | None:
 
 
 def _stopped_tools(changes: ToolSetChanges, unknown: str) -> str | None:
-    """Return what remains open where tools do not answer any more: they passed by saying nothing."""
+    """Return what remains open where tools do not answer, or not any more: they passed by saying nothing."""
     names = [each.name for each in changes.stopped if each.kind == "tool"]
+    if not names and changes.why_exposure_unknown is not None:
+        return f"of {changes.after} nothing is known, since {changes.why_exposure_unknown}"
     return f"{plural(len(names), 'tool')} stopped answering, and {unknown}: {name_some(names)}" if names else None
 
 

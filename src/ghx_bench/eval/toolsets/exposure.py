@@ -56,6 +56,8 @@ class ToolExposure(WireModel):
     """Ways to call it that were not tried, since there were too many."""
     asked_github: bool
     """Whether it made any request; how many is up to chance in programs that ask several things at once."""
+    calls_to_github: Count = 0
+    """Calls with a request: the others prove nothing about what it shows or changes."""
     changing_requests: Count
     """Requests that would have changed something, whether or not they were granted."""
     error: str | None
@@ -104,6 +106,27 @@ class ModeExposure(WireModel):
         for each in self.not_called:
             found.setdefault(each.reason, []).append(each.tool)
         return found
+
+    @property
+    def calls_to_github(self) -> int:
+        """How many calls of its tools asked GitHub for anything."""
+        return sum(each.calls_to_github for each in self.tools)
+
+    @property
+    def why_unknown(self) -> str | None:
+        """Why nothing is known of what it shows and changes, where that is so."""
+        if not self.tools:
+            return "none of its tools was called" if self.not_called else "it has no tools"
+        if not any(each.has_answered for each in self.tools):
+            return "no call of its tools got an answer"
+        return None if self.calls_to_github else "no call of its tools reached GitHub"
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """The tools of which it is not known what they show, but for those that say they write."""
+        silent = [each.tool for each in self.tools if not each.has_answered and each.says != "writes"]
+        # A tool that says it destroys is not there to be read with; a program without read commands may be.
+        return (*silent, *(each.tool for each in self.not_called if each.server is None))
 
     @property
     def changing(self) -> tuple[ToolExposure, ...]:
@@ -258,6 +281,7 @@ async def _try(probe: _Probe, tools: OpenTools) -> _Tried:
         failed=failed,
         left_out=probe.left_out + len(probe.calls) - len(calls),
         asked_github=any(each.requests for each in calls),
+        calls_to_github=sum(bool(each.requests) for each in calls),
         changing_requests=changing,
         error=_without_machine(gone or calls[0].answer.text) if gone or failed == len(calls) else None,
         states={

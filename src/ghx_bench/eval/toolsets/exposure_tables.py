@@ -105,9 +105,11 @@ def _proof(mode: ModeExposure) -> tuple[str, ...]:
 
 
 def _verdict(mode: ModeExposure) -> str:
-    calls = plural(sum(each.calls for each in mode.tools), "call")
     if not mode.changing:
-        return f"read-only, as far as it was tried: 0 changing requests in {calls}"
+        if not mode.calls_to_github:
+            return f"whether it only reads is not known: {mode.why_unknown}"
+        calls = plural(mode.calls_to_github, "call")
+        return f"read-only, as far as it was tried: 0 changing requests in {calls} that asked GitHub for anything"
     if not mode.broken_promises:
         first = _listed(mode.changing)
         return f"{plural(len(mode.changing), 'tool')} tried to change something, none that says it only reads: {first}"

@@ -166,6 +166,8 @@ class ToolSetChanges(WireModel):
     """What nothing can be said of, in words."""
     stopped: tuple[StoppedAnswer, ...] = ()
     """What was answered before and is not any more."""
+    why_exposure_unknown: str | None = None
+    """Why nothing is known of what the second mode shows and changes, where that is so."""
 
     @property
     def differs(self) -> bool:
@@ -223,6 +225,7 @@ def compare_tool_sets(surface: Surface, exposure: Exposure) -> ToolSetChanges:
         lint=_lint(before, after, renamed),
         not_measured=tuple(_not_measured(surface, exposure)),
         stopped=(*_stopped_questions(answers), *_stopped_tools(exposure, renamed)),
+        why_exposure_unknown=shown_after.why_unknown,
     )
 
 
