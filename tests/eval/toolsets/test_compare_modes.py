@@ -366,6 +366,37 @@ def test_changes_of_arguments_are_told_apart_and_those_that_break_calls_are_know
     assert change.is_breaking
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "failed", "is_open"),
+    [
+        ({"type": "integer"}, {"type": ["integer", "null"]}, False, False),
+        ({"type": "integer"}, {"anyOf": [{"type": "integer"}, {"type": "null"}]}, False, False),
+        ({"type": "integer", "maximum": 100}, {"type": "integer", "maximum": 50}, True, False),
+        ({"type": "string"}, {"type": "string", "pattern": "^v"}, False, True),
+    ],
+)
+def test_the_gate_on_breaking_changes_follows_what_arguments_take(
+    old: dict[str, Any], new: dict[str, Any], failed: bool, is_open: bool
+) -> None:
+    def tool(argument: dict[str, Any]) -> dict[str, Any]:
+        return {"name": "t", "description": "T.", "inputSchema": {"type": "object", "properties": {"a": argument}}}
+
+    tools = compare_tools(pair_tools(server(tool(old)), server(tool(new))))
+    (result,) = judge_changes(["breaking"], ToolSetChanges.model_construct(tools=tools))
+
+    assert (result.failed, result.open_question is not None) == (failed, is_open)
+
+
+def test_a_tool_that_refuses_arguments_beside_its_own_breaks_calls() -> None:
+    def tool(**more: Any) -> dict[str, Any]:
+        return {"name": "t", "description": "T.", "inputSchema": {"type": "object", "properties": {}, **more}}
+
+    (change,) = compare_tools(pair_tools(server(tool()), server(tool(additionalProperties=False))))
+    (back,) = compare_tools(pair_tools(server(tool(additionalProperties=False)), server(tool())))
+
+    assert (change.is_breaking, back.is_breaking) == (True, False)
+
+
 def test_fields_of_answers_are_those_of_json_also_of_several_values_in_a_row() -> None:
     assert fields_of(['{"a": [{"b": 1}, {"c": {"d": null}}]}\n{"e": 2}']) == ("a", "a[].b", "a[].c", "a[].c.d", "e")
     assert fields_of(["a: 1"]) is None

@@ -57,6 +57,8 @@ def _judge(gate: str, changes: ToolSetChanges) -> GateResult:
             named = {each.name for each in broken}
             found = [each.title for each in broken]
             found += [each.title for each in changes.stopped if each.kind == "question" or each.name not in named]
+            if unclear := [each.title for each in changes.tools if each.is_unclear]:
+                question = f"whether {name_some(unclear)} may refuse what they took before is not told by their schemas"
         case "failing":
             found = [each.title for each in changes.stopped]
             question = _why_unasked(changes)

@@ -24,7 +24,7 @@ def tool_words(change: ToolChange) -> Iterator[str]:
         names = [key for key in {**hints.before, **hints.after} if hints.before.get(key) != hints.after.get(key)]
         yield "; ".join(f"{key} {hints.before.get(key, 'unsaid')} -> {hints.after.get(key, 'unsaid')}" for key in names)
     if change.has_other_schema:
-        yield "its schema beyond its arguments"
+        yield f"its schema beyond its arguments{_COVERAGE[change.takes_all]}"
 
 
 def _argument_words(change: ArgumentChange) -> str:
@@ -33,7 +33,14 @@ def _argument_words(change: ArgumentChange) -> str:
         of = next(each for each in (after, before) if each is not None)
         must = "required " if of.required else ""
         return f"argument {change.name} {change.change} ({must}{of.type})"
-    return f"argument {change.name}: {', '.join(_aspect_words(change, before, after))}"
+    return f"argument {change.name}: {', '.join(_aspect_words(change, before, after))}{_COVERAGE[change.takes_all]}"
+
+
+_COVERAGE = {
+    True: "",
+    False: " (refuses what it took before)",
+    None: " (whether it takes all that it took before cannot be told)",
+}
 
 
 def _aspect_words(change: ArgumentChange, before: Argument, after: Argument) -> Iterator[str]:

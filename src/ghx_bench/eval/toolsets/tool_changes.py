@@ -4,11 +4,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal, cast
+from typing import Literal
 
 from pydantic import JsonValue
 
 from ghx_bench._base.wire import WireModel
+from ghx_bench.eval.toolsets.schema_coverage import takes_all
 from ghx_bench.eval.toolsets.sizes import Size
 from ghx_bench.eval.toolsets.tool_lists import VERBS, ListedTool, ServerSurface, ToolSize, words_of
 
@@ -43,6 +44,8 @@ class ArgumentChange(WireModel):
     after: Argument | None
     aspects: tuple[Aspect, ...]
     """What of it has changed; empty of one that is new or gone."""
+    takes_all: bool | None = True
+    """Whether it takes every value that it took before; `None` where its schemas do not tell."""
 
     @property
     def is_breaking(self) -> bool:
@@ -51,10 +54,7 @@ class ArgumentChange(WireModel):
             return True
         if self.before is None or (self.after.required and not self.before.required):
             return self.after.required
-        lost = self.after.choices is not None and (
-            self.before.choices is None or any(each not in self.after.choices for each in self.before.choices)
-        )
-        return lost or "type" in self.aspects
+        return self.takes_all is False
 
 
 class TextChange(WireModel):
@@ -86,6 +86,8 @@ class ToolChange(WireModel):
     annotations: HintsChange | None = None
     has_other_schema: bool = False
     """Whether its schema has changed beyond its arguments."""
+    takes_all: bool | None = True
+    """Whether what it says beyond its arguments refuses nothing that it took before; `None` where that is not told."""
 
     @property
     def name(self) -> str:
@@ -100,7 +102,13 @@ class ToolChange(WireModel):
     @property
     def is_breaking(self) -> bool:
         """Whether a call that was right before may be refused now."""
-        return self.kind in ("removed", "renamed") or any(each.is_breaking for each in self.arguments)
+        is_narrower = self.takes_all is False or any(each.is_breaking for each in self.arguments)
+        return self.kind in ("removed", "renamed") or is_narrower
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether it cannot be told if a call that was right before may be refused now."""
+        return not self.is_breaking and None in (self.takes_all, *(each.takes_all for each in self.arguments))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +223,7 @@ def _compare(pair: ToolPair) -> ToolChange | None:
         if old.annotations == new.annotations
         else HintsChange(before=dict(old.annotations), after=dict(new.annotations)),
         has_other_schema=_frame(old) != _frame(new),
+        takes_all=takes_all(_frame(old), _frame(new), old.input_schema, new.input_schema),
     )
     is_same = not (arguments or found.description or found.annotations or found.has_other_schema)
     return None if found.kind == "changed" and is_same else found
@@ -232,7 +241,10 @@ def _compare_arguments(old: ListedTool, new: ListedTool) -> Iterator[ArgumentCha
                 name=name, change="added" if before is None else "removed", before=before, after=after, aspects=()
             )
         elif aspects := tuple(_aspects(before, after, old.arguments[name], new.arguments[name])):
-            yield ArgumentChange(name=name, change="changed", before=before, after=after, aspects=aspects)
+            fits = takes_all(old.arguments[name], new.arguments[name], old.input_schema, new.input_schema)
+            yield ArgumentChange(
+                name=name, change="changed", before=before, after=after, aspects=aspects, takes_all=fits
+            )
 
 
 def _aspects(before: Argument, after: Argument, old: JsonValue, new: JsonValue) -> Iterator[Aspect]:
@@ -296,7 +308,6 @@ def _schema(tool: ListedTool) -> Mapping[str, JsonValue]:
     return {**tool.input_schema, "title": title.replace(tool.name, "")} if isinstance(title, str) else tool.input_schema
 
 
-def _frame(tool: ListedTool) -> str:
+def _frame(tool: ListedTool) -> dict[str, JsonValue]:
     """Return the schema of a tool without its arguments."""
-    frame = {key: value for key, value in _schema(tool).items() if key not in ("properties", "required")}
-    return json.dumps(cast("Mapping[str, JsonValue]", frame), sort_keys=True)
+    return {key: value for key, value in _schema(tool).items() if key not in ("properties", "required")}
