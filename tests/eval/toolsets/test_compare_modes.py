@@ -13,11 +13,13 @@ from report_runs import a_row, write_run
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.toolsets.answers import AnswerRow, fields_of, figures
 from ghx_bench.eval.toolsets.change_gates import judge_changes
+from ghx_bench.eval.toolsets.change_report import LONGEST_COMMENT, write_comment
 from ghx_bench.eval.toolsets.sizes import ESTIMATE, Size
 from ghx_bench.eval.toolsets.tool_changes import compare_tools, find_renamed, pair_tools
 from ghx_bench.eval.toolsets.tool_lists import ServerSurface, measure_tools, parse_tool
 from ghx_bench.eval.toolsets.toolset_changes import AnswerChanges, SizeChange, StateChange, ToolSetChanges
 from ghx_bench.profiler.analyzers.desire_paths import ANALYZER, HEADERS, PATHS
+from ghx_bench.profiler.reports.report_document import Document, Headline, Paragraph, Section, Table
 from ghx_bench.profiler.store.directory import RunDirectory
 
 TOY = Path(toy_mcp_server.__file__)
@@ -395,6 +397,32 @@ def test_a_tool_that_refuses_arguments_beside_its_own_breaks_calls() -> None:
     (back,) = compare_tools(pair_tools(server(tool(additionalProperties=False)), server(tool())))
 
     assert (change.is_breaking, back.is_breaking) == (True, False)
+
+
+def test_a_report_of_any_size_fits_into_a_comment_and_says_what_was_left_out() -> None:
+    def table(rows: int, words: int) -> Section:
+        lines = tuple((f"tool_{row}", "argument another: type string -> integer; " * words) for row in range(rows))
+        return Section(
+            id=f"s{rows}",
+            title="Surface",
+            elements=(
+                Table(caption="Tools", headers=("tool", "what"), rows=lines),
+                Paragraph("no call of it, " * words),
+            ),
+        )
+
+    def comment(*sections: Section) -> str:
+        headline = Headline(sentences=("Tools: 40 changed.",))
+        return write_comment(Document(title="T", subtitle="", headline=headline, sections=sections, footer="Made."))
+
+    small, large = comment(table(31, 1)), comment(table(40, 60))
+    assert "Shortened" not in small
+    assert "and 1 more; --json has all" in small
+    assert "Shortened to what a comment holds" in large
+    assert "Tools: 40 changed." in large
+    for each in (large, comment(*(table(50, 60) for _ in range(9))), comment(*(table(2, 3) for _ in range(700)))):
+        assert 1_000 < len(each) <= LONGEST_COMMENT
+        assert each.rstrip().endswith(("Made.", "left out.*"))
 
 
 def test_fields_of_answers_are_those_of_json_also_of_several_values_in_a_row() -> None:

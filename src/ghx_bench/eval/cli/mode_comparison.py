@@ -19,14 +19,13 @@ from ghx_bench.eval.cli.measured_modes import run_with_modes
 from ghx_bench.eval.cli.mode_flows import Flows, compare_flows
 from ghx_bench.eval.project.gates import GateResult
 from ghx_bench.eval.toolsets.change_gates import judge_changes, split_gates
-from ghx_bench.eval.toolsets.change_report import change_document
+from ghx_bench.eval.toolsets.change_report import bound_document, change_document, write_comment
 from ghx_bench.eval.toolsets.exposure import Exposure, expose_modes
 from ghx_bench.eval.toolsets.questions import built_in_table, with_own_questions
 from ghx_bench.eval.toolsets.sizes import open_ruler
 from ghx_bench.eval.toolsets.surface import Measuring, Surface, measure_modes
 from ghx_bench.eval.toolsets.toolset_changes import ToolSetChanges, compare_tool_sets
 from ghx_bench.profiler.reports.render.html import to_page
-from ghx_bench.profiler.reports.render.markdown import to_markdown
 from ghx_bench.profiler.reports.report_document import Conclusions, Document, Element, Note, Paragraph, Table
 
 if TYPE_CHECKING:
@@ -116,10 +115,11 @@ def compare_modes(
     gates = (*judge_changes(of_tools, changes), *(flows.gates if flows is not None else ()))
     compared = ModeComparison(changes=changes, flows=flows, gates=gates)
     document = compared.document
-    print(json.dumps(compared.to_wire(), indent=2) if as_json else "\n".join(as_text(document)))
-    write_summary(to_markdown(document), markdown)
+    shown = bound_document(document)
+    print(json.dumps(compared.to_wire(), indent=2) if as_json else "\n".join(as_text(shown)))
+    write_summary(write_comment(document), markdown)
     if flags.html is not None:
-        write_file("--html", flags.html, to_page(document, ""))
+        write_file("--html", flags.html, to_page(shown, ""))
     say_gates(gates)
     return FAILED if any(each.failed for each in gates) else 0
 

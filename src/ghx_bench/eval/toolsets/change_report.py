@@ -19,6 +19,7 @@ from ghx_bench.eval.toolsets.change_words import (
     write_tokens,
 )
 from ghx_bench.eval.toolsets.toolset_changes import AnswerChange, SizeChange, ToolExposureChange, ToolSetChanges
+from ghx_bench.profiler.reports.render.markdown import to_markdown
 from ghx_bench.profiler.reports.report_document import (
     Chip,
     Document,
@@ -28,10 +29,15 @@ from ghx_bench.profiler.reports.report_document import (
     Paragraph,
     Section,
     Table,
+    TableCell,
 )
 
 _MOST_ROWS = 30
-"""Of a table: a comment on GitHub holds 65,536 characters; JSON has everything."""
+"""Of a table; JSON has everything."""
+LONGEST_COMMENT = 65_536
+"""Characters that a comment on GitHub holds; a longer one is refused."""
+_SHORTENINGS = ((30, 600), (30, 300), (15, 240), (8, 160), (3, 120), (1, 80), (0, 80))
+"""Rows of each table, and characters of a text in it, that are tried until a comment fits."""
 _KINDS = ("added", "removed", "renamed", "changed")
 
 
@@ -62,7 +68,7 @@ def change_document(
             sentences=(*_sentences(changes), *([verdict] if verdict is not None else [])),
             chips=tuple(_chips(changes)),
         ),
-        sections=tuple(_bounded(each) for each in sections if each.elements),
+        sections=tuple(each for each in sections if each.elements),
         footer=f"Made by ghx-bench, without a model; tokens: {changes.tokenizer}.",
         cautions=tuple(cautions),
     )
@@ -308,13 +314,42 @@ def _lint(changes: ToolSetChanges) -> Section:
     return Section(id="lint", title="Lint", elements=(table,) if rows else ())
 
 
-def _bounded(section: Section) -> Section:
-    """Return a section whose tables are not too much for a comment, with a word on what is left out of them."""
-    elements: list[Element] = []
-    for each in section.elements:
-        if isinstance(each, Table) and len(each.rows) > _MOST_ROWS:
-            elements.append(replace(each, rows=each.rows[:_MOST_ROWS]))
-            elements.append(Note(f"and {len(each.rows) - _MOST_ROWS:,} more; --json has all"))
-        else:
-            elements.append(each)
-    return replace(section, elements=tuple(elements))
+def bound_document(document: Document, *, rows: int = _MOST_ROWS, characters: int | None = None) -> Document:
+    """Return a report whose tables and texts are not too long, with a word on what is left out of them."""
+    sections = (
+        replace(section, elements=tuple(part for each in section.elements for part in _bound(each, rows, characters)))
+        for section in document.sections
+    )
+    return replace(document, sections=tuple(sections))
+
+
+def _bound(element: Element, rows: int, characters: int | None) -> Iterator[Element]:
+    def cut(text: TableCell) -> TableCell:
+        if characters is None or not isinstance(text, str) or len(text) <= characters:
+            return text
+        return f"{text[: characters - 1]}…"
+
+    match element:
+        case Table():
+            shown = tuple(tuple(map(cut, row)) for row in element.rows[:rows])
+            yield replace(element, rows=shown)
+            if len(element.rows) > rows:
+                yield Note(f"and {len(element.rows) - rows:,} more; --json has all")
+        case Paragraph(text):
+            yield Paragraph(str(cut(text)))
+        case _:
+            yield element
+
+
+def write_comment(document: Document) -> str:
+    """Return a report as Markdown that GitHub takes as a comment; where it is shortened for that, it says so."""
+    text = to_markdown(bound_document(document))
+    told = "Shortened to what a comment holds: --json has everything, and --html longer tables."
+    shorter = replace(document, cautions=(*document.cautions, told))
+    for rows, characters in _SHORTENINGS:
+        if len(text) <= LONGEST_COMMENT:
+            return text
+        text = to_markdown(bound_document(shorter, rows=rows, characters=characters))
+    # Sections of runs may have parts that no rule here shortens.
+    end = "\n\n*The rest is left out.*\n"
+    return text if len(text) <= LONGEST_COMMENT else text[: LONGEST_COMMENT - len(end)].rpartition("\n")[0] + end
