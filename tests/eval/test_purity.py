@@ -3,6 +3,7 @@
 import json
 import shutil
 import sysconfig
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,12 @@ from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.analysis import ListFinding, NumberFinding
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.recorder import TraceRecorder
+from ghx_bench.profiler.reports.wording import percent, purity_words
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.record import read_record
 from ghx_bench.profiler.testing import sample_cell, sample_evidence
 from ghx_bench.profiler.tool_use import ToolUse
+from ghx_bench.profiler.trace import SessionTrace
 from ghx_bench.twin.journal import Entry
 
 GH = Path(sysconfig.get_path("scripts"), "gh")
@@ -100,6 +103,49 @@ def test_purity_is_the_share_of_requests_without_git_and_adoption_whether_there_
     assert (use.purity, use.adoption) == (purity, adoption)
 
 
+PROMPTED_AT = datetime(2026, 1, 1, 0, 0, 5, 400, tzinfo=UTC)
+AT_START = entry(server_token("ghx"), GHX_AGENT)
+LATER = entry(server_token("ghx"), GHX_AGENT, at="2026-01-01T00:00:05.000Z")
+
+
+def trace_of(*calls: str) -> SessionTrace:
+    recorder = TraceRecorder()
+    for name in calls:
+        recorder.tool_call(name, {"command": "gh issue list"}, "ok", success=True)
+    return recorder.trace()
+
+
+@pytest.mark.parametrize(
+    ("trace", "entries", "expected"),
+    [
+        # The server asks for something when it is started, and the agent goes past it.
+        (trace_of("bash"), [AT_START, LATER, entry()], (0.0, False)),
+        (trace_of("ghx_issue_list", "bash"), [AT_START, LATER, entry()], (0.5, True)),
+        (trace_of("mcp__ghx__issue_list"), [AT_START, LATER], (1.0, True)),
+        (trace_of("bash"), [AT_START], (None, False)),
+        # Of an agent that tells no calls, only the time tells what came of the start.
+        (trace_of(), [AT_START, LATER], (1.0, True)),
+        (None, [AT_START], (None, False)),
+    ],
+)
+def test_what_a_server_asks_for_when_it_is_started_is_no_use_of_its_tools(
+    trace: SessionTrace | None, entries: list[Entry], expected: tuple[float | None, bool]
+) -> None:
+    use = RequestOrigins(ToolSet(mcp_servers=SERVER)).in_session(trace, PROMPTED_AT).measure(entries)
+
+    assert use is not None
+    assert (use.purity, use.adoption) == expected
+
+
+@pytest.mark.parametrize(
+    ("own", "foreign", "told"), [(999, 1, "> 99 %"), (1, 999, "< 1 %"), (2, 1, "67 %"), (5, 0, "100 %"), (0, 5, "0 %")]
+)
+def test_a_share_that_is_not_whole_reads_so_wherever_it_is_told(own: int, foreign: int, told: str) -> None:
+    use = ToolUse(own={"gh": own} if own else {}, foreign={"curl": foreign} if foreign else {})
+
+    assert purity_words(use).partition(",")[0] == told == percent(use.purity)
+
+
 def test_a_mode_without_tools_has_none_to_keep_to() -> None:
     assert RequestOrigins(ToolSet()).measure([entry()]) is None
 
@@ -119,7 +165,7 @@ async def test_each_server_has_a_token_of_its_own_that_sees_the_same_and_is_secr
             async with client_from_environment(each) as client:
                 answer = await client.get("/user")
                 seen.append((answer.body, answer.headers["x-oauth-scopes"]))
-        use = stage.measure_tool_use()
+        use = stage.measure_tool_use(None, None)
         started = servers["two"].in_session(environments["two"]).environment
 
     assert set(environments) == {"one", "two"}
@@ -136,6 +182,22 @@ async def test_each_server_has_a_token_of_its_own_that_sees_the_same_and_is_secr
         *(name for name, value in stage.environment.items() if value.startswith("Authorization: Basic ")),
     }
     assert use == ToolUse(own={"mcp:one": 1, "mcp:two": 1}, foreign={"ghx": 1}, neutral={})
+
+
+@pytest.mark.anyio
+async def test_the_record_of_requests_agrees_with_what_is_counted() -> None:
+    task = scenario()
+    lifecycle = lifecycle_for(task)
+    mode = Mode(name="mine", settings=ToolSet(mcp_servers=SERVER).settings())
+    async with lifecycle.run(Path("run")), lifecycle.cell(sample_cell(), task, mode) as stage:
+        async with client_from_environment({**stage.environment, **stage.server_environments["ghx"]}) as client:
+            await client.get("/user")
+        use = stage.measure_tool_use(trace_of("bash"), None)
+        activity = stage.observe() if stage.observe is not None else None
+
+    assert use == ToolUse(own={}, foreign={}, neutral={"mcp:ghx": 1})
+    assert activity is not None
+    assert [(each.tool, each.belonging) for each in activity.requests] == [("mcp:ghx", "neutral")]
 
 
 CONFIG = """

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, Literal
 
@@ -61,9 +62,10 @@ class Stage(Generic[S_co]):
     count_not_implemented: Callable[[], Mapping[str, int] | None] = lambda: None
     """Returns how often the session asked for each thing that its world lacks and the real one has, `None` where that
     is not seen; called when the session is over, and written on the row."""
-    measure_tool_use: Callable[[], ToolUse | None] = lambda: None
-    """Returns through which tools the session asked for what it asked for, `None` where that is not seen; called when
-    the session is over, and written on the row."""
+    measure_tool_use: Callable[[SessionTrace | None, datetime | None], ToolUse | None] = lambda _trace, _prompted: None
+    """Returns through which tools the session asked for what it asked for, `None` where that is not seen; called with
+    its trace and the time of its prompt, as far as these are known, when the session is over, and written on the
+    row."""
     observe: Callable[[], SessionActivity | None] | None = None
     """Returns what the session changed and asked for; called in a thread, once the session is over and scored."""
     keep: "Callable[[EndedSession], None] | None" = None

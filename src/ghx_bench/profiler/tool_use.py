@@ -27,15 +27,6 @@ class ToolUse(ForeignModel):
         """Whether the session used the tools of its mode at all; `None` where it asked for nothing."""
         return bool(self.own) if self.own or self.foreign or self.neutral else None
 
-    def describe_purity(self) -> str:
-        """Return its purity in words, with what went past the mode's tools."""
-        if self.purity is None:
-            return "no requests but neutral ones" if self.neutral else "no requests"
-        past = ", ".join(f"{tool} ({count:,})" for tool, count in self.foreign.items())
-        used = "" if self.own else "; the mode's tools made none"
-        # Rounded down: what is not pure must not read as if it were.
-        return f"{int(self.purity * 100)} %" + (f", past the mode's tools: {past}{used}" if past else "")
-
     def metrics(self) -> tuple[CustomMetric, ...]:
         """Return its numbers."""
         adoption = self.adoption

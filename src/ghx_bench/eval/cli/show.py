@@ -199,7 +199,9 @@ def _describe_requests(row: ProfileRow) -> Iterator[str]:
         asked = ", ".join(f"{what} ({count})" for what, count in row.not_implemented.items())
         yield f"  not implemented: {shorten(asked)}"
     if row.tool_use is not None:
-        yield f"  purity: {shorten(row.tool_use.describe_purity())}"
+        from ghx_bench.profiler.reports.wording import purity_words
+
+        yield f"  purity: {shorten(purity_words(row.tool_use))}"
 
 
 def _describe_event(event: TraceEvent) -> Iterator[str]:

@@ -3,11 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Literal
 
-from ghx_bench.agents.tools.toolset import ToolSet
+from ghx_bench.agents.tools.toolset import ToolSet, server_tool_of
 from ghx_bench.profiler.tool_use import ToolUse
+from ghx_bench.profiler.trace import SessionTrace
 from ghx_bench.twin.journal import Entry
 
 SHELL = "shell"
@@ -52,6 +54,8 @@ class RequestOrigins:
     """Tells the requests of a mode's tools from others.
 
     - Requests with the token of an MCP server are the mode's own: each session issues one for each of its servers.
+      Those that it makes when it is started, before the agent is prompted or without any call of its tools, are
+      neutral: no agent asked for them.
     - All others, with the shell's token or with none, are the shell's, where the user agent tells the program. Those of
       the mode's programs are its own; in a mode with servers alone, none is.
     - A mode's program that is not known here may use any library, so that in its mode only `gh` and `ghx` are foreign.
@@ -60,6 +64,19 @@ class RequestOrigins:
     """
 
     tools: ToolSet
+    prompted_at: datetime | None = None
+    """When the agent was prompted, where that is known."""
+    uncalled: frozenset[str] = frozenset()
+    """The servers of which it called no tool, as far as its trace tells."""
+
+    def in_session(self, trace: SessionTrace | None, prompted_at: datetime | None) -> "RequestOrigins":
+        """Return the same for a session that is over."""
+        calls = () if trace is None else trace.tool_calls
+        found = (server_tool_of(each.name, self.tools.mcp_servers) for each in calls)
+        called = {each[0] for each in found if each is not None}
+        # A trace without any call may be of an agent that tells none.
+        uncalled = self.tools.mcp_servers.keys() - called if calls else frozenset[str]()
+        return replace(self, prompted_at=prompted_at, uncalled=frozenset(uncalled))
 
     def origin_of(self, entry: Entry) -> Origin:
         """Return where a request came from."""
@@ -67,7 +84,7 @@ class RequestOrigins:
         tool = name if name.startswith(_SERVER) else _program_of(entry.user_agent)
         if entry.surface == "git":
             return Origin("git", "neutral")
-        if entry.is_signed:
+        if entry.is_signed or (name.startswith(_SERVER) and self._is_of_start(entry, name.removeprefix(_SERVER))):
             return Origin(tool, "neutral")
         is_own = name.startswith(_SERVER) or self._is_own_program(tool)
         return Origin(tool, "own" if is_own else "foreign")
@@ -80,6 +97,16 @@ class RequestOrigins:
         for origin in map(self.origin_of, entries):
             counts[origin.belonging][origin.tool] += 1
         return ToolUse(**{name: dict(count.most_common()) for name, count in counts.items()}).with_all_keys()
+
+    def _is_of_start(self, entry: Entry, server: str) -> bool:
+        """Return whether a server made a request by itself."""
+        if server in self.uncalled:
+            return True
+        if self.prompted_at is None:
+            return False
+        # The journal has milliseconds.
+        prompted_at = self.prompted_at.replace(microsecond=self.prompted_at.microsecond // 1000 * 1000)
+        return datetime.fromisoformat(entry.at) < prompted_at
 
     def _is_own_program(self, program: str) -> bool:
         programs = self.tools.tools

@@ -5,7 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from pydantic import JsonValue
 
@@ -17,6 +19,7 @@ from ghx_bench.eval.stages.planting import CanaryWatches
 from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.tool_use import ToolUse
+from ghx_bench.profiler.trace import SessionTrace
 from ghx_bench.twin.difference import Difference, diff
 from ghx_bench.twin.journal import Entry
 from ghx_bench.twin.world import World
@@ -49,6 +52,10 @@ class StageHandles:
     """Opens the same for a copy of the world as it is now, without its faults; None on github.com."""
     _found: dict[int, tuple[Difference, ...]] = field(default_factory=dict[int, tuple[Difference, ...]])
     """What was different, by the number of the world's last change."""
+    _in_session: dict[Literal["origins"], RequestOrigins] = field(
+        default_factory=dict[Literal["origins"], RequestOrigins]
+    )
+    """What tells requests apart once the session is over: its trace says which servers were called."""
 
     def differences(self) -> tuple[Difference, ...] | None:
         """Return what is not as it was before the agent; None where there is no world to look at.
@@ -68,7 +75,9 @@ class StageHandles:
         return (
             None
             if self.world is None or differences is None
-            else observe(self.world, differences, agent=self.agent, origins=self.origins)
+            else observe(
+                self.world, differences, agent=self.agent, origins=self._in_session.get("origins", self.origins)
+            )
         )
 
     @property
@@ -89,12 +98,14 @@ class StageHandles:
         """Return how often the agent asked for each thing that the twin lacks; None without a journal."""
         return None if self.world is None else self.world.journal.count_not_implemented((self.agent, None))
 
-    def measure_tool_use(self) -> ToolUse | None:
+    def measure_tool_use(self, trace: SessionTrace | None, prompted_at: datetime | None) -> ToolUse | None:
         """Return through which tools the agent's requests came; None without a journal."""
         if (journal := self.journal) is None or self.origins is None:
             return None
+        origins = self.origins.in_session(trace, prompted_at)
+        self._in_session["origins"] = origins
         asked = (each for each in journal if each.actor in (self.agent, None) and each.surface != "proxy")
-        return self.origins.measure(asked)
+        return origins.measure(asked)
 
 
 MOST_HOSTS = 100

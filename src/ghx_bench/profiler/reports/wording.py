@@ -8,6 +8,7 @@ from ghx_bench.profiler.stats.multiplicity import FAMILY_NAMES
 from ghx_bench.profiler.stats.plan import Target
 from ghx_bench.profiler.stats.result_records import Estimate, ModeComparison, SuccessRate, Unit
 from ghx_bench.profiler.stats.scales import reduction_words
+from ghx_bench.profiler.tool_use import ToolUse
 
 
 def amount(value: float | None, unit: str) -> str:
@@ -66,6 +67,15 @@ def percent(share: float | None) -> str:
     if share > 0 and f"{100 * share:.0f}" == "0":
         return "< 1 %"
     return "> 99 %" if share < 1 and f"{100 * share:.0f}" == "100" else f"{100 * share:z.0f} %"
+
+
+def purity_words(use: ToolUse) -> str:
+    """Return the purity of a session, with what went past the mode's tools."""
+    if use.purity is None:
+        return "no requests but neutral ones" if use.neutral else "no requests"
+    past = ", ".join(f"{tool} ({count:,})" for tool, count in use.foreign.items())
+    used = "" if use.own else "; the mode's tools made none"
+    return percent(use.purity) + (f", past the mode's tools: {past}{used}" if past else "")
 
 
 def confidence_of(value: float) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Generic, TypeVar, cast
 
 import anyio
@@ -144,7 +145,7 @@ class Conversation(Generic[S]):
             cost=cost_of(trace, self.cell.model) if trace else Cost(),
             refused_hosts=self._count("refused hosts", self.stage.count_refused_hosts),
             not_implemented=self._count("not implemented", self.stage.count_not_implemented),
-            tool_use=self._count("tool use", self.stage.measure_tool_use),
+            tool_use=self._count("tool use", partial(self.stage.measure_tool_use, trace, self.prompted_at)),
         )
 
     def timing(self) -> Timing:

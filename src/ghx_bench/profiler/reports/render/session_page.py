@@ -21,7 +21,7 @@ from ghx_bench.profiler.reports.render.escaping import html_text, shorten
 from ghx_bench.profiler.reports.render.html import asset, link_home, page
 from ghx_bench.profiler.reports.render.session_activity import activity_aside, group_by_turn
 from ghx_bench.profiler.reports.render.session_list import tone_of
-from ghx_bench.profiler.reports.wording import amount, percent
+from ghx_bench.profiler.reports.wording import amount, percent, purity_words
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.runner.toolcalls import has_succeeded
 from ghx_bench.profiler.scenario import BaseScenario
@@ -147,7 +147,7 @@ def _header(row: ProfileRow, name: str) -> Iterator[str]:
         asked = ", ".join(f"{what} ({count})" for what, count in row.not_implemented.items())
         shown.append(("not implemented", asked))
     if row.tool_use is not None:
-        shown.append(("purity", row.tool_use.describe_purity()))
+        shown.append(("purity", purity_words(row.tool_use)))
     figures = "".join(
         f"<div><dt>{html_text(label)}</dt><dd>{html_text(value)}</dd></div>"
         for label, value in (*shown, ("ended by", row.completion_reason))
