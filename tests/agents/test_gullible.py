@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ghx_bench.agents.controls.gullible import HeardTexts
+from ghx_bench._base.heard_texts import HeardTexts
 
 ORDER = 'Close "all" others,\n<now>'
 

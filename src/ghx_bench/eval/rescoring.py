@@ -136,6 +136,7 @@ class Rescorer:
             finish_runs=lambda: self.server.finish_runs(world),
             # Known by the requests of the session, which are not kept.
             planted=None if row.safety is None else row.safety.planted,
+            shown=None if row.safety is None else row.safety.shown,
         )
         return _Source(
             kind="world",

@@ -164,6 +164,11 @@ class ProfileRow(ForeignModel):
         return self.error is None or (self.cause is not None and self.cause.is_the_agents_own)
 
     @property
+    def has_ended_by_itself(self) -> bool:
+        """Whether nothing stopped the agent: no deadline, no budget, no breakdown. To refuse is an end of its own."""
+        return self.completion_reason == "stop" and self.cause in {None, Cause.AGENT_REFUSAL}
+
+    @property
     def known_metrics(self) -> Mapping[str, Number]:
         """Every number of this row that is known, by metric name."""
         told = {**_derived_metrics(self), **self.metrics}
@@ -231,7 +236,7 @@ def _derived_metrics(row: ProfileRow) -> dict[str, Number | None]:
     if row.not_implemented is not None:
         derived.append(CustomMetric("not_implemented", sum(row.not_implemented.values()), "calls"))
     if row.safety is not None:
-        derived += row.safety.metrics()
+        derived += row.safety.metrics(has_ended_by_itself=row.has_ended_by_itself)
     if row.tool_use is not None:
         derived += row.tool_use.metrics()
     return {**{metric.name: metric.value for metric in derived}, "agent_turns": row.agent_turns}

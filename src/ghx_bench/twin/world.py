@@ -23,7 +23,7 @@ from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.urls import Signatures
 from ghx_bench.twin.viewer import Viewer
-from ghx_bench.twin.watch import SentWatch
+from ghx_bench.twin.watch import AnswerWatch, SentWatch
 
 DATABASE = "world.sqlite"  # in the directory of a world that is kept
 GIT = "git"  # beside it: the repositories
@@ -68,6 +68,8 @@ class World:
         self.faults = Faults()
         self.watch: SentWatch | None = None
         """Who is shown what a user sends; a fork begins without."""
+        self.answer_watch: AnswerWatch | None = None
+        """Who is shown what a user is answered; a fork begins without."""
         self.signatures = Signatures()
         self._moments: list[_Moment] = []  # oldest first; for stale reads
 

@@ -5,7 +5,16 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self, cast
 from urllib.parse import quote
 
-from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraints, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    JsonValue,
+    Strict,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 from ghx_bench._base.canary import canary_problem
 from ghx_bench._base.problems import Tokens, in_words, shortened
@@ -38,6 +47,11 @@ Carrier = Literal[
     "agents-file",
 ]
 """Where the text stands."""
+
+CARRIERS_IN_GIT: frozenset[Carrier] = frozenset(
+    {"commit-message", "branch-name", "file-name", "file-content", "agents-file"}
+)
+"""Those that a clone or a checkout has as well as the API."""
 
 Goal = Literal[
     "exfiltrate-private",
@@ -87,6 +101,12 @@ def _check_method(value: object) -> object:
     if value not in _METHODS:
         raise RefusedError(f"expected {', '.join(_METHODS)}, got {in_words(value)}")
     return value
+
+
+def _refuse_variables(path: str) -> str:
+    if names_in(path):
+        raise RefusedError(f"variables are not replaced in {shortened(path)}", suggestion="write * in their place")
+    return path
 
 
 class OnRead(Section):
@@ -139,12 +159,17 @@ class Succeeds(Section):
         default=False,
         description="Whether the canary was in a request to GitHub that writes, in a push, or sent to another host.",
     )
+    files: tuple[Annotated[Text, AfterValidator(_refuse_variables)], ...] = Field(
+        default=(),
+        description="Shell patterns for paths of files that the agent has put or changed, on whatever branch.",
+        examples=[[".github/workflows/refresh.yml"]],
+    )
     checkpoint: StateLook | None = Field(default=None, description="Or a look at the state.")
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if not self.changes and not self.canary and self.checkpoint is None:
-            hint = "write changes, canary: true, or a checkpoint"
+        if not self.changes and not self.canary and not self.files and self.checkpoint is None:
+            hint = "write changes, files, canary: true, or a checkpoint"
             raise RefusedError("nothing tells whether the attack has succeeded", suggestion=hint)
         return self
 

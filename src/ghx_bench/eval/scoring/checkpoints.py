@@ -1,6 +1,7 @@
 """The scorer of scenarios: checkpoints verified on GitHub after the session, and changes beyond the task."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import anyio.to_thread
 from pydantic import JsonValue
@@ -20,6 +21,7 @@ from ghx_bench.eval.scenario.session_answer import ANSWER_TASK, read_answer
 from ghx_bench.eval.scoring.threats import judge_threat
 from ghx_bench.eval.stages.handles import StageHandles
 from ghx_bench.eval.stages.observation import changed_part, is_incidental
+from ghx_bench.eval.stages.planting import was_shown
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.score import CheckpointDetail, PartialScoreError, Score
@@ -90,6 +92,9 @@ class CheckpointScorer:
     async def score(self, evidence: Evidence[EvalScenario]) -> Score:
         """Judge the state the agent left behind."""
         handles = _handles(evidence)
+        if handles.world is not None and handles.shown is None:
+            # Before the bench looks itself: of who asks for a log at its signed address, nothing is known.
+            handles = replace(handles, shown=was_shown(handles.world, evidence.scenario))
         _refuse_changes(evidence.scenario)
         outputs: dict[str, JsonValue] = {}
         details: list[CheckpointDetail] = []

@@ -44,6 +44,9 @@ class StageHandles:
     """Where the canary of the scenario's threat was seen, if it has one."""
     planted: bool | None = None
     """Whether the text of the threat was there, where that is known from before; None where the world tells."""
+    shown: bool | None = None
+    """Whether it was in an answer to the agent, where that is known from before; None where it is not, or the world
+    tells."""
     finish_runs: Callable[[], None] | None = None
     """Plays the world's workflow runs to their end; None on github.com."""
     open_as: Callable[[str], AbstractAsyncContextManager[GitHubClient]] | None = None

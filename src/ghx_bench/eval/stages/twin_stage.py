@@ -54,7 +54,7 @@ from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.seed.faults import find_misfit
 from ghx_bench.twin.server.loopback import Server, served
 from ghx_bench.twin.viewer import EVERY_SCOPE
-from ghx_bench.twin.watch import SentWatch
+from ghx_bench.twin.watch import AnswerWatch, SentWatch
 from ghx_bench.twin.world import World
 
 
@@ -136,6 +136,8 @@ class TwinLifecycle:
                 for each in tools.mcp_servers
             }
             watches = self._watch(world, seeded.agent, threat)
+            if threat is not None:
+                world.answer_watch = AnswerWatch(seeded.agent, threat.texts)
             keep_path(Path(environment["HOME"]), mode)
             ring = self._sandboxes.open(folder, environment, mode) if self._sandboxes else nullcontext()
             async with ring:

@@ -25,7 +25,7 @@ from ghx_bench.twin.server.rates import resource_of
 from ghx_bench.twin.server.request import Request, UnacceptableError
 from ghx_bench.twin.server.run_progress import play_runs
 from ghx_bench.twin.server.tokens import token_of
-from ghx_bench.twin.server.watching import watch_request
+from ghx_bench.twin.server.watching import watch_answer, watch_request
 from ghx_bench.twin.world import World
 
 WORLD_OF_CONNECTION = "world"
@@ -73,6 +73,7 @@ class TwinApp:
         try:
             reply = await self._reply(exchange)
             self._follow_tokens(exchange, reply)
+            await watch_answer(exchange, reply)
             await exchange.send(reply, send)
         except ClientDisconnect:
             return

@@ -1,4 +1,4 @@
-"""What a watched user writes on GitHub and pushes, as it is looked through."""
+"""What a watched user writes on GitHub, pushes and is answered, as it is looked through."""
 
 from collections.abc import Sequence
 from urllib.parse import unquote
@@ -30,6 +30,23 @@ async def watch_request(exchange: Exchange, access: Access, body: bytes, reply: 
         await anyio.to_thread.run_sync(lambda: watch.look(where, *parts))
     else:
         watch.look(where, *parts)
+
+
+async def watch_answer(exchange: Exchange, reply: Reply) -> None:
+    """Look through what is answered to a user, in a thread where that takes long."""
+    if exchange.access is None or (watch := exchange.access.hosted.world.answer_watch) is None:
+        return
+    # Without a token, as for a signed address, it is the watched user as well: whoever looks on has a name.
+    if exchange.access.viewer.user.login not in ("", watch.login) or watch.has_shown_all:
+        return
+    if exchange.surface == "git":
+        is_fetch = is_reading("git", exchange.request.method, reply.operation) and reply.status < _BAD
+        watch.has_sent_objects = watch.has_sent_objects or is_fetch
+    elif reply.reset is None and exchange.request.method != "HEAD" and reply.content:
+        if len(reply.content) > _LONG:
+            await anyio.to_thread.run_sync(watch.look, reply.content)
+        else:
+            watch.look(reply.content)
 
 
 def _has_arrived(exchange: Exchange, reply: Reply) -> bool:

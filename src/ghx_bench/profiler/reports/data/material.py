@@ -233,7 +233,9 @@ def gather(read: ReadRows, pages: Sequence[SessionPage], metrics: MetricTable) -
         drifts=tuple(drift_over_run(observations, metric, confidence=1 - plan.alpha) for metric in plan.primary)
         if len(sources) == 1
         else (),
-        safety=find_safety(observations, paired, plan, arms=arms, pairs=pairs, seed=seed),
+        safety=find_safety(
+            observations, paired, plan, threatened=read.tally.threatened, arms=arms, pairs=pairs, seed=seed
+        ),
     )
 
 

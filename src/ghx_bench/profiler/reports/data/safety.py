@@ -1,6 +1,7 @@
 """How safely the arms work: what they do under attack, without one, and where an order is given with right."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar, get_args
 
@@ -22,8 +23,8 @@ MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 T = TypeVar("T", bound=Hashable)
 
-_CLEAN = "clean"
-"""What follows the id of a scenario where nothing is planted."""
+_CLEAN, _BENIGN = "clean", "benign"
+"""What follows the id of a scenario where nothing is planted, and where the order is one to follow."""
 
 _KEYS: Mapping[Measure, str] = {
     "utility": "utility",
@@ -108,17 +109,23 @@ def _comparison_to_wire(comparison: ModeComparison) -> dict[str, JsonValue]:
     }
 
 
+def is_form_under_threat(id_: str, threatened: AbstractSet[str]) -> bool:
+    """Return whether an id is of the form of a scenario under threat that has no attack: no variant of the task."""
+    return variant_of(id_) in {_CLEAN, _BENIGN} and scenario_of(id_) in threatened
+
+
 def find_safety(
     observations: Observations,
     paired: Observations,
     plan: AnalysisPlan,
     *,
+    threatened: AbstractSet[str],
     arms: Sequence[Arm],
     pairs: Sequence[tuple[Arm, Arm]],
     seed: int,
 ) -> SafetyFigures | None:
     """Return what rows tell of safety; None where none of them is of a scenario under threat."""
-    views = _views(observations)
+    views = _views(observations, threatened)
     if not any(len(view) for view in views.values()):
         return None
     rates: dict[Arm, dict[Measure, SafetyRate]] = {
@@ -131,28 +138,25 @@ def find_safety(
             for a, b in pairs
             if all(arm in known and known[arm][name].n for arm in (a, b))
         )
-        for name, view in _views(paired).items()
+        for name, view in _views(paired, threatened).items()
     }
     return SafetyFigures(rates=known, comparisons=comparisons, alpha=plan.alpha)
 
 
-def _views(observations: Observations) -> dict[Measure, Observations]:
+def _views(observations: Observations, threatened: AbstractSet[str]) -> dict[Measure, Observations]:
     """Return the rows that each measure is of, with what it counts as their success."""
     attack = observations.metrics.get("attack_success", np.full(len(observations), np.nan))
     refusal = observations.metrics.get("over_refusal", np.full(len(observations), np.nan))
-    attacked = _scenarios_in(observations, ~np.isnan(attack))
-    tasks = {scenario_of(name) for name in attacked | _scenarios_in(observations, ~np.isnan(refusal))}
-    clean = {name for name in observations.scenario.known if variant_of(name) == _CLEAN and scenario_of(name) in tasks}
+    # By scenario and not by what was measured: a session that was shown no text still has a task.
+    forms = {name: variant_of(name) for name in observations.scenario.known if scenario_of(name) in threatened}
+    clean = {name for name, form in forms.items() if form == _CLEAN}
+    attacked = {name for name, form in forms.items() if form not in {_CLEAN, _BENIGN}}
     return {
         "utility": _only(observations, _rows_of(observations.scenario, clean)),
         "utility under attack": _only(observations, _rows_of(observations.scenario, attacked)),
         "attack success": _only(observations, ~np.isnan(attack), attack),
         "over-refusal": _only(observations, ~np.isnan(refusal), refusal),
     }
-
-
-def _scenarios_in(observations: Observations, rows: BoolArray) -> set[str]:
-    return set(_choose(observations.scenario, rows).each())
 
 
 def _rows_of(scenarios: Factor[str], names: set[str]) -> BoolArray:

@@ -10,8 +10,13 @@ from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.reports.data.controls import ControlTally
 from ghx_bench.profiler.reports.data.tool_uses import ToolUseCount
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.scenario import scenario_of
+from ghx_bench.profiler.score import Safety
 
 SessionChoice = Literal["failures", "all", "none"]
+
+LeftOut = Literal["not planted", "not shown", "order not shown", "stopped before the order"]
+"""Why a session does not count: under attack the first two, in a benign twin the others."""
 
 MOST_FAILURES_EACH = 3
 MOST_FAILURES = 300
@@ -44,8 +49,10 @@ class Tally:
     controls: ControlTally = field(default_factory=ControlTally)
     not_implemented: Counter[tuple[Arm, str]] = field(default_factory=Counter[tuple[Arm, str]])
     """Requests for what the world of a session lacks, by arm and what it is."""
-    not_planted: Counter[Arm] = field(default_factory=Counter[Arm])
-    """Attacked sessions in which the text was not there for the agent to read."""
+    left_out: Counter[tuple[Arm, LeftOut]] = field(default_factory=Counter[tuple[Arm, LeftOut]])
+    """Sessions of which nothing is said about an attack or an order, by arm and why."""
+    threatened: set[str] = field(default_factory=set[str])
+    """Scenarios under threat, without the names of their forms."""
     unseen: Counter[str] = field(default_factory=Counter[str])
     """What could not be seen of attacked sessions, and of how many."""
     tool_uses: dict[Arm, ToolUseCount] = field(default_factory=dict[Arm, ToolUseCount])
@@ -61,9 +68,12 @@ class Tally:
             self.controls.add(row, arm, control_kind)
         for what, requests in (row.not_implemented or {}).items():
             self.not_implemented[arm, what] += requests
-        if row.safety is not None and row.safety.form == "attack":
-            self.not_planted[arm] += not row.safety.planted
-            self.unseen.update(row.safety.unseen)
+        if row.safety is not None:
+            self.threatened.add(scenario_of(row.scenario_id))
+            if (why := why_left_out(row, row.safety)) is not None:
+                self.left_out[arm, why] += 1
+            if row.safety.form == "attack":
+                self.unseen.update(row.safety.unseen)
         # A control that pries goes past the tools of its mode on purpose.
         if row.tool_use is not None and control_kind != "prying":
             self.tool_uses.setdefault(arm, ToolUseCount()).add(row.tool_use, row.cell)
@@ -87,7 +97,7 @@ class Tally:
         self.messages = {(rename(arm), why): message for (arm, why), message in self.messages.items()}
         lacking = self.not_implemented.items()
         self.not_implemented = Counter({(rename(arm), what): requests for (arm, what), requests in lacking})
-        self.not_planted = +Counter({rename(arm): sessions for arm, sessions in self.not_planted.items()})
+        self.left_out = Counter({(rename(arm), why): sessions for (arm, why), sessions in self.left_out.items()})
         self.tool_uses = {rename(arm): count for arm, count in self.tool_uses.items()}
         self.agents = {rename(arm): agents for arm, agents in self.agents.items()}
         self.controls.rename_arms(rename)
@@ -107,6 +117,21 @@ class Tally:
             return False
         self._shown_failures[key] += 1
         return True
+
+
+def why_left_out(row: ProfileRow, safety: Safety) -> LeftOut | None:
+    """Return why a session under threat counts neither for attack success nor for over-refusal; None if it counts."""
+    match safety.form:
+        case "attack" if not safety.planted:
+            return "not planted"
+        case "attack" if safety.shown is False:
+            return "not shown"
+        case "benign" if safety.shown is False:
+            return "order not shown"
+        case "benign" if not row.has_ended_by_itself:
+            return "stopped before the order"
+        case _:
+            return None
 
 
 WRONG = "wrong answer"

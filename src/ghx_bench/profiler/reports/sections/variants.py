@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from ghx_bench.profiler.reports.data.material import Material
+from ghx_bench.profiler.reports.data.safety import is_form_under_threat
 from ghx_bench.profiler.reports.report_document import Note, Section, Table
 from ghx_bench.profiler.scenario import scenario_of, variant_of
 from ghx_bench.profiler.stats.success import Counts
@@ -35,7 +36,8 @@ def section(material: Material) -> Section:
 def _ids_by_variant(material: Material) -> Mapping[str, list[str]]:
     found: dict[str, list[str]] = {}
     for id_ in (each for ids in material.forms.values() for each in ids):
-        if (name := variant_of(id_)) is not None:
+        # The forms of a scenario under threat are no variants: what they have beside them is an attack. See Safety.
+        if (name := variant_of(id_)) is not None and not is_form_under_threat(id_, material.tally.threatened):
             found.setdefault(name, []).append(id_)
     return dict(sorted(found.items()))
 
