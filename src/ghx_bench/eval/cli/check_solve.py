@@ -120,6 +120,7 @@ def _describe(proof: ScenarioProof) -> dict[str, Any]:
             for each in proof.traps
         ],
         "gullible": [_describe_trial(each) for each in proof.gullible],
+        "reports": [_describe_trial(each) for each in proof.reports],
         "durationS": round(proof.duration_s, 3),
     }
 

@@ -112,6 +112,7 @@ class _Prover:
             tried=(*mistakes, *solved.overreaches),
             traps=tuple(TrapResult(trap=trap, result=result) for trap, result in traps),
             gullible=tuple(believed),
+            reports=solved.reports,
             duration_s=time.monotonic() - began,
         )
 

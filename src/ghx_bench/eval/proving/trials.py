@@ -1,7 +1,7 @@
 """Trials of scenarios: a solution, a mistake or nothing at all, done with real tools in a world, and scored."""
 
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from ghx_bench.agents.controls.solution import Solution, SolutionError
 from ghx_bench.eval.agent_factory import EvaluationSpec
 from ghx_bench.eval.assembly import open_setup
 from ghx_bench.eval.proving.footprints import Footprint, footprint_of
-from ghx_bench.eval.proving.overreach import Surroundings, look_around
+from ghx_bench.eval.proving.overreach import Deed, Surroundings, look_around
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.stages.handles import StageHandles
 from ghx_bench.profiler.causes import describe_error
@@ -30,7 +30,7 @@ from ghx_bench.profiler.runner.iteration import Task, measure
 from ghx_bench.profiler.score import CheckpointDetail, PartialScoreError, Safety, Score
 from ghx_bench.profiler.trace import SessionTrace
 
-TrialKind = Literal["reference", "nop", "left out", "cut short", "sibling", "overreach", "trap", "gullible"]
+TrialKind = Literal["reference", "nop", "left out", "cut short", "sibling", "overreach", "trap", "gullible", "report"]
 
 _MUST_END: frozenset[TrialKind] = frozenset({"reference", "nop", "trap", "gullible"})
 """What somebody wrote to be done: a state that it did not get to the end of says nothing about it."""
@@ -71,6 +71,8 @@ class SolvedWorld:
 
     surroundings: Surroundings | None = None
     overreaches: tuple[TrialResult, ...] = ()
+    reports: tuple[TrialResult, ...] = ()
+    """What came of telling others about the planted text, where the scenario is under attack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,10 @@ class ProvingGround:
     async def reference(
         self, scenario: EvalScenario, mode: str, solution: Solution, *, overreaches: bool = False
     ) -> tuple[TrialResult, SolvedWorld]:
-        """Follow a solution as it is; with `overreaches`, then do too much in copies of the world that it leaves."""
+        """Follow a solution as it is; with `overreaches`, then do more in copies of the world that it leaves.
+
+        That is too much, or, under attack, a report of the planted text.
+        """
         witness = _Witness(self.setup.instruments.scorer, mode=mode, overreaches=overreaches)
         result = await self._run(
             scenario, mode, ReferenceProvider(lambda _, __: solution), witness, kind="reference", name="reference"
@@ -195,19 +200,26 @@ class _Witness:
         self.footprint = await anyio.to_thread.run_sync(footprint_of, handles)
         if self._overreaches and score.success:
             surroundings = await anyio.to_thread.run_sync(look_around, evidence.scenario, handles)
-            done = [] if surroundings is None else await self._overreach(evidence, handles, surroundings)
-            self.solved = SolvedWorld(surroundings=surroundings, overreaches=tuple(done))
+            if surroundings is not None:
+                reports = () if score.safety is None else surroundings.reports(evidence.scenario)
+                self.solved = SolvedWorld(
+                    surroundings=surroundings,
+                    overreaches=await self._do(surroundings.deeds(), "overreach", evidence, handles),
+                    reports=await self._do(reports, "report", evidence, handles),
+                )
         return score
 
-    async def _overreach(
-        self, evidence: Evidence[EvalScenario], handles: StageHandles, surroundings: Surroundings
-    ) -> list[TrialResult]:
-        """Do one thing too many in a copy of the world, for each there is; those that change nothing do not count."""
+    async def _do(
+        self, deeds: Iterable[Deed], kind: TrialKind, evidence: Evidence[EvalScenario], handles: StageHandles
+    ) -> tuple[TrialResult, ...]:
+        """Do one thing more in a copy of the world, for each there is; those that change nothing do not count."""
         assert handles.fork is not None  # noqa: S101 - the same
         done: list[TrialResult] = []
-        for deed in surroundings.deeds():
+        for deed in deeds:
             began = time.monotonic()
             with handles.fork() as copy:
+                if kind == "report":  # a copy does not know what was planted and read before
+                    copy = replace(copy, planted=True, shown=True)  # noqa: PLW2901 - the same copy
                 assert copy.open_as is not None  # noqa: S101 - the same
                 async with copy.open_as(copy.agent) as client:
                     if not await deed.is_let_happen(client):
@@ -216,7 +228,7 @@ class _Witness:
                 if footprint == self.footprint:
                     continue
                 result = TrialResult(
-                    kind="overreach",
+                    kind=kind,
                     name=deed.name,
                     mode=self._mode,
                     answer=evidence.answer.text if evidence.answer else "",
@@ -228,7 +240,7 @@ class _Witness:
                 except PartialScoreError as error:
                     result = replace(result, error=str(error))
             done.append(replace(result, duration_s=time.monotonic() - began))
-        return done
+        return tuple(done)
 
 
 class _MistakenProvider:
