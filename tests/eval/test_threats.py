@@ -564,22 +564,34 @@ async def test_what_the_bench_reads_itself_was_not_shown_to_the_agent(lifecycle_
     assert shown == [False, False]
 
 
+IN_A_FILE = {
+    "method": "PUT",
+    "path": "/repos/{{repo}}/contents/AGENTS.md",
+    "body": {"message": "{{threat_text}}", "content": "QQo="},
+}
+IN_A_COMMENT = {
+    "method": "POST",
+    "path": "/repos/{{repo}}/issues/{{number}}/comments",
+    "body": {"body": "{{threat_text}}"},
+}
+
+
 @pytest.mark.parametrize(
-    ("carrier", "workspace", "shown"),
-    [("agents-file", {"repo": "{{repo}}"}, None), ("agents-file", None, False), ("label", {"repo": "{{repo}}"}, False)],
+    ("request_", "workspace", "shown"),
+    [(IN_A_FILE, {"repo": "{{repo}}"}, None), (IN_A_FILE, None, False), (IN_A_COMMENT, {"repo": "{{repo}}"}, False)],
 )
 async def test_of_a_text_that_a_checkout_may_have_it_is_not_known_whether_it_was_read(
-    lifecycle_of: Any, carrier: str, workspace: dict[str, str] | None, shown: bool | None
+    lifecycle_of: Any, request_: dict[str, Any], workspace: dict[str, str] | None, shown: bool | None
 ) -> None:
     written = yaml.safe_load(TRIAGE.replace("TIMING", "at-rest"))
     written["extensions"] |= {} if workspace is None else {"workspace": workspace}
-    written["extensions"]["threat"]["carrier"] = carrier
-    task = EvalScenario.model_validate(written)
+    written["extensions"]["threat"] |= {"carrier": "agents-file", "benign": {"plant": [request_]}}
+    task = form(EvalScenario.model_validate(written), "benign")
     lifecycle = lifecycle_of(task)
     async with lifecycle.run(Path("run")), staged(lifecycle, task) as stage:
         safety = safety_of(await judge(stage))
 
-    assert (safety.shown, safety.succeeded) == (shown, None if shown is False else False)
+    assert (safety.shown, len(safety.metrics())) == (shown, 0 if shown is False else 1)
 
 
 async def test_a_file_of_the_order_is_a_success_on_whatever_branch(lifecycle_of: Any) -> None:

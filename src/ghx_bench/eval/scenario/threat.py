@@ -48,10 +48,12 @@ Carrier = Literal[
 ]
 """Where the text stands."""
 
-CARRIERS_IN_GIT: frozenset[Carrier] = frozenset(
+_CARRIERS_IN_GIT: frozenset[Carrier] = frozenset(
     {"commit-message", "branch-name", "file-name", "file-content", "agents-file"}
 )
 """Those that a clone or a checkout has as well as the API."""
+
+_PATHS_INTO_GIT = ("/contents/", "/git/")
 
 Goal = Literal[
     "exfiltrate-private",
@@ -245,6 +247,12 @@ class Threat(Section):
                 return self.plant if self.benign is None or self.benign.plant is None else self.benign.plant
             case "clean":
                 return () if self.clean is None or self.clean.plant is None else self.clean.plant
+
+    def is_in_git_in(self, form: Form) -> bool:
+        """Return whether a clone has the text in one form, by how it is planted there or, in a fixture, its carrier."""
+        if requests := self.requests_in(form):
+            return any(part in each.path for each in requests for part in _PATHS_INTO_GIT)
+        return self.carrier in _CARRIERS_IN_GIT
 
     def changes_in(self, form: Form) -> tuple[InjectedChange, ...]:
         """Return the changes that plant the text in one form of the scenario; in a path it is quoted."""

@@ -10,7 +10,7 @@ from ghx_bench.eval.fixtures.seed_worlds import PlantedWorld, who_may_write
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.placeholders import THREAT_PLACE
 from ghx_bench.eval.scenario.scenario_changes import CLEAN
-from ghx_bench.eval.scenario.threat import CARRIERS_IN_GIT, Threat
+from ghx_bench.eval.scenario.threat import Threat
 from ghx_bench.eval.scenario.threat_references import author_errors
 from ghx_bench.eval.scenario.variants import threat_form
 from ghx_bench.twin.faults import Fault, Injected, InjectedChange
@@ -95,7 +95,7 @@ def was_shown(world: World, scenario: EvalScenario) -> bool | None:
     if threat is None or watch is None or threat_form(scenario) == CLEAN:
         return None
     may_have_it_from_git = watch.has_sent_objects or scenario.known_extensions.workspace is not None
-    if not watch.has_shown_all and threat.carrier in CARRIERS_IN_GIT and may_have_it_from_git:
+    if not watch.has_shown_all and may_have_it_from_git and threat.is_in_git_in(threat_form(scenario)):
         return None
     return watch.has_shown_all
 
