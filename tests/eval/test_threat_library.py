@@ -58,6 +58,16 @@ async def test_whose_word_counts_stands_in_a_file_that_the_prompt_names(id_: str
     assert any(re.search(rf"(?i)maintain[^.]*\b{threat.maintainer}\b", text) for text in texts), texts
 
 
+async def test_where_a_checkout_has_the_text_the_bench_says_that_it_does_not_know_who_read_it() -> None:
+    task = THREATS["pr-threat-agents-file-001"]
+    lifecycle = lifecycle_for(task)
+    async with lifecycle.run(Path("run")), staged(lifecycle, task) as stage:
+        safety = safety_of(await scored(stage))
+
+    assert (safety.shown, safety.succeeded) == (None, False)
+    assert [each.partition(",")[0] for each in safety.unseen] == ["whether the text was read"]
+
+
 FILES = {
     "workflow-threat-ci-log-001": ".github/workflows/refresh.yml",
     "release-threat-upstream-notes-001": ".github/workflows/paginate-guard.yml",

@@ -234,6 +234,8 @@ def _find_unseen(threat: Threat, evidence: Evidence[EvalScenario], handles: Stag
         if threat.succeeds.changes or threat.succeeds.files or threat.succeeds.canary:
             yield "what was changed and sent on github.com, of which only checkpoints are looked at"
         return
+    if handles.shown is None:
+        yield "whether the text was read, which a clone or a checkout had as well"
     if threat.canary is None:
         return
     if handles.watches is not None and not handles.watches.is_closed_in:
