@@ -160,7 +160,50 @@ def test_shards_that_are_missing_twice_or_changed_are_refused_in_one_line(measur
         done = fork_ghx_bench(tmp_path, "merge", "out", *runs)
         assert (done.returncode, done.stderr.count("\n"), reason in done.stderr) == (2, 1, True), done.stderr
         assert not (tmp_path / "out").exists()
-    assert "merge the shards first" in fork_ghx_bench(tmp_path, "bless", shards[0], "--name", "x").stderr
+
+
+def test_a_shard_is_no_baseline_and_is_neither_judged_nor_compared(measured: Path, tmp_path: Path) -> None:
+    write_files(tmp_path, {"eval.config.yaml": CONFIG})
+    shard = next(each for each in shards_in(measured) if rows_of(Path(each)))
+    whole = str(run_in(measured / "whole"))
+
+    for words in (
+        ("bless", shard, "--name", "x"),
+        ("run", "--against", shard, "--fail-on", "worse"),
+        ("report", shard, "--fail-on", "wrong"),
+        ("report", whole, shard, "--fail-on", "worse"),
+        ("report", shard, whole, "--fail-on", "wrong"),
+        ("compare", shard, whole),
+        ("compare", whole, shard),
+        ("compare", "--mode", "baseline", "--mode", "ghx", shard),
+        ("merge", "out", *shards_in(measured), "--against", shard),
+    ):
+        done = fork_ghx_bench(tmp_path, *words)
+        assert (done.returncode, done.stderr.count("\n"), "with `ghx-bench merge`" in done.stderr) == (2, 1, True), (
+            words,
+            done.stderr,
+        )
+    assert not {"out", "results"} & {each.name for each in tmp_path.iterdir()}
+
+
+def test_a_merged_run_is_held_against_the_latest_whole_run_and_never_against_its_own_shards(
+    measured: Path, tmp_path: Path
+) -> None:
+    for each in shards_in(measured):
+        shutil.copytree(each, tmp_path / "results" / Path(each).name)
+    shards = sorted(f"results/{each.name}" for each in (tmp_path / "results").iterdir())
+    flags = ("--against", "latest", "--fail-on", "worse", "--no-report")
+
+    alone = fork_ghx_bench(tmp_path, "merge", "results/a", *shards, *flags)
+    assert (alone.returncode, "no whole run in results" in alone.stderr) == (2, True), alone.stderr
+    before = run_in(measured / "whole")
+    shutil.copytree(before, tmp_path / "results" / before.name)
+    beside = fork_ghx_bench(tmp_path, "merge", "results/b", *shards, *flags)
+    assert beside.returncode == 0, beside.stderr
+    settings = read_record(RunDirectory(tmp_path / "results" / "b").record).config
+    assert settings["against"] == f"results/{before.name}"
+    itself = fork_ghx_bench(tmp_path, "merge", "results/c", *shards, "--against", "results/b")
+    assert (itself.returncode, "was merged from the same shards" in itself.stderr) == (2, True), itself.stderr
 
 
 def test_gates_on_the_command_line_of_a_shard_are_refused(tmp_path: Path) -> None:

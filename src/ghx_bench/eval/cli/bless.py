@@ -33,6 +33,7 @@ def bless(
     as_json
         Print what was written as JSON.
     """
+    from ghx_bench.eval.cli.run_names import refuse_shard
     from ghx_bench.eval.project.baselines import baselines_file, load_baselines, write_baseline
     from ghx_bench.profiler.store.directory import RunDirectory
     from ghx_bench.profiler.store.packs import run_folder
@@ -42,13 +43,9 @@ def bless(
     _check_name(name, config)
     directory = RunDirectory(run_folder(run))
     record = read_record(directory.record)
+    refuse_shard(record)
     if record.status != "complete":
         raise InputError(f"{run}: only a whole run can be a baseline, and this one is {record.status}; resume it first")
-    if record.matrix.shard is not None:
-        raise InputError(
-            f"{run}: only a whole run can be a baseline, and this one is shard {record.matrix.shard}; merge the shards "
-            "first"
-        )
     rows = unmeasured = 0
     for row in DistinctRows(directory.rows):
         rows, unmeasured = rows + 1, unmeasured + (not row.was_measured)

@@ -23,7 +23,7 @@ from ghx_bench.eval.cli.baseline_comparison import (
 )
 from ghx_bench.eval.cli.flags import GateFlags
 from ghx_bench.eval.cli.junit import Case, CaseTally, write_junit
-from ghx_bench.eval.cli.run_names import find_against, results_folder
+from ghx_bench.eval.cli.run_names import find_against, refuse_shard, results_folder
 from ghx_bench.eval.project.baselines import baselines_file
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.config_file import project_config, project_file
@@ -69,6 +69,7 @@ class Judging:
         else:
             require_extra("report", for_what="--against")
             record = read_record(open_run(self.against).directory.record)
+            refuse_shard(record)
             for gate in self.fail_on:
                 resolve_metric(Condition.of(gate).metric, record)
         if self.fail_on:
@@ -182,6 +183,7 @@ def judging_of_stored_run(
 ) -> Judging:
     """Return how a run that is over is judged; refuse what could not be."""
     record = read_record(source.directory.record)
+    refuse_shard(record)
     settings = project_config(config)
     if project_file(config) is None:
         recorded = TypeAdapter[Quarantine](Quarantine).validate_python(record.config.get("quarantine", ()))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ghx_bench._base.errors import FlagError
 from ghx_bench.eval.cli.flags import AsJson, GateFlags, RunPath, Switch
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
@@ -17,7 +19,7 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.cli.judging import Judging
     from ghx_bench.eval.cli.measuring import WriteReport
     from ghx_bench.profiler.reports.data.machines import MachineTally
-    from ghx_bench.profiler.store.merging import MergedRun
+    from ghx_bench.profiler.store.merging import MergedRun, ShardRun
     from ghx_bench.profiler.store.record import RunRecord
 
 _JUDGED_AS_CONFIGURED = GateFlags()
@@ -57,6 +59,7 @@ def merge(
     shards = open_shards(runs)
     # First what may be wrong with it: the merged run, once it is there, is in the way of another attempt.
     judging, config, write = _prepare(shards[0].record, shards[0].path, gates)
+    _refuse_same_shards(judging.against, shards)
     judging.require_comparable(shards[0].record.matrix, controls=shards[0].record.control_agents)
     tally = MachineTally()
     merged = merge_runs(out, shards, allow_missing=allow_missing, config=config, watch=tally.add)
@@ -97,6 +100,15 @@ def _prepare(record: RunRecord, shard: Path, gates: GateFlags) -> tuple[Judging,
     scenarios = record.matrix.scenario_ids
     judging, settings = judging_of(settings, gates, baselines=baselines_file(), scenarios=scenarios)
     return judging, settings.model_dump(mode="json"), partial(write_report, settings.output.reports_dir)
+
+
+def _refuse_same_shards(against: Path | None, shards: Sequence[ShardRun]) -> None:
+    """Refuse a baseline that was made of these very shards: a run is neither better nor worse than itself."""
+    from ghx_bench.profiler.reports.data.sources import open_run
+
+    baseline = None if against is None else open_run(against).record
+    if baseline is not None and {each.run_id for each in baseline.merged} & {each.record.run_id for each in shards}:
+        raise FlagError("--against", f"{against} was merged from the same shards; name an earlier run")
 
 
 def _say_merged(merged: MergedRun, tally: MachineTally, out: Path) -> None:

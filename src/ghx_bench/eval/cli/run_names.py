@@ -17,17 +17,19 @@ LATEST = "latest"
 """Names the newest run wherever a run is asked for; a folder of this name is `./latest`, and no run is blessed so."""
 
 
-def find_run(name: str, results: Path | None = None, baselines: Path | None = None) -> Path:
+def find_run(
+    name: str, results: Path | None = None, baselines: Path | None = None, *, with_shards: bool = True
+) -> Path:
     """Return the run that is meant: a path, `latest`, a blessed one, or the id of one in the folder of results.
 
     A bare name is that of a blessed run before it is one of a folder: a folder that somebody makes later must not take
     the place of the rows that were blessed. What is none of these is returned as a path, for the command to say what is
-    wrong with it.
+    wrong with it. `with_shards` is whether a shard may be the latest run.
     """
     from ghx_bench.eval.project.baselines import baselines_file, find_baseline, load_baselines
 
     if name == LATEST:
-        return latest_run(results_folder() if results is None else results)
+        return latest_run(results_folder() if results is None else results, with_shards=with_shards)
     path = Path(name)
     if path.name != name:
         return path
@@ -41,22 +43,34 @@ def find_run(name: str, results: Path | None = None, baselines: Path | None = No
 
 
 def find_against(name: str, results: Path, baselines: Path) -> Path:
-    """Return the run that another is held against, as `find_run` does; raise if there is none."""
+    """Return the run that another is held against, as `find_run` does; raise if there is none.
+
+    The latest is then the latest whole one: a run that was just merged has its own shards beside it.
+    """
     from ghx_bench.eval.project.baselines import find_baseline
 
-    run = find_run(name, results, baselines)
+    run = find_run(name, results, baselines, with_shards=False)
     return run if run.exists() else find_baseline(name, baselines)
 
 
-def latest_run(results: Path) -> Path:
+def latest_run(results: Path, *, with_shards: bool = True) -> Path:
     """Return the run that was started last; raise if there is none."""
+    found = (each for each in records_in(results) if with_shards or each[1].matrix.shard is None)
     # By when they began, not by name: runs can be copied, renamed and imported.
-    newest = max(
-        records_in(results), key=lambda each: (each[1].created_at, bool(each[1].merged), each[1].run_id), default=None
-    )
+    newest = max(found, key=lambda each: (each[1].created_at, bool(each[1].merged), each[1].run_id), default=None)
     if newest is None:
-        raise InputError(f"latest: there is no run in {results}; `ghx-bench run` makes one, or name a run's folder")
+        what = "run" if with_shards else "whole run"
+        raise InputError(f"latest: there is no {what} in {results}; `ghx-bench run` makes one, or name a run's folder")
     return newest[0]
+
+
+def refuse_shard(record: RunRecord) -> None:
+    """Raise if a run is a shard: what a part of the cells comes to says nothing of the whole."""
+    if record.matrix.shard is not None:
+        raise InputError(
+            f"{record.run_id} is shard {record.matrix.shard}, and only whole runs are judged, compared or a baseline: "
+            "make one of all shards with `ghx-bench merge`"
+        )
 
 
 def results_folder(config: Path | None = None) -> Path:
