@@ -2,10 +2,13 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from copy import deepcopy
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,8 @@ from profiler_fakes import FakeProvider, FakeSession, SaysThree, config, scenari
 
 from ghx_bench._base.locks import hold_lock
 from ghx_bench.eval.cli.run_names import records_in
+from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.profiler.config import ProfileConfig, ProfileFile, settings_in
 from ghx_bench.profiler.errors import BadRowsError, MergeError, RunDirectoryError, RunLockedError
 from ghx_bench.profiler.evidence import Answer, Mode
 from ghx_bench.profiler.profile import Profile
@@ -186,6 +191,43 @@ async def test_a_shard_of_another_plan_is_refused(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("model", [ProfileFile, EvalConfig])
+async def test_shards_have_to_agree_in_every_setting_that_is_not_said_to_be_free(
+    tmp_path: Path, model: type[ProfileConfig]
+) -> None:
+    shards = await measure_shards(tmp_path)
+    listed = model.FREE_IN_SHARDS | model.TOLD_BY_PLAN
+    names = {".".join(each.path) for each in settings_in(model)}
+    sections = {name.partition(".")[0] for name in names}
+    assert listed <= names | sections | {"budget.run"}
+    plain = json.loads(model(modes=tuple(ARMS["modes"])).model_dump_json())
+    merged = refused = 0
+    for name in sorted(names):
+        *path, key = name.split(".")
+        changed = deepcopy(plain)
+        reduce(dict[str, Any].__getitem__, path, changed)[key] = "another"
+        for run, settings in zip(shards, (plain, changed, plain), strict=True):
+            edit_record(run, lambda record, settings=settings: record.update(config=settings))
+        out = tmp_path / f"out-{name}"
+        if any(name == each or name.startswith(f"{each}.") for each in listed):
+            merge(out, shards, settings=model)
+            merged += 1
+        else:
+            with pytest.raises(MergeError, match=rf"{re.escape(name)} \(1/3: .*; 2/3: another\)"):
+                merge(out, shards, settings=model)
+            refused += 1
+    assert (merged > 15, refused > 10) == (True, True)
+
+
+async def test_a_setting_may_name_the_folder_of_the_project_wherever_that_is(tmp_path: Path) -> None:
+    shards = await measure_shards(tmp_path)
+    for run, folder in zip(shards, ("/a", "/b/c", "/c"), strict=True):
+        edit_record(run, lambda record, folder=folder: record.update(startedIn=folder))
+        edit_record(run, lambda record, folder=folder: record["config"].update(tools=[f"own={folder}/tool", "gh"]))
+
+    assert merge(tmp_path / "out", shards).rows == 64
+
+
 async def test_what_is_no_set_of_shards_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     shards = await measure_shards(tmp_path)
     rows = [each / "rows.jsonl" for each in shards]
@@ -221,6 +263,7 @@ async def test_differences_that_make_no_other_plan_are_told(tmp_path: Path) -> N
     def change(record: dict[str, Any]) -> None:
         record["versions"]["python"] = "3.99.1"
         record["config"]["execution"]["max_concurrency"] = 4
+        record["config"]["output"]["session_export"] = False
 
     edit_record(shards[2], change)
     (shards[1] / "rescored").mkdir()
@@ -229,6 +272,7 @@ async def test_differences_that_make_no_other_plan_are_told(tmp_path: Path) -> N
 
     assert [str(each) for each in merged.differences] == [
         "concurrency (1/3, 2/3: 1; 3/3: 4)",
+        "output.session_export (1/3, 2/3: yes; 3/3: no)",
         f"Python (1/3, 2/3: {sys.version.split()[0]}; 3/3: 3.99.1)",
     ]
     assert [each.partition(": ")[2] for each in merged.left_behind] == [

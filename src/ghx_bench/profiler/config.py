@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar, cast, overload
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, overload
 
 from pydantic import (
     AliasChoices,
@@ -270,6 +270,40 @@ class Output(Section):
 class ProfileConfig(Section):
     """What a run is to do. Flags override the file, the file overrides the defaults."""
 
+    # Shards of one run have to agree in every setting that is in neither of these two lists: a new one counts as making
+    # other sessions until somebody has thought about it.
+    FREE_IN_SHARDS: ClassVar[frozenset[str]] = frozenset(
+        {
+            "budget.run",  # what it cuts off has no row
+            "execution.executor",
+            "execution.max_concurrency",
+            "execution.ray_address",
+            "execution.warmup",
+            "model_service",  # sessions wait for it before they are opened, and are the same afterwards
+            "output.session_export",
+        }
+    )
+    """Settings in which shards of one run may differ, since no session is another one for it; `merge` tells of it."""
+    TOLD_BY_PLAN: ClassVar[frozenset[str]] = frozenset(
+        {
+            "agents",
+            "analysis",
+            "execution.order",
+            "execution.repetitions",
+            "execution.seed",
+            "execution.shard",
+            "execution.timeout_default_ms",  # not used
+            "models",
+            "modes",
+            "output.log_level",  # not used
+            "output.reports_dir",
+            "output.results_dir",
+            "scenarios",
+        }
+    )
+    """Settings that `merge` does not compare: places on one machine, and what the plan of a run and what it is made
+    of say more exactly. A set of scenarios and the list of its ids are the same plan."""
+
     agents: Annotated[tuple[AgentEntry, ...], SetBy("--agent")] = Field(
         default=(), description="The agents to compare, by name; unless given, all there are."
     )
@@ -388,6 +422,8 @@ def _put(values: dict[str, Any], setting: Setting, value: object) -> None:
 
 class ProfileFile(ProfileConfig):
     """The configuration of a profile in Python, which has modes of its own."""
+
+    TOLD_BY_PLAN: ClassVar[frozenset[str]] = ProfileConfig.TOLD_BY_PLAN | {"profile"}
 
     modes: Annotated[tuple[ModeName, ...], Distinct, SetBy("--mode")] = Field(
         default=(), description="The modes to run; all of the profile's unless given."

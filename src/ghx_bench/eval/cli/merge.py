@@ -51,7 +51,9 @@ def merge(
     as_json
         Print the result as JSON.
     """
-    from ghx_bench.eval.cli.measuring import show_result
+    from ghx_bench.eval.cli.measuring import is_evaluation, show_result
+    from ghx_bench.eval.project.config import EvalConfig
+    from ghx_bench.profiler.config import ProfileFile
     from ghx_bench.profiler.reports.data.machines import MachineTally
     from ghx_bench.profiler.store.merging import merge_runs, open_shards
     from ghx_bench.profiler.suite import SuiteResult
@@ -62,7 +64,8 @@ def merge(
     _refuse_same_shards(judging.against, shards)
     judging.require_comparable(shards[0].record.matrix, controls=shards[0].record.control_agents)
     tally = MachineTally()
-    merged = merge_runs(out, shards, allow_missing=allow_missing, config=config, watch=tally.add)
+    settings = EvalConfig if is_evaluation(shards[0].record) else ProfileFile
+    merged = merge_runs(out, shards, allow_missing=allow_missing, settings=settings, config=config, watch=tally.add)
     with redirect_stdout(sys.stderr) if as_json else nullcontext():
         _say_merged(merged, tally, out)
     left = len(merged.missing)

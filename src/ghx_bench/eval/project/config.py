@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Self, cast
+from typing import Annotated, ClassVar, Self, cast
 
 from pydantic import (
     Field,
@@ -52,6 +52,23 @@ REPLAY = "replay"
 
 class EvalConfig(ProfileConfig):
     """What an evaluation is to do: `eval.config.yaml`."""
+
+    FREE_IN_SHARDS: ClassVar[frozenset[str]] = ProfileConfig.FREE_IN_SHARDS | {
+        "against",
+        "fail_on",
+        "model_traffic.record",
+        "output.keep_worlds",
+        "quarantine",
+    }
+    TOLD_BY_PLAN: ClassVar[frozenset[str]] = ProfileConfig.TOLD_BY_PLAN | {
+        "fixtures.folders",
+        "fixtures.manifest",
+        "mode_files",
+        "model_traffic.replay",
+        "provider",
+        "scenario_dirs",
+        "scorers",
+    }
 
     schema_url: str | None = Field(
         default=None, alias="$schema", exclude=True, description="The JSON Schema of this file, for editors."

@@ -1,12 +1,13 @@
 """Shards that become one run: checked against each other, then written row by row in the order of the plan."""
 
 import hashlib
+import json
 import os
 import shlex
 import shutil
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from ghx_bench._base.locks import is_locked
 from ghx_bench._base.problems import plural
 from ghx_bench._base.scratch import PREFIX, ScratchFolder, sweep
 from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.config import ProfileConfig, ProfileFile
 from ghx_bench.profiler.errors import MergeError, RunDirectoryError, RunLockedError
 from ghx_bench.profiler.machine import MachineRecord
 from ghx_bench.profiler.row import ProfileRow
@@ -26,7 +28,14 @@ from ghx_bench.profiler.store.directory import RunDirectory, unusable
 from ghx_bench.profiler.store.packs import is_pack_file, read_pack_record, run_folder
 from ghx_bench.profiler.store.record import MatrixRecord, MergedShard, RunRecord, read_record, write_record
 from ghx_bench.profiler.store.rows import DistinctRows, scan_lines
-from ghx_bench.profiler.store.run_conditions import Difference, RunConditions, find_differences
+from ghx_bench.profiler.store.run_conditions import (
+    SETTINGS_OF_RUNS,
+    Condition,
+    Difference,
+    Kind,
+    RunConditions,
+    find_differences,
+)
 from ghx_bench.profiler.store.run_store import require_current_version
 
 _FOLDERS = ("sessions", "analysis", "activity", "warm-ups", "worlds")
@@ -73,6 +82,7 @@ def merge_runs(
     shards: Sequence[ShardRun],
     *,
     allow_missing: bool = False,
+    settings: type[ProfileConfig] = ProfileFile,
     config: Mapping[str, JsonValue] | None = None,
     watch: Callable[[ProfileRow], None] | None = None,
 ) -> MergedRun:
@@ -82,12 +92,13 @@ def merge_runs(
     none is there twice or being worked on, and that together they have every cell, unless some may be missing. The
     folder appears when all of it is written. Of rows only their places are kept in memory.
 
-    `config` are the settings of the merged run, those of the shards unless given; `watch` is told of every row.
+    `settings` says in which settings the shards may differ. `config` are those of the merged run, those of the first
+    shard unless given; `watch` is told of every row.
     """
     if out.exists() or out.is_symlink():
         raise MergeError(f"{out}: is there already; name a folder that is not")
     parts = sorted(shards, key=lambda part: part.shard.number)
-    _require_one_plan(parts)
+    _require_one_plan(parts, settings)
     _require_distinct(parts, allow_missing=allow_missing)
     places = _find_rows(parts)
     missing = tuple(cell for cell, place in places.items() if place is None)
@@ -107,7 +118,7 @@ def merge_runs(
         rows=len(rows),
         measured=measured,
         missing=missing,
-        differences=find_differences({str(part.shard): RunConditions.of(whole_record(part.record)) for part in parts}),
+        differences=find_differences({str(part.shard): _conditions_of(part, settings) for part in parts}),
         left_behind=tuple(_find_left_behind(parts)),
     )
 
@@ -165,7 +176,7 @@ def _open(path: Path) -> ShardRun:
     return ShardRun(path=path, directory=directory, record=record, shard=Shard.parse(record.matrix.shard))
 
 
-def _require_one_plan(parts: Sequence[ShardRun]) -> None:
+def _require_one_plan(parts: Sequence[ShardRun], settings: type[ProfileConfig]) -> None:
     """Refuse shards of different plans, and such that are not made of the same things."""
     first = parts[0]
     whole = whole_record(first.record)
@@ -173,11 +184,55 @@ def _require_one_plan(parts: Sequence[ShardRun]) -> None:
         if other.shard.count != first.shard.count:
             raise MergeError(f"{other.path} is shard {other.shard}, and {first.path} is {first.shard}: of two runs")
         here = whole_record(other.record)
-        if differences := (*whole.differences(here), *whole.changes(here)):
+        settings_apart = map(str, _find_other_settings(first, other, settings))
+        if differences := (*whole.differences(here), *whole.changes(here), *settings_apart):
             raise MergeError(
                 f"{other.path}: was run with another plan than {first.path} (different: {'; '.join(differences)}); run "
                 "all shards with the same settings, files and versions"
             )
+
+
+def _find_other_settings(first: ShardRun, other: ShardRun, settings: type[ProfileConfig]) -> Iterator[Difference]:
+    """Yield the settings in which two shards differ, and may not."""
+    mine, others = _settings_of(first.record), _settings_of(other.record)
+    may_differ = settings.FREE_IN_SHARDS | settings.TOLD_BY_PLAN
+    for name in {**mine, **others}:
+        values = {str(first.shard): mine.get(name), str(other.shard): others.get(name)}
+        if mine.get(name) != others.get(name) and not _is_in(name, may_differ):
+            yield Difference(kind=Kind.SETTING, condition=name, values=values)
+
+
+def _settings_of(record: RunRecord) -> dict[str, JsonValue]:
+    """Return every setting of a run by its name, as in `limits.memory_mib`."""
+    config = json.dumps(record.config)
+    if record.started_in not in {None, "/"}:
+        # Modes name tools and servers by whole paths, and the project may lie elsewhere on each machine.
+        config = config.replace(json.dumps(record.started_in)[1:-1], ".")
+
+    def walk(values: Mapping[str, JsonValue], before: str) -> Iterator[tuple[str, JsonValue]]:
+        for key, value in values.items():
+            if isinstance(value, dict):
+                yield from walk(value, f"{before}{key}.")
+            else:
+                yield f"{before}{key}", value
+
+    return dict(walk(json.loads(config), ""))
+
+
+def _is_in(name: str, settings: Collection[str]) -> bool:
+    """Return whether a setting, or a section that it belongs to, is among these."""
+    parts = name.split(".")
+    return any(".".join(parts[: end + 1]) in settings for end in range(len(parts)))
+
+
+def _conditions_of(part: ShardRun, settings: type[ProfileConfig]) -> RunConditions:
+    """Return the conditions of a shard; the settings among them that are conditions of no run, but differ here."""
+    free = (
+        Condition(kind=Kind.SETTING, name=name, value=value)
+        for name, value in _settings_of(part.record).items()
+        if _is_in(name, settings.FREE_IN_SHARDS) and not _is_in(name, SETTINGS_OF_RUNS)
+    )
+    return RunConditions.of(whole_record(part.record), also=free)
 
 
 def _require_distinct(parts: Sequence[ShardRun], *, allow_missing: bool) -> None:

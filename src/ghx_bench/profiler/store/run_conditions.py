@@ -12,7 +12,7 @@ from ghx_bench.profiler.store.provenance import changed_ingredients, digest
 from ghx_bench.profiler.store.record import RunRecord
 
 _DIGEST = re.compile(r"[0-9a-f]{16}")
-_SETTINGS = ("execution", "budget", "limits", "model_service")
+SETTINGS_OF_RUNS = ("execution", "budget", "limits", "model_service")
 """Sections of the configuration that can make a difference, and that nothing else of the record tells."""
 _PLAIN_NAMES = {
     "execution.max_concurrency": "concurrency",
@@ -133,7 +133,7 @@ def _recorded(record: RunRecord) -> Iterator[Condition]:
     yield Condition(kind=Kind.SETTING, name="repetitions", value=record.matrix.repetitions)
     if record.imported is None:
         yield from _settings("execution", {"order": record.matrix.order, "seed": record.matrix.seed})
-    for section in _SETTINGS:
+    for section in SETTINGS_OF_RUNS:
         yield from _settings(section, record.config.get(section))
     yield from _settings("analysis", record.analysis)
     for name, version in record.versions.items():
@@ -144,7 +144,7 @@ def _settings(path: str, value: JsonValue) -> Iterator[Condition]:
     if isinstance(value, dict):
         for key, each in value.items():
             yield from _settings(f"{path}.{key}", each)
-    elif path not in _SETTINGS:
+    elif path not in SETTINGS_OF_RUNS:
         words = path.removeprefix("execution.").replace(".", " ").replace("_", " ")
         yield Condition(kind=Kind.SETTING, name=_PLAIN_NAMES.get(path, words), value=value)
 
@@ -276,7 +276,7 @@ def _say(value: JsonValue) -> str:
         case str() | int() | float():
             words = str(value)
         case list():
-            words = ", ".join(map(_say, value))
+            words = ", ".join(map(_say, value)) or "none"
         case dict():
             words = json.dumps(value, ensure_ascii=False)
     return words if len(words) <= _LONGEST_VALUE else f"{words[: _LONGEST_VALUE - 1]}…"
