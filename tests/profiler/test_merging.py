@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import reduce
@@ -292,6 +293,39 @@ async def test_machines_that_share_a_name_and_differ_are_told_apart(tmp_path: Pa
     by_machine = {row.cell: row.machine for row in read_rows(tmp_path / "out" / "rows.jsonl")}
     for run, now in zip(shards, (name, f"{name} #2", name), strict=True):
         assert {by_machine[row.cell] for row in read_rows(run / "rows.jsonl")} == {now}
+
+
+async def test_a_run_that_is_resumed_on_another_machine_of_the_same_name_keeps_both(tmp_path: Path) -> None:
+    run = await measure(tmp_path)
+    ((name, here),) = record_of(run).machines.items()
+    edit_record(run, lambda record: record["machines"][name].update(processors=96))
+
+    for _ in range(2):
+        drop_last_row(run)
+        drop_last_row(run)
+        await measure(tmp_path, resume=run)
+
+    there = here.model_copy(update={"processors": 96})
+    assert record_of(run).machines == {name: there, f"{name} #2": here}
+    rows = [row.machine for row in read_rows(run / "rows.jsonl")]
+    assert rows == [name] * 62 + [f"{name} #2"] * 2
+
+
+async def test_machines_of_shards_that_were_resumed_elsewhere_keep_apart(tmp_path: Path) -> None:
+    shards = await measure_shards(tmp_path, 2)
+    (name,) = record_of(shards[0]).machines
+    edit_record(shards[0], lambda record: record["machines"][name].update(processors=64))
+    edit_record(shards[1], lambda record: record["machines"][name].update(processors=96))
+    drop_last_row(shards[1])
+    await measure(tmp_path / "on-2", shard="2/2", resume=shards[1])
+
+    merged = merge(tmp_path / "out", shards).record.machines
+
+    assert [*merged] == [name, f"{name} #2", f"{name} #3"]
+    assert [each.processors for each in merged.values()][:2] == [64, 96]
+    tally = Counter(row.machine for row in read_rows(tmp_path / "out" / "rows.jsonl"))
+    first = sum(1 for _ in read_rows(shards[0] / "rows.jsonl"))
+    assert tally == {name: first, f"{name} #2": 63 - first, f"{name} #3": 1}
 
 
 async def test_files_beside_rows_are_copied_once_and_links_are_not_followed(tmp_path: Path) -> None:

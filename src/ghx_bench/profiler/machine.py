@@ -2,8 +2,11 @@
 
 import os
 import platform
+import re
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import version
+from itertools import chain, count
 from pathlib import Path
 
 import psutil
@@ -39,6 +42,20 @@ _SPOKEN = {"ghxBench": "ghx-bench", "python": "Python"}
 def name_machine() -> str:
     """Return what this machine is called on rows, unless an executor has a name for its worker."""
     return platform.node() or "unnamed"
+
+
+def name_apart(name: str, machine: MachineRecord, known: Mapping[str, MachineRecord]) -> str:
+    """Return what a machine is called among those that are known: another one of the same name gets a number.
+
+    Containers and pods are often all called the same. Only where what they are differs are they known to be two.
+    """
+    # A shard that was resumed elsewhere brings names with numbers, which may be taken by others here.
+    first = _NUMBERED.sub("", name)
+    numbered = (f"{first} #{number}" for number in count(2))
+    return next(each for each in chain((name, first), numbered) if known.get(each, machine) == machine)
+
+
+_NUMBERED = re.compile(r" #[0-9]+$")
 
 
 def describe_machine() -> MachineRecord:

@@ -10,7 +10,7 @@ import anyio
 
 from ghx_bench._base.errors import OperationError, ungrouped
 from ghx_bench._base.garbage import without_collecting_loaded
-from ghx_bench.profiler.blocks import CellInterrupted, CellMeasured, Message, PlacedCell, blocks_of
+from ghx_bench.profiler.blocks import CellFiles, CellInterrupted, CellMeasured, Message, PlacedCell, blocks_of
 from ghx_bench.profiler.causes import RunBudgetError, error_code
 from ghx_bench.profiler.cell import Arm, Cell, Matrix
 from ghx_bench.profiler.config import ProfileConfig
@@ -28,6 +28,7 @@ from ghx_bench.profiler.events import (
     RunFinished,
     RunStarted,
 )
+from ghx_bench.profiler.machine import name_apart
 from ghx_bench.profiler.row import Incident
 from ghx_bench.profiler.runner.instruments import Setup
 from ghx_bench.profiler.runner.worker import RunSpec
@@ -137,8 +138,8 @@ class Head(Generic[S]):
                 self._judge_canary(message)
             case CellMeasured(cell=cell) if cell in self.store.done:
                 pass  # a machine that was given up as lost is late: the first row counts
-            case CellMeasured(cell=cell, files=files):
-                self._record_machine(message)
+            case CellMeasured(cell=cell):
+                files = self._record_machine(message)
                 # First on disk, then told: an observer that says "done" must be right after a crash.
                 await self.store.add(files)
                 self.store.log_error(files.row, cell)
@@ -157,11 +158,20 @@ class Head(Generic[S]):
         self.stopped_by = self.stopped_by or self.store.spend.find_excess(self.config.budget.run)
         return self.stopped_by
 
-    def _record_machine(self, measured: CellMeasured) -> None:
-        """Keep in `run.json`, before the first row of a machine, what that machine is."""
-        name, known = measured.files.row.machine, self.store.record.machines
-        if name is not None and measured.machine is not None and known.get(name) != measured.machine:
-            self.store.update(machines={**known, name: measured.machine})
+    def _record_machine(self, measured: CellMeasured) -> CellFiles:
+        """Keep in `run.json`, before the first row of a machine, what that machine is; return the files of the cell.
+
+        A run may be resumed elsewhere, on a machine of the same name: its rows say then that they are of another one.
+        """
+        files, machine, known = measured.files, measured.machine, self.store.record.machines
+        if files.row.machine is None or machine is None:
+            return files
+        name = name_apart(files.row.machine, machine, known)
+        if name not in known:
+            self.store.update(machines={**known, name: machine})
+        if name == files.row.machine:
+            return files
+        return replace(files, row=files.row.model_copy(update={"machine": name}))
 
     def _record_units(self, units: Mapping[str, str]) -> None:
         """Keep in `run.json`, once for a run and not on each row, what collectors measure their metrics in."""

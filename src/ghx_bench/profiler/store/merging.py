@@ -21,7 +21,7 @@ from ghx_bench._base.scratch import PREFIX, ScratchFolder, sweep
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.config import ProfileConfig, ProfileFile
 from ghx_bench.profiler.errors import MergeError, RunDirectoryError, RunLockedError
-from ghx_bench.profiler.machine import MachineRecord
+from ghx_bench.profiler.machine import MachineRecord, name_apart
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.shards import Shard
 from ghx_bench.profiler.store.directory import RunDirectory, unusable
@@ -280,19 +280,13 @@ def _say_missing(missing: Sequence[Cell], parts: Sequence[ShardRun]) -> str:
 
 
 def _name_machines(parts: Sequence[ShardRun]) -> Mapping[tuple[Shard, str], str]:
-    """Return what a shard's machines are called in the merged run: two that share a name get a number.
-
-    Containers and pods are often all called the same. Only where what they are differs are they known to be two.
-    """
+    """Return what a shard's machines are called in the merged run."""
     names: dict[tuple[Shard, str], str] = {}
-    taken: dict[str, MachineRecord] = {}
+    known: dict[str, MachineRecord] = {}
     for part in parts:
         for name, record in part.record.machines.items():
-            number, new = 1, name
-            while taken.setdefault(new, record) != record:
-                number += 1
-                new = f"{name} #{number}"
-            names[part.shard, name] = new
+            new = names[part.shard, name] = name_apart(name, record, known)
+            known[new] = record
     return names
 
 
