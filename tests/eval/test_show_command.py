@@ -11,6 +11,7 @@ from report_runs import a_row, write_run
 
 from ghx_bench._base.locks import hold_lock
 from ghx_bench.eval.cli.main import run
+from ghx_bench.profiler.shards import Shard
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.trace import SessionTrace, TextOutputEvent, ToolCallEvent
 
@@ -47,6 +48,35 @@ def test_a_run_that_nobody_works_on_any_more_is_not_running(here: Path, capsys: 
     with hold_lock(RunDirectory(here / "run").lock):
         assert status() == "running"
     assert status() == "stopped"
+
+
+def test_a_cell_that_is_planned_and_not_measured_yet_is_not_denied(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(here / "run", [a_row("baseline", iteration=0), a_row("ghx", iteration=1)])
+    cell = f"baseline/{a_row().scenario_id}"
+
+    def refusal(name: str) -> str:
+        assert run(["show", "run", name]) == 2
+        return capsys.readouterr().err
+
+    def change(**values: object) -> None:
+        place = RunDirectory(here / "run").record
+        record = json.loads(place.read_text())
+        matrix = {**record["matrix"], **({"shard": shard} if (shard := values.pop("shard", None)) else {})}
+        place.write_text(json.dumps({**record, **values, "matrix": matrix}))
+
+    assert f"cell {cell}/1 has no row in this run; `ghx-bench resume run` measures it" in refusal(f"{cell}/1")
+    assert f"has no cell '{cell}/9'" in refusal(f"{cell}/9")
+    change(status="running")
+    with hold_lock(RunDirectory(here / "run").lock):
+        assert "the run goes on" in refusal(f"{cell}/1")
+    owner = Shard(1, 3).find_owner(a_row().scenario_id, 1)
+    change(status="complete", shard=str(owner))
+    assert "`ghx-bench resume run` measures it" in refusal(f"{cell}/1")
+    other = Shard(owner.number % 3 + 1, 3)
+    change(shard=str(other))
+    assert f"shard {owner} measures it, and this run is shard {other}" in refusal(f"{cell}/1")
 
 
 def test_a_run_is_shown_as_json(reference_run: Path, capsys: pytest.CaptureFixture[str]) -> None:

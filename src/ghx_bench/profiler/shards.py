@@ -42,8 +42,16 @@ class Shard:
         Its name alone decides: machines agree without asking each other, and a scenario, a mode or a repetition more
         moves no other block. Python's own hash of a text is another one in every process.
         """
-        name = f"{repetition}/{scenario_id}".encode()
-        return int.from_bytes(hashlib.sha256(name).digest()[:8]) % self.count == self.number - 1
+        return _deal(scenario_id, repetition, self.count) == self.number
+
+    def find_owner(self, scenario_id: str, repetition: int) -> "Shard":
+        """Return to which shard of the same run a block belongs."""
+        return Shard(_deal(scenario_id, repetition, self.count), self.count)
+
+
+def _deal(scenario_id: str, repetition: int, count: int) -> int:
+    name = f"{repetition}/{scenario_id}".encode()
+    return int.from_bytes(hashlib.sha256(name).digest()[:8]) % count + 1
 
 
 def _read_shard(value: object) -> object:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -13,6 +14,7 @@ from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import did_you_mean, one_line
 
 if TYPE_CHECKING:  # loaded when a command runs, not for its --help
+    from ghx_bench.profiler.cell import Cell
     from ghx_bench.profiler.row import ProfileRow
     from ghx_bench.profiler.score import CheckpointDetail
     from ghx_bench.profiler.store.directory import RunDirectory
@@ -34,7 +36,7 @@ class NamedCell:
     @property
     def title(self) -> str:
         """The whole name of the cell; without its agent where the run has one."""
-        name = whole_name(self.row)
+        name = whole_name(self.row.cell)
         return name if len(self.record.matrix.agents) > 1 else name.removeprefix(f"{self.row.cell.agent}/")
 
 
@@ -44,9 +46,41 @@ def find_cell(run: Path, name: str) -> NamedCell:
 
     directory, rows = rows_of(run)
     record = read_record(directory.record)
-    places = {whole_name(row): (record.matrix.name_cell(row.cell), rows.start) for row in rows}
-    found = _choose({whole: short for whole, (short, _) in places.items()}, name)
-    return NamedCell(directory=directory, record=record, row=rows.row_at(places[found][1]))
+    places = {whole_name(row.cell): (record.matrix.name_cell(row.cell), rows.start) for row in rows}
+    found = _find_matches(places, name)
+    if len(found) > 1:
+        matches = ", ".join(sorted(places[whole][0] for whole in found)[:_MOST_NAMES])
+        raise InputError(one_line(f"{name!r} names {len(found)} cells; say which: {matches}"))
+    if not found:
+        _refuse_planned(name, run, directory, record)
+        known = (short for short, _ in places.values())
+        hint = did_you_mean(name, known, otherwise="`ghx-bench show RUN` lists them")
+        raise InputError(f"this run has no cell {name!r}; {hint}")
+    return NamedCell(directory=directory, record=record, row=rows.row_at(places[found[0]][1]))
+
+
+def _refuse_planned(name: str, run: Path, directory: RunDirectory, record: RunRecord) -> None:
+    """Raise if a name is that of a cell that the plan has, and say how it gets its row."""
+    from ghx_bench.eval.cli.run_names import run_state
+    from ghx_bench.profiler.shards import Shard
+
+    # What was imported has no plan but its rows.
+    cells = () if record.imported is not None else record.matrix.to_matrix().cells()
+    planned = {whole_name(cell): cell for cell in cells}
+    found = [planned[whole] for whole in _find_matches(planned, name)]
+    if not found:
+        return
+    here = None if record.matrix.shard is None else Shard.parse(record.matrix.shard)
+    own = [cell for cell in found if here is None or here.has(cell.scenario_id, cell.iteration)]
+    cell = (own or found)[0]
+    if here is not None and not own:
+        owner = here.find_owner(cell.scenario_id, cell.iteration)
+        remedy = f"shard {owner} measures it, and this run is shard {here}: name that one, or the merged run"
+    elif run_state(directory, record) == "running":
+        remedy = "the run goes on, and is to measure it"
+    else:
+        remedy = f"`{shlex.join(['ghx-bench', 'resume', str(run)])}` measures it"
+    raise InputError(one_line(f"cell {record.matrix.name_cell(cell)} has no row in this run; {remedy}"))
 
 
 def rows_of(run: Path) -> tuple[RunDirectory, DistinctRows]:
@@ -61,23 +95,16 @@ def rows_of(run: Path) -> tuple[RunDirectory, DistinctRows]:
     return directory, DistinctRows(directory.rows if directory.rows.is_file() else Path(os.devnull))
 
 
-def whole_name(row: ProfileRow) -> str:
+def whole_name(cell: Cell) -> str:
     """Return the name of a cell that is its own in the run."""
-    return f"{row.cell.agent}/{row.model}/{row.mode}/{row.scenario_id}/{row.iteration}"
+    return f"{cell.agent}/{cell.model}/{cell.mode}/{cell.scenario_id}/{cell.iteration}"
 
 
-def _choose(names: Mapping[str, str], name: str) -> str:
-    """Return the whole name of the cell that is meant; `names` has what each is called, by whole name."""
-    found = [whole for whole in names if f"/{whole}".endswith(f"/{name}")] or [
+def _find_matches(names: Collection[str], name: str) -> list[str]:
+    """Return the whole names that end in one that somebody wrote or, if none does, without their repetition."""
+    return [whole for whole in names if f"/{whole}".endswith(f"/{name}")] or [
         whole for whole in names if f"/{whole}".rpartition("/")[0].endswith(f"/{name}")
     ]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        matches = ", ".join(sorted(names[whole] for whole in found)[:_MOST_NAMES])
-        raise InputError(one_line(f"{name!r} names {len(found)} cells; say which: {matches}"))
-    hint = did_you_mean(name, names.values(), otherwise="`ghx-bench show RUN` lists them")
-    raise InputError(f"this run has no cell {name!r}; {hint}")
 
 
 def figures(row: ProfileRow) -> str:

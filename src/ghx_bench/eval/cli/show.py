@@ -69,7 +69,8 @@ def _show_run(run: Path, *, as_json: bool) -> int:
     later: Mapping[Cell, Rescored] = {} if again is None else again.cells
     # Only what is printed is kept: a row takes 10 kB in memory, and its line some hundred bytes.
     shown = sorted(
-        (whole_name(row), record.matrix.name_cell(row.cell), _figures_line(row, later.get(row.cell))) for row in rows
+        (whole_name(row.cell), record.matrix.name_cell(row.cell), _figures_line(row, later.get(row.cell)))
+        for row in rows
     )
     width = max((len(name) for _, name, _ in shown), default=0)
     count = f"{len(shown)} of {record.matrix.total} cells"
