@@ -1,6 +1,7 @@
 """`ghx-bench run --shard` and `merge`: what was measured in pieces, elsewhere, is a run like any other."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ from once import once
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.shards import Shard, find_shard
 from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.record import read_record
+from ghx_bench.profiler.store.record import read_record, write_record
 
 pytestmark = pytest.mark.slow
 
@@ -119,6 +120,43 @@ def test_the_jobs_of_the_page_find_their_shard(words: str, count: int, job: dict
     (asked,) = re.findall(r"ghx-bench run --shard (\S+)", words)
 
     assert find_shard(asked, job) == Shard(2, count)
+
+
+@pytest.mark.parametrize(
+    ("before", "asked", "code"),
+    [
+        (None, "run --shard auto/8 --output-dir", 3),
+        ("running", "resume", 3),
+        ("failed", "resume", 3),
+        ("interrupted", "resume", 3),
+        ("complete", "", 0),
+    ],
+)
+def test_a_pod_of_the_page_goes_on_until_every_cell_has_a_row(
+    measured: Path, tmp_path: Path, before: str | None, asked: str, code: int
+) -> None:
+    results, command = tmp_path / "results", tmp_path / "bin" / "ghx-bench"
+    results.mkdir()
+    write_files(tmp_path, {"bin/ghx-bench": '#!/bin/sh\necho "$@"\nexit 3\n'})
+    command.chmod(0o755)
+    if before is not None:
+        (shard,) = measured.glob("node-2/shard/run_*_2of8")
+        shutil.copytree(shard, results / shard.name)
+        place = RunDirectory(results / shard.name).record
+        write_record(place, read_record(place).model_copy(update={"status": before}))
+    script = KUBERNETES["spec"]["template"]["spec"]["containers"][0]["args"][0].replace("/results", str(results))
+
+    done = subprocess.run(
+        ["sh", "-c", script],
+        env={"PATH": f"{command.parent}:{os.environ['PATH']}", "JOB_COMPLETION_INDEX": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout.startswith(asked)
+    assert ("2of8" in done.stdout) == (asked == "resume")
 
 
 def test_a_merged_run_is_shown_reopened_rescored_reported_and_blessed_as_any_other(
