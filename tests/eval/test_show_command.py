@@ -11,6 +11,7 @@ from report_runs import a_row, write_run
 
 from ghx_bench._base.locks import hold_lock
 from ghx_bench.eval.cli.main import run
+from ghx_bench.profiler.machine import MachineRecord
 from ghx_bench.profiler.shards import Shard
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.trace import SessionTrace, TextOutputEvent, ToolCallEvent
@@ -77,6 +78,22 @@ def test_a_cell_that_is_planned_and_not_measured_yet_is_not_denied(
     other = Shard(owner.number % 3 + 1, 3)
     change(shard=str(other))
     assert f"shard {owner} measures it, and this run is shard {other}" in refusal(f"{cell}/1")
+
+
+def test_of_several_machines_a_cell_says_which_measured_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [a_row("baseline", machine="vm"), a_row("ghx", machine="vm #2")]
+    vm = MachineRecord(system="Linux", release="6.1", architecture="x86_64", processors=2)
+    machines = {"vm": vm, "vm #2": vm.model_copy(update={"processors": 96})}
+    write_run(here / "one", rows[:1], machines={"vm": vm})
+    write_run(here / "several", rows, machines=machines)
+
+    def shown(name: str, mode: str) -> str:
+        assert run(["show", name, f"{mode}/{rows[0].scenario_id}/0"]) == 0
+        return capsys.readouterr().out
+
+    assert "measured on" not in shown("one", "baseline")
+    assert "  measured on vm: Linux 6.1, 2 x x86_64\n" in shown("several", "baseline")
+    assert "  measured on vm #2: Linux 6.1, 96 x x86_64\n" in shown("several", "ghx")
 
 
 def test_a_run_is_shown_as_json(reference_run: Path, capsys: pytest.CaptureFixture[str]) -> None:

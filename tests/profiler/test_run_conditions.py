@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from ghx_bench.profiler.machine import MachineRecord
 from ghx_bench.profiler.store.provenance import make_provenance
 from ghx_bench.profiler.store.record import AgentRecord, ImportRecord, MatrixRecord, ModeDetails, RunRecord
 from ghx_bench.profiler.store.run_conditions import Changes, RunConditions, find_changes, find_differences
@@ -188,3 +189,20 @@ def test_each_later_run_is_held_against_the_first() -> None:
     ]
     (difference,) = find_differences(runs)
     assert str(difference) == "agent option slip (run 0.0: 0.0; run 0.1: 0.1; run 0.2: 0.2)"
+
+
+def test_the_machines_of_a_run_are_those_that_measured_it() -> None:
+    def measured_on(*processors: int) -> RunRecord:
+        machine = MachineRecord(system="Linux", release="6.1", architecture="arm64", processor="Fast")
+        return a_record(
+            machines={f"node-{each}": machine.model_copy(update={"processors": each}) for each in processors}
+        )
+
+    assert changes_between(measured_on(2, 96), measured_on(96, 2)).circumstances == ()
+    assert changes_between(measured_on(2), measured_on(2, 96)).circumstances == (
+        "processors 2 x Fast -> 2 x Fast and 96 x Fast",
+    )
+    # One of an older version tells where it was started, and nothing else.
+    assert changes_between(a_record(), measured_on(2)).circumstances == (
+        "machine Linux 5.15 x86_64 -> Linux 6.1 arm64",
+    )

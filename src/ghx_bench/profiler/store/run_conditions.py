@@ -92,7 +92,7 @@ class RunConditions:
         for key, value in latest.ingredients.items():
             if (condition := _of_ingredient(key, value, record)) is not None:
                 found[key] = condition
-        found |= {f"circumstance {each.name}": each for each in _circumstances(latest.circumstances)}
+        found |= {f"circumstance {each.name}": each for each in _circumstances(latest.circumstances, record)}
         named = ("agent", matrix.agents), ("mode", matrix.modes)
         owners = {f"{noun} {each}" for noun, names in named for each in names}
         return cls(
@@ -192,11 +192,16 @@ def _owner_of_scenarios(record: RunRecord) -> str:
     return f"scenarios {' '.join(sorted(record.matrix.scenario_ids))}"
 
 
-def _circumstances(told: Mapping[str, JsonValue]) -> Iterator[Condition]:
-    host = told.get("host")
-    if isinstance(host, dict):
-        machine = " ".join(str(host[key]) for key in ("system", "release", "machine") if key in host)
-        yield Condition(kind=Kind.CIRCUMSTANCE, name="machine", value=machine)
+def _circumstances(told: Mapping[str, JsonValue], record: RunRecord) -> Iterator[Condition]:
+    # Of the machines that measured, where they are known: a run may be started on one, and measured on others.
+    machines, host = record.machines.values(), told.get("host")
+    systems = {f"{each.system} {each.release} {each.architecture}" for each in machines}
+    if not systems and isinstance(host, dict):
+        systems = {" ".join(str(host[key]) for key in ("system", "release", "machine") if key in host)}
+    processors = {f"{each.processors} x {each.processor or each.architecture}" for each in machines if each.processors}
+    for name, values in (("machine", systems), ("processors", processors)):
+        if values:
+            yield Condition(kind=Kind.CIRCUMSTANCE, name=name, value=" and ".join(sorted(values)))
     for key in ("commit", "hasUncommittedChanges"):
         if (value := told.get(key)) is not None:
             short = value[:_LONGEST_COMMIT] if isinstance(value, str) else value
@@ -327,7 +332,7 @@ class Changes:
     after: str
     differences: tuple[str, ...]
     circumstances: tuple[str, ...]
-    """The machine and the commit, where they differ."""
+    """The machines, their processors and the commit, where they differ."""
     unknown: tuple[str, ...]
     """The runs that did not write down what they were made with."""
     mixtures: tuple[str, ...] = ()
