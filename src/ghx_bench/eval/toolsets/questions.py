@@ -20,7 +20,7 @@ from ghx_bench.twin.world import World
 _OWNER, _NAME = "saltmarsh", "tidewatch"
 BUILT_IN = Path(__file__).with_name("questions.yaml")
 
-PLACEHOLDERS = ("owner", "name", "repo", "sha", "job", "thread", "comment")
+PLACEHOLDERS = ("owner", "name", "repo", "sha", "main_sha", "job", "thread", "comment")
 """What calls may name of the world."""
 
 QuestionKind = Literal["read", "change", "error"]
@@ -217,13 +217,15 @@ def _filled(step: str | ToolCall, values: Mapping[str, JsonValue]) -> str | Tool
 def values_of(world: World) -> dict[str, JsonValue]:
     """Return what the placeholders of calls stand for in the fixed world."""
     repository = lookup.repository(world, None, _OWNER, _NAME)
+    heads = world.git(repository).refs("refs/heads/")
     failed = next(each for each in world.database.all(CheckRun) if each.conclusion == "failure")
     thread = world.database.all(Thread)[0]
     return {
         "owner": _OWNER,
         "name": _NAME,
         "repo": f"{_OWNER}/{_NAME}",
-        "sha": world.git(repository).refs("refs/heads/")["refs/heads/round-levels"],
+        "sha": heads["refs/heads/round-levels"],
+        "main_sha": heads["refs/heads/main"],
         "job": failed.id,
         "thread": node_id(world.database, thread),
         "comment": world.database.all(ReviewComment, thread_id=thread.id)[0].id,
