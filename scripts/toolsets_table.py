@@ -1,13 +1,18 @@
 """Write into docs/toolsets.md what `ghx-bench surface` and `expose` say of the built-in modes that are installed here.
 
+The samples in README.md, docs/quickstart.md and docs/toolsets.md are written by the same run: the table at the end of
+`make demo`, a first look at a server, and the comparison of two versions of the toy server of the tests.
+
     python scripts/toolsets_table.py [--date 2026-11-18] [--tools NAME=FILE ...] [--axi FILE]
 
-`--date` is what the page says, today unless given; `--tools` adds a server that is measured by its list of tools, under
+Install the packages first (`ghx-bench doctor --install gh-axi npm-mcp`), and the extra `tokens`. `--date` is what the
+page says, today unless given; `--tools` adds a server that is measured by its list of tools, under
 a name; `--axi` is the `results.jsonl` of the AXI benchmark, whose verdicts are put beside.
 """
 
 import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -19,8 +24,14 @@ from pathlib import Path
 from typing import Any
 
 from ghx_bench.eval.modes.definitions import BUILT_IN
+from ghx_bench.eval.toolsets.answers import AnswerRow, compare_answers
+from ghx_bench.eval.toolsets.questions import built_in_table
 
-PAGE = Path(__file__).parents[1] / "docs" / "toolsets.md"
+ROOT = Path(__file__).parents[1]
+README, QUICKSTART, PAGE = ROOT / "README.md", ROOT / "docs" / "quickstart.md", ROOT / "docs" / "toolsets.md"
+TOY = ROOT / "tests" / "support" / "toy_mcp_server.py"
+DEMO = ("baseline", "ghx", "ghx-mcp")
+"""The modes of `make demo`."""
 SECTION = r"(<!-- generated: {} -->\n).*?(<!-- end -->)"
 BENCH = (sys.executable, "-m", "ghx_bench.eval.cli.main")
 
@@ -45,12 +56,72 @@ def main() -> None:
         }
         if given.axi is not None:
             texts["public"] = judge_public_rows(given.axi, Path(folder))
-    page = PAGE.read_text(encoding="utf-8")
+        texts["compare"] = fenced("console", compare_versions(Path(folder, "versions")))
+        write_sections(PAGE, texts)
+        write_sections(README, {"demo": fenced("text", run_bench("surface", "--brief", *DEMO))})
+        if "npm-mcp" in modes:
+            write_sections(QUICKSTART, {"own-server": fenced("console", start_server(Path(folder, "own")))})
+    sys.stdout.write(f"{PAGE}: {', '.join(modes)}; not installed: {', '.join(absent) or 'none'}" + "\n")
+
+
+def write_sections(page: Path, texts: dict[str, str]) -> None:
+    """Replace what stands between the marks of a page."""
+    whole = page.read_text(encoding="utf-8")
     for name, text in texts.items():
         section = re.compile(SECTION.format(name), re.DOTALL)
-        page = section.sub(lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page)
-    PAGE.write_text(page, encoding="utf-8")
-    sys.stdout.write(f"{PAGE}: {', '.join(modes)}; not installed: {', '.join(absent) or 'none'}" + "\n")
+        whole, count = section.subn(lambda found, text=text: f"{found[1]}{text}\n{found[2]}", whole)
+        if count != 1:
+            sys.exit(f"{page}: there are {count} sections for {name}, and not one")
+    page.write_text(whole, encoding="utf-8")
+
+
+def fenced(kind: str, text: str) -> str:
+    """Return a block of code in Markdown."""
+    return f"```{kind}\n{text.rstrip()}\n```"
+
+
+def run_bench(*words: str, folder: Path = ROOT, environ: dict[str, str] | None = None) -> str:
+    """Return what a command prints, without spaces at the ends of lines."""
+    ran = subprocess.run(
+        [*BENCH, *words], check=True, stdout=subprocess.PIPE, text=True, cwd=folder, env=environ or dict(os.environ)
+    )
+    return "\n".join(line.rstrip() for line in ran.stdout.splitlines())
+
+
+def start_server(folder: Path) -> str:
+    """Return what `init --mcp` says of the reference server."""
+    folder.mkdir()
+    (program,) = (ROOT / ".cache" / "tools").glob("@modelcontextprotocol/server-github/*/node_modules/.bin")
+    words = ("init", "--mcp", "mcp-server-github", "--agent", "goose", "my-bench")
+    environ = {**os.environ, "PATH": f"{program}{os.pathsep}{os.environ['PATH']}"}
+    return f"$ ghx-bench {' '.join(words)}\n" + run_bench(*words, folder=folder, environ=environ)
+
+
+def compare_versions(folder: Path) -> str:
+    """Return what `compare --mode` says of two versions of the toy server, without what makes it long."""
+    (folder / "build").mkdir(parents=True)
+    for file, flag in (("server", "--first"), ("build/head", "--second")):
+        text = (
+            f"import sys\nsys.path.insert(0, {str(TOY.parent)!r})\nimport toy_mcp_server\nsys.argv.append({flag!r})\n"
+        )
+        (folder / f"{file}.py").write_text(f"{text}toy_mcp_server.main()\n", encoding="utf-8")
+    server = {"my-server": {"command": sys.executable, "args": ["./server.py"]}}
+    where = {"owner": "{{owner}}", "repo": "{{name}}"}
+    issue = {**where, "issue_number": 1}
+    calls = {
+        "issue-view": {"tool": "get_issue", "arguments": issue},
+        "issue-comment": {"tool": "add_comment", "arguments": {**issue, "body": "Yes."}},
+        "labels-list": {"tool": "list_labels", "arguments": where},
+        "milestones-list": {"tool": "list_milestones", "arguments": where},
+    }
+    questions = [{"id": id_, "calls": {"my-server": call}} for id_, call in calls.items()]
+    config = {"modes": [{"name": "my-server", "mcp_servers": server}]}
+    (folder / "eval.config.yaml").write_text(json.dumps(config), encoding="utf-8")
+    (folder / "calls.yaml").write_text(json.dumps({"version": 1, "questions": questions}), encoding="utf-8")
+    words = ("compare", "--mode", "my-server", "--mode", "my-server@./build/head.py", "--questions", "calls.yaml")
+    told = run_bench(*words, folder=folder)
+    told = re.sub(r"(?m)^(Flows: no run was given.{60}).*$", r"\1...", told)
+    return f"$ ghx-bench {' '.join(words)}\n{told}"
 
 
 def copy_tool_lists(named: Sequence[str], folder: Path) -> Iterator[str]:
@@ -84,19 +155,36 @@ def surface_prose(surface: dict[str, Any]) -> Iterator[str]:
     yield "Told before the first call, in tokens: " + ", ".join(
         f"`{each['name']}` {'at least ' if each.get('isAbridged') else ''}{each['told']['tokens']:,}" for each in told
     )
-    asked = sorted((each for each in modes if each.get("common")), key=lambda each: each["common"]["size"]["tokens"])
-    together = ", ".join(f"`{each['name']}` {each['common']['size']['tokens']:,}" for each in asked)
-    yield f"Answers to the {len(surface['commonQuestions'])} questions that all answer, in tokens: {together}"
-    by_median = sorted(asked, key=lambda each: each["common"]["tokensP50"])
-    medians = ", ".join(f"`{each['name']}` {each['common']['tokensP50']:,}" for each in by_median)
-    yield f"The median of these answers: {medians}"
-    largest = ", ".join(
-        f"`{each['name']}` {each['common']['tokensLargest']:,} ({each['common']['largest']})" for each in asked
+    asked = [each for each in modes if each.get("common")]
+    yield from (ratio_sentence(asked[0], each) for each in asked[1:])
+    medians = ", ".join(f"`{each['name']}` {each['common']['tokensP50']:,}" for each in asked)
+    yield f"The median of the answers to the {len(surface['commonQuestions'])} questions that all answer: {medians}"
+    lists = {each["name"]: [row for row in each["rows"] if row.get("items") is not None] for each in asked}
+    whole = {name: sum(row["items"] == row["total"] for row in rows) for name, rows in lists.items()}
+    cut = {name: sum(bool(row.get("cutOff")) for row in rows) for name, rows in lists.items()}
+    for words, counts in (("Lists that are shown whole", whole), ("Lists cut off without a word", cut)):
+        yield f"{words}: " + ", ".join(f"`{name}` {count} of {len(lists[name])}" for name, count in counts.items())
+
+
+def ratio_sentence(first: dict[str, Any], mode: dict[str, Any]) -> str:
+    """Return how a mode compares with the first one, and whether that hangs on fields that we chose for either."""
+    found = mode["against"]
+    chosen = {
+        question.id
+        for question in built_in_table().questions
+        for name in (first["column"], mode["column"])
+        for step in question.steps(name, {})
+        if isinstance(step, str) and " --jq " in step
+    }
+    rows = [tuple(row for row in each["rows"] if row["id"] not in chosen) for each in (first, mode)]
+    plain = compare_answers(first["name"], *(tuple(map(AnswerRow.model_validate, each)) for each in rows))
+    return (
+        f"`{mode['name']}` held against `{first['name']}`, in tokens written and read, of lists for each item: smaller "
+        f"in {found['smaller']} and larger in {found['larger']} of {found['questions']} questions that both answer; "
+        f"{found['geometricMean']:.2f} times as much in the geometric mean, {found['median']:.2f} in the median, from "
+        f"{found['lowest'][1]:.2f} ({found['lowest'][0]}) to {found['highest'][1]:.2f} ({found['highest'][0]})"
+        + ("" if plain is None else f"; without what either asks with `--jq`, {plain.geometric_mean:.2f}")
     )
-    yield f"The largest of them: {largest}"
-    for key, words in (("cutOff", "Lists cut off without a word"), ("overLimit", "Answers over the limit")):
-        counts = {each["name"]: sum(bool(row.get(key)) for row in each["rows"]) for each in asked}
-        yield f"{words}: " + ", ".join(f"`{name}` {count}" for name, count in counts.items())
 
 
 def exposure_prose(exposure: dict[str, Any]) -> Iterator[str]:

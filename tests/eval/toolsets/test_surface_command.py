@@ -1,6 +1,7 @@
 """`ghx-bench surface` with real tools on the twin: programs, MCP servers, and a toy server with planted faults."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -273,3 +274,31 @@ def test_the_page_of_tool_sets_names_every_built_in_mode_as_measured_or_not() ->
 
     for name in BUILT_IN.keys() - {"mcp"}:
         assert (name in measured) != (f"`{name}`" in gaps), name
+
+
+def generated(page: str, name: str) -> str:
+    text = Path(__file__).parents[3].joinpath(page).read_text(encoding="utf-8")
+    assert text.count(f"<!-- generated: {name} -->") == 1, f"{page} has one place for {name}"
+    return text.partition(f"<!-- generated: {name} -->\n")[2].partition("<!-- end -->")[0]
+
+
+def test_samples_on_other_pages_are_of_the_run_that_wrote_the_table() -> None:
+    page = generated("docs/toolsets.md", "surface")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    told = {row[0]: row[3] for row in rows if row[0] in OURS and len(row) == 8}
+    ratios = {row[0]: row[4] for row in rows if row[0] in OURS and len(row) == 10}
+
+    _, title, header, *lines, _ = generated("README.md", "demo").splitlines()
+    tokenizer = title.partition("(")[2].partition(":")[0].removesuffix(")")
+    assert f"- tokens: {tokenizer}\n" in page
+    columns = ["mode", "told", "help", "answer p50", "smaller / larger than baseline", "ratio", "whole lists",
+               "cut off silently", "API requests"]  # fmt: skip
+    assert re.split(r"  +", header) == columns, "as `surface --brief` prints it"
+    for name, line in zip(OURS, lines, strict=True):
+        cells = re.split(r"  +", line)
+        assert (cells[0], cells[1], cells[5]) == (name, told[name], ratios.get(name, "-"))
+
+    sample = generated("docs/quickstart.md", "own-server")
+    (npm,) = (row for row in rows if row[0] == "npm-mcp" and len(row) == 8)
+    assert f"It shows {npm[2]} tools, " in sample
+    assert "Answers: 2 of 4 differ" in generated("docs/toolsets.md", "compare")

@@ -1,5 +1,6 @@
 """Opens the tools of a mode on a served copy of a fixed world, as a session does, and calls them."""
 
+import json
 import re
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -43,6 +44,13 @@ class Call:
 
     answer: ToolAnswer
     requests: tuple[Entry, ...]
+    written: str = ""
+    """What an agent writes to make it: the command, or the tool and its arguments as compact JSON."""
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What it asked for and the embedded GitHub lacks: its answer says nothing of the tool then."""
+        return tuple(dict.fromkeys(each.not_implemented for each in self.requests if each.not_implemented))
 
     @property
     def changing(self) -> tuple[Entry, ...]:
@@ -86,7 +94,7 @@ class OpenTools:
         answer = _TOO_LONG
         with anyio.move_on_after(CALL_LIMIT_S):
             answer = await self.belt.shell(command)
-        return self._called(answer, before)
+        return self._called(command, answer, before)
 
     async def mcp(self, tool: str, arguments: Mapping[str, JsonValue], *, server: str | None = None) -> Call:
         """Call a tool of an MCP server: the named one, else the first that the mode has.
@@ -106,13 +114,18 @@ class OpenTools:
                 answer = await self.servers[name].call(tool, arguments)
         except EnvironmentFailure as error:
             raise ToolServerError(f"mode {self.mode.name!r}: {error}") from error
-        return self._called(answer, before)
+        asked = {"name": tool, "arguments": dict(arguments)}
+        return self._called(json.dumps(asked, ensure_ascii=False, separators=(",", ":")), answer, before)
 
-    def _called(self, answer: ToolAnswer, before: int) -> Call:
+    def _called(self, written: str, answer: ToolAnswer, before: int) -> Call:
         # With all that follows: programs that keep files give their folders random names, too.
         path = re.compile(re.escape(str(self.folder)) + r"[\w./+@-]*")
         text, complaint = (path.sub("/session", each) for each in (answer.text, answer.complaint))
-        return Call(answer=replace(answer, text=text, complaint=complaint), requests=self.world.journal.since(before))
+        return Call(
+            answer=replace(answer, text=text, complaint=complaint),
+            requests=self.world.journal.since(before),
+            written=written,
+        )
 
 
 _TOO_LONG = ToolAnswer(text=f"(no answer within {CALL_LIMIT_S:g} s)", value=None, failed=True)

@@ -89,6 +89,7 @@ _OUTCOMES = {
     "failed": "failed",
     "refused": "refused",
     "no-error": "not refused",
+    "not-measurable": "not measurable here",
     "none": "no such call",
 }
 

@@ -14,7 +14,15 @@ from ghx_bench._base.errors import ungrouped
 from ghx_bench._base.wire import Count, WireModel
 from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.eval.modes.resolver import Modes
-from ghx_bench.eval.toolsets.answers import AnswerFigures, AnswerRow, digest_of, figures, judge
+from ghx_bench.eval.toolsets.answers import (
+    AnswerFigures,
+    AnswerRatios,
+    AnswerRow,
+    compare_answers,
+    digest_of,
+    figures,
+    judge,
+)
 from ghx_bench.eval.toolsets.arguments import argument_sets
 from ghx_bench.eval.toolsets.calls import WORLDS, Call, FixedWorld, OpenTools, open_fixed_world
 from ghx_bench.eval.toolsets.lint import LintFinding, lint_tools, lint_writes
@@ -90,6 +98,8 @@ class ModeSurface(WireModel):
     answers: AnswerFigures | None = None
     common: AnswerFigures | None = None
     """Of the questions that all measured modes answer."""
+    against: AnswerRatios | None = None
+    """Its answers held against those of the first measured mode; `None` of that one."""
     rows: tuple[AnswerRow, ...] = ()
     by_schema_only: bool = False
     """Whether nothing was called, since there was only a list of its tools."""
@@ -189,6 +199,15 @@ def summarize(measured: Sequence[ModeSurface], measuring: Measuring) -> Surface:
     shared = set[str].intersection(*ids) if ids else set[str]()
     # What one mode's requests cannot be counted for counts for none: sums stand side by side.
     uncounted = {row.id for each in asked for row in each.rows if row.requests is None}
+
+    def beside(mode: ModeSurface) -> ModeSurface:
+        if mode.answers is None:
+            return mode
+        common = figures([row for row in mode.rows if row.id in shared], uncounted=uncounted)
+        first = asked[0]
+        against = None if mode is first else compare_answers(first.name, first.rows, mode.rows)
+        return mode.model_copy(update={"common": common, "against": against})
+
     return Surface(
         version=1,
         tokenizer=measuring.ruler.tokenizer,
@@ -196,14 +215,7 @@ def summarize(measured: Sequence[ModeSurface], measuring: Measuring) -> Surface:
         limit_tokens=measuring.limit_tokens,
         world=measuring.table.world or "",
         common_questions=tuple(each.id for each in measuring.table.questions if each.id in shared),
-        modes=tuple(
-            each
-            if each.answers is None
-            else each.model_copy(
-                update={"common": figures([row for row in each.rows if row.id in shared], uncounted=uncounted)}
-            )
-            for each in measured
-        ),
+        modes=tuple(map(beside, measured)),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ghx_bench._base.problems import plural
-from ghx_bench.eval.toolsets.answers import AnswerFigures, AnswerRow
+from ghx_bench.eval.toolsets.answers import AnswerFigures, AnswerRatios, AnswerRow
 from ghx_bench.eval.toolsets.surface import ModeSurface, Surface
 
 WriteNumber = Callable[[int | None], str]
@@ -52,8 +52,10 @@ def _told(surface: Surface) -> Table:
 def _answers(surface: Surface) -> Iterator[Table]:
     number = _numbers(surface)
     asked = [each for each in surface.modes if each.answers is not None]
-    header = ("mode", "questions", "no call", "failed", "p50", "p95", "largest", "calls", "API requests", "over limit",
-              "cut off silently", "errors without a hint")  # fmt: skip
+    has_gaps = any(row.outcome == "not-measurable" for each in asked for row in each.rows)
+    header = ("mode", "questions", "no call", "failed", *(("not measurable",) if has_gaps else ()), "p50", "p95",
+              "largest", "calls", "API requests", "over limit", "whole lists", "cut off silently",
+              "errors without a hint")  # fmt: skip
     yield Table(
         title="Answers, in tokens",
         header=header,
@@ -63,25 +65,28 @@ def _answers(surface: Surface) -> Iterator[Table]:
                 str(each.answers.questions if each.answers else 0),
                 _count(each.rows, lambda row: row.outcome == "none"),
                 _count(each.rows, lambda row: row.outcome == "failed"),
-                *_weights(each.answers, number),
+                *((_count(each.rows, lambda row: row.outcome == "not-measurable"),) if has_gaps else ()),
+                *_weights(each.answers, each.rows, number),
                 str(each.answers.calls if each.answers else 0),
                 str(each.answers.requests if each.answers else 0),
                 _count(each.rows, lambda row: row.over_limit),
+                _count_whole(each),
                 _count_cut_off(each),
                 _share([row.no_hint for row in each.rows if row.outcome in ("refused", "failed")]),
             )
             for each in asked
         ),
     )
+    yield _lists(asked)
     if len(asked) > 1:
+        yield _ratios(asked)
         yield Table(
             title=f"Answers to the {plural(len(surface.common_questions), 'question')} that all answer, in tokens",
-            header=("mode", "p50", "p95", "largest", "together", "API requests"),
+            header=("mode", "p50", "p95", "largest", "API requests"),
             rows=tuple(
                 (
                     each.name,
-                    *_weights(each.common, number),
-                    number(each.common.size.tokens) if each.common else "-",
+                    *_weights(each.common, each.rows, number),
                     str(each.common.requests) if each.common else "-",
                 )
                 for each in asked
@@ -89,26 +94,80 @@ def _answers(surface: Surface) -> Iterator[Table]:
         )
 
 
+def _lists(asked: Sequence[ModeSurface]) -> Table:
+    """Return how much of lists each mode shows: an answer is short if it says little, and also if it ends early."""
+    found = [{row.id: row for row in each.rows if row.total is not None} for each in asked]
+    ids = dict.fromkeys(row.id for each in asked for row in each.rows if any(row.id in rows for rows in found))
+    return Table(
+        title="Lists: items shown of how many there are, and tokens written and read for each item",
+        header=("list", *(each.name for each in asked)),
+        rows=tuple((id_, *(_list_cell(rows.get(id_)) for rows in found)) for id_ in ids),
+    )
+
+
+def _list_cell(row: AnswerRow | None) -> str:
+    if row is None or row.items is None:
+        return "-"
+    marks = "".join(mark for mark, is_so in ((", silently", row.cut_off), (", over limit", row.over_limit)) if is_so)
+    each = "" if row.cost is None else f": {row.cost:,.1f}"
+    return f"{row.items} of {row.total}{marks}{each}"
+
+
+def _ratios(asked: Sequence[ModeSurface]) -> Table:
+    first = asked[0].name
+    return Table(
+        title=f"Held against {first}, question by question: tokens written and read, of lists for each item",
+        header=("mode", "both answer", "smaller", "larger", "geometric mean", "median", "of reads", "of changes",
+                "lowest", "highest"),
+        rows=tuple((each.name, *_ratio_cells(each.against)) for each in asked[1:] if each.against is not None),
+    )  # fmt: skip
+
+
+def _ratio_cells(found: AnswerRatios) -> tuple[str, ...]:
+    return (
+        str(found.questions),
+        str(found.smaller),
+        str(found.larger),
+        *(_times(each) for each in (found.geometric_mean, found.median, found.reads, found.changes)),
+        *(f"{_times(ratio)} ({id_})" for id_, ratio in (found.lowest, found.highest)),
+    )
+
+
+def _times(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.2f} x"
+
+
 def brief_table(surface: Surface) -> Table:
-    """Return one table that fits a terminal: what is told, and the answers to the questions that all answer."""
+    """Return one table that fits a terminal: what is told, and how answers compare with those of the first mode.
+
+    Not how large they are together, or the largest: that is a matter of one or two questions, and of how much of a list
+    an answer has.
+    """
     number = _numbers(surface)
+    first = next((each.name for each in surface.modes if each.answers is not None), "")
     return Table(
         title=f"Without a model, in tokens ({surface.tokenizer}): what agents are told before the first call, "
-        f"and answered to {plural(len(surface.common_questions), 'question')}",
-        header=("mode", "told", "help", "answer p50", "p95", "largest", "together", "API requests", "cut off silently"),
+        f"and answers to {plural(len(surface.common_questions), 'question')}",
+        header=(
+            "mode", "told", "help", "answer p50", f"smaller / larger than {first}".rstrip(), "ratio", "whole lists",
+            "cut off silently", "API requests",
+        ),
         rows=tuple(
             (
                 each.name,
                 number(each.told.tokens),
                 number(sum(program.size.tokens for program in each.programs)) if each.programs else "-",
-                *_weights(each.common, number),
-                number(each.common.size.tokens) if each.common else "-",
-                str(each.common.requests) if each.common else "-",
+                number(each.common.tokens_p50) if each.common else "-",
+                "-" if each.against is None
+                else f"{each.against.smaller} / {each.against.larger} of {each.against.questions}",
+                "-" if each.against is None else _times(each.against.geometric_mean),
+                _count_whole(each),
                 _count_cut_off(each),
+                str(each.common.requests) if each.common else "-",
             )
             for each in surface.modes
         ),
-    )
+    )  # fmt: skip
 
 
 def _lint(surface: Surface) -> Table:
@@ -158,10 +217,13 @@ def _row_lines(mode: ModeSurface) -> Iterator[str]:
     for row in mode.rows:
         if row.outcome == "failed":
             yield f"{row.id} failed: {row.reason}"
+        if row.outcome == "not-measurable":
+            yield f"{row.id} is not measurable here: the embedded GitHub has no {', '.join(row.gaps)}"
         if row.outcome == "no-error":
             yield f"{row.id} was to be refused, and was answered"
         if row.over_limit:
-            yield f"{row.id} is over the limit: {row.tokens:,} tokens"
+            items = "" if row.items is None else f", with {row.items} of {row.total} items"
+            yield f"{row.id} is over the limit: {row.tokens:,} tokens{items}"
         if row.cut_off:
             yield f"{row.id} is cut off without saying so: {row.items} of {row.total}"
         if row.no_hint and row.outcome == "refused":
@@ -203,10 +265,15 @@ def _numbers(surface: Surface) -> WriteNumber:
     return write
 
 
-def _weights(found: AnswerFigures | None, number: WriteNumber) -> tuple[str, str, str]:
+def _weights(found: AnswerFigures | None, rows: Sequence[AnswerRow], number: WriteNumber) -> tuple[str, str, str]:
+    """Return p50, p95 and the largest answer, with its question, and of a list how much of it that is."""
     if found is None:
         return ("-", "-", "-")
-    return (number(found.tokens_p50), number(found.tokens_p95), number(found.tokens_largest))
+    largest = next((row for row in rows if row.id == found.largest), None)
+    named = ""
+    if largest is not None:
+        named = f" ({largest.id}" + ("" if largest.items is None else f": {largest.items} of {largest.total}") + ")"
+    return (number(found.tokens_p50), number(found.tokens_p95), f"{number(found.tokens_largest)}{named}")
 
 
 def _versions(mode: ModeSurface) -> Iterator[str]:
@@ -221,6 +288,10 @@ def _largest_tool(mode: ModeSurface, number: WriteNumber) -> str:
         return "-"
     largest = max(tools, key=lambda each: each.size.tokens)
     return f"{largest.name} ({number(largest.size.tokens)})"
+
+
+def _count_whole(mode: ModeSurface) -> str:
+    return _share([row.items == row.total for row in mode.rows if row.items is not None])
 
 
 def _count_cut_off(mode: ModeSurface) -> str:
