@@ -160,3 +160,8 @@ async def test_reading_a_long_line_takes_time_in_proportion_to_its_length() -> N
     await cpu_s(100)
     # Four times the length; adding piece to piece copies sixteen times as much.
     assert await cpu_s(12_000) < 9 * await cpu_s(3_000)
+
+
+async def test_a_program_that_sends_back_what_it_is_sent_is_told_to_be_no_server() -> None:
+    with pytest.raises(EnvironmentFailure, match="sends back what it is sent"):
+        await ask(McpServer(command="cat"))

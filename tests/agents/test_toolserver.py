@@ -139,3 +139,29 @@ async def running_over_http() -> AsyncGenerator[str]:
             if found := re.search(r"running on (http://127\.0\.0\.1:\d+)", line):
                 yield f"{found[1]}/mcp"
                 return
+
+
+MALFORMED = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    who = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}
+    told = {"initialize": who, "tools/call": {"structuredContent": {"a": 1}}}.get(asked["method"])
+    if told is None:
+        told = PAGE
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": told}), flush=True)
+"""
+
+
+def malformed(page: object = None) -> McpServer:
+    return McpServer(command=sys.executable, args=("-c", MALFORMED.replace("PAGE", repr(page or {"tools": []}))))
+
+
+async def test_an_answer_that_is_none_of_the_protocol_is_a_failed_answer_and_not_the_end() -> None:
+    async with connect("bad", malformed(), environment=PATH) as server:
+        answers = [await server.call("look", {}) for _ in range(2)]
+
+    assert [each.failed for each in answers] == [True, True]
+    assert "none of the protocol" in answers[0].text

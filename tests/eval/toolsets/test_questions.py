@@ -1,9 +1,21 @@
 """The table of questions: what is asked of each mode is the same."""
 
 import json
+from pathlib import Path
 
+import pytest
+
+from ghx_bench._base.errors import GhxBenchError
+from ghx_bench.eval.modes.definitions import BUILT_IN
 from ghx_bench.eval.toolsets.calls import WORLDS
-from ghx_bench.eval.toolsets.questions import PLACEHOLDERS, built_in_table, values_of
+from ghx_bench.eval.toolsets.questions import (
+    PLACEHOLDERS,
+    QuestionTable,
+    built_in_table,
+    require_known_modes,
+    values_of,
+    with_own_questions,
+)
 from ghx_bench.twin.seed.worlds import open_world
 
 
@@ -37,3 +49,32 @@ def test_a_door_to_the_raw_api_is_asked_for_the_fields_of_the_question_in_every_
     ]
 
     assert raw == []
+
+
+def own_table(folder: Path, question: dict[str, object]) -> QuestionTable:
+    file = folder / "own.yaml"
+    file.write_text(json.dumps({"version": 1, "questions": [question]}))
+    return with_own_questions(built_in_table(), [file])
+
+
+def test_a_call_of_a_mode_that_there_is_not_is_refused_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    modes = {*BUILT_IN, "mine"}
+    for name in ("mine", "mine@./build/head", "ghx"):
+        require_known_modes(own_table(tmp_path, {"id": "issue-view", "calls": {name: "look"}}), modes)
+
+    with pytest.raises(GhxBenchError, match="did you mean 'ghx-mcp'"):
+        require_known_modes(own_table(tmp_path, {"id": "issue-view", "calls": {"ghx-mpc": "look"}}), modes)
+
+
+@pytest.mark.parametrize(
+    "more", [{"kind": "change"}, {"items": {"pattern": "x", "total": 2}}, {"races": ["ghx"]}, {"asks": "Look."}]
+)
+def test_a_question_of_the_bench_can_be_given_calls_and_nothing_else(more: dict[str, object], tmp_path: Path) -> None:
+    (name,) = more
+    with pytest.raises(GhxBenchError, match=f"`{name}`"):
+        own_table(tmp_path, {"id": "issue-view", "calls": {"ghx": "look"}, **more})
+
+
+def test_a_pattern_that_is_none_is_refused_where_it_stands(tmp_path: Path) -> None:
+    with pytest.raises(GhxBenchError, match="/questions/0/items/pattern"):
+        own_table(tmp_path, {"id": "new", "asks": "Look.", "items": {"pattern": "(", "total": 2}})

@@ -249,6 +249,7 @@ def test_a_server_that_is_not_here_is_measured_by_its_list(
         ["--tools", "no-such-file.json"],
         ["baseline", "--fail-on", "taste"],
         ["baseline", "--limit-tokens", "0"],
+        ["baseline", "--limit-tokens", "-5"],
         ["baseline", "--brief", "--lint"],
         ["baseline", "--questions", "no-such-file.yaml"],
         ["baseline", "--questions", "misspelt.yaml"],
@@ -263,6 +264,12 @@ def test_bad_input_is_one_line_and_exit_code_two(
     calls = {"baseline": "gh issue list -R {{repro}}"}
     Path("misspelt.yaml").write_text(json.dumps({"version": 1, "questions": [{"id": "issues-list", "calls": calls}]}))
     assert run(["surface", *arguments]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("limit", ["0", "-5", "many"])
+def test_compare_refuses_a_limit_that_is_none_as_well(limit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", "--mode", "baseline", "--mode", "ghx", "--limit-tokens", limit]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
@@ -302,3 +309,18 @@ def test_samples_on_other_pages_are_of_the_run_that_wrote_the_table() -> None:
     (npm,) = (row for row in rows if row[0] == "npm-mcp" and len(row) == 8)
     assert f"It shows {npm[2]} tools, " in sample
     assert "Answers: 2 of 4 differ" in generated("docs/toolsets.md", "compare")
+
+
+def test_what_a_published_list_leaves_out_is_not_said_to_be_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    abridged = {"name": "look", "description": "Look.", "properties": {"owner": "string"}, "readOnly": True}
+    Path("hub.json").write_text(json.dumps({"tools": [abridged]}))
+
+    assert run(["surface", "--tools", "hub.json", "--lint"]) == 0
+
+    out = capsys.readouterr().out
+    (row,) = (line.split() for line in out.partition("Lint of MCP servers")[2].splitlines() if "hub.json  " in line)
+    assert row == ["hub.json", "-", "-"]
+    assert "were checked" in out

@@ -114,6 +114,8 @@ async def _shake_hands(process: Process, last_words: LastWords) -> Mapping[str, 
         message = parse_line(line)
         if "method" not in message and message.get("id") == _OUR_ID:
             return message
+        if message.get("method") == _INITIALIZE["method"]:
+            raise ValueError("it sends back what it is sent, as no MCP server does")
         if "method" in message and "id" in message:
             # Only a ping is allowed before the answer; a server that waits for another reply is told that none comes.
             reply: dict[str, Any] = {"result": {}} if message["method"] == "ping" else {"error": _UNKNOWN_METHOD}

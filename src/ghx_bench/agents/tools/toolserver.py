@@ -85,10 +85,8 @@ class ToolServer:
             except MCPError as error:
                 raise self._last_words.failure(f"the MCP server {self.name!r} does not list its tools", error) from None
             except ValidationError as error:
-                wrong = error.errors(include_url=False)[0]
-                where = ".".join(map(str, wrong["loc"]))
                 raise EnvironmentFailure(
-                    f"the MCP server {self.name!r} lists tools that are none of the protocol: {where}: {wrong['msg']}"
+                    f"the MCP server {self.name!r} lists tools that are none of the protocol: {_first_error(error)}"
                 ) from None
             tools += [each.model_dump(mode="json", by_alias=True, exclude_unset=True) for each in page.tools]
             cursor = page.next_cursor
@@ -105,8 +103,17 @@ class ToolServer:
                     f"the MCP server {self.name!r} ended during a call of {tool!r}"
                 ) from None
             return ToolAnswer(text=error.message, value=None, failed=True)
+        except ValidationError as error:
+            # One malformed answer is that tool's affair; the agent of a session would be told so, too.
+            reason = f"(the answer of {tool} is none of the protocol: {_first_error(error)})"
+            return ToolAnswer(text=reason, value=None, failed=True)
         except RuntimeError as error:  # how the SDK says that an answer does not fit the tool's own schema
             return ToolAnswer(text=describe_error(error), value=None, failed=True)
+
+
+def _first_error(error: ValidationError) -> str:
+    wrong = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}"
 
 
 def _answer(result: CallToolResult) -> ToolAnswer:

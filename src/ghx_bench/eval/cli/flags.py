@@ -35,6 +35,12 @@ def _whole(_type: object, tokens: Sequence[Token]) -> int:
         raise ValueError(f"expected a whole number, got {tokens[0].value!r}") from None
 
 
+def _at_least_one(_type: object, tokens: Sequence[Token]) -> int:
+    if (number := _whole(_type, tokens)) < 1:
+        raise ValueError(f"must be at least 1, got {number}")
+    return number
+
+
 def _number(_type: object, tokens: Sequence[Token]) -> float:
     try:
         return float(tokens[0].value)
@@ -64,6 +70,8 @@ RunPath = Annotated[Path, Parameter(converter=_run_path)]
 OptionalRunPath = Annotated[Path | None, Parameter(converter=_run_path)]
 
 WholeNumber = Annotated[int, Parameter(converter=_whole)]
+PositiveNumber = Annotated[int, Parameter(converter=_at_least_one)]
+"""A whole number from 1 on."""
 Number = Annotated[float, Parameter(converter=_number)]
 
 
@@ -110,7 +118,7 @@ class ToolChangeFlags:
     """With --mode, a file with calls of your own modes for the table of questions, or with questions of your own."""
     commands: list[Path] | None = None
     """With --mode, a file with read commands of your own programs, for what they show of others' text."""
-    limit_tokens: WholeNumber = 25_000
+    limit_tokens: PositiveNumber = 25_000
     """With --mode, from how many tokens on an answer counts as too long for an agent."""
 
 

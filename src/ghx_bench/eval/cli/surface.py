@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from ghx_bench._base.commandline import FAILED
 from ghx_bench._base.errors import FlagError, InputError
 from ghx_bench._base.problems import plural
-from ghx_bench.eval.cli.flags import AsJson, Switch
+from ghx_bench.eval.cli.flags import AsJson, PositiveNumber, Switch
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from collections.abc import Awaitable, Mapping, Sequence
@@ -25,7 +25,7 @@ def surface(
     *mode: Annotated[str, Parameter(name="MODE")],
     tools: list[Path] | None = None,
     questions: list[Path] | None = None,
-    limit_tokens: int = 25_000,
+    limit_tokens: PositiveNumber = 25_000,
     lint: Switch = False,
     brief: Switch = False,
     fail_on: list[str] | None = None,
@@ -73,8 +73,6 @@ def surface(
         raise FlagError("--fail-on", f"{unknown[0]!r} is no gate of this command; it has {', '.join(_GATES)}")
     if brief and (lint or as_json):
         raise FlagError("--brief", "prints one table of answers; leave out --lint and --json")
-    if limit_tokens < 1:
-        raise FlagError("--limit-tokens", "must be at least 1")
     if markdown is not None:
         require_place_for_file("--markdown", markdown)
     measuring = Measuring(

@@ -1,14 +1,16 @@
 """The table of questions and changes that tool sets are measured with, and the world that they are about."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, Self, cast
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from ghx_bench._base.errors import InputError
+from ghx_bench._base.problems import did_you_mean
 from ghx_bench._base.templates import fill, names_in, strings_in, unknown_name
 from ghx_bench.documents import RefusedError, read_document, validate_document
 from ghx_bench.documents.section import AtLeastOne, Name, Section, Text
@@ -47,10 +49,18 @@ Step = Text | ToolCall
 Calls = Step | NoCall | Annotated[tuple[Step, ...], Field(min_length=1)]
 
 
+def _check_regex(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise RefusedError(f"{value!r} is no regular expression: {error}") from None
+    return value
+
+
 class Items(Section):
     """The things that a list is about: how they are found in an answer, and how many there are in the world."""
 
-    pattern: Text
+    pattern: Annotated[Text, AfterValidator(_check_regex)]
     total: AtLeastOne
 
 
@@ -188,10 +198,27 @@ def with_own_questions(table: QuestionTable, files: Sequence[Path]) -> QuestionT
             known = questions.get(each.id)
             if known is None and each.asks is None:
                 raise InputError(f"{path}: the question {each.id!r} is new; say in `asks` what is asked for")
+            # Were these taken, or left out in silence, one question would not be the same for all modes.
+            if known is not None and (more := sorted(each.model_fields_set - {"id", "calls"})):
+                raise InputError(
+                    f"{path}: the question {each.id!r} is there already, and only calls can be added to it; leave out "
+                    f"{', '.join(f'`{name}`' for name in more)}, or give the question another id"
+                )
             for mode in each.calls:
                 _require_known_names(path, each, mode)
             questions[each.id] = each if known is None else _joined(known, each)
     return table.model_copy(update={"questions": tuple(questions.values())})
+
+
+def require_known_modes(table: QuestionTable, names: Collection[str]) -> None:
+    """Refuse calls of a mode that there is not, which nobody would make and nobody would miss."""
+    for question in table.questions:
+        for mode in question.calls:
+            if mode not in names and mode.partition("@")[0] not in names:
+                hint = did_you_mean(mode, names)
+                raise InputError(
+                    f"--questions: a call for {question.id!r} is of the mode {mode!r}, which is none; {hint}"
+                )
 
 
 def _require_known_names(path: Path, question: Question, mode: str) -> None:

@@ -33,6 +33,7 @@ from ghx_bench.eval.toolsets.questions import (
     QuestionTable,
     ToolCall,
     arguments_of,
+    require_known_modes,
     values_of,
 )
 from ghx_bench.eval.toolsets.sizes import Ruler, Size, total
@@ -149,6 +150,7 @@ async def measure_modes(
     versions of each other may use each other's, also for tools that were renamed between them.
     """
     table = measuring.table
+    require_known_modes(table, modes.names)
     callers = {name: Callers(own=tuple(lineages[name])) for name in names}
     measured: dict[str, ModeSurface] = {}
     at_once = anyio.CapacityLimiter(_MOST_AT_ONCE)

@@ -179,13 +179,18 @@ def _lint(surface: Surface) -> Table:
         rows=tuple(
             (
                 each.name,
-                str(len(each.lint or ())),
-                *(str(sum(finding.kind == kind for finding in each.lint or ())) for kind in kinds),
-                str(each.read_only_called),
+                _checked(len(each.lint or ()), each),
+                *(_checked(sum(finding.kind == kind for finding in each.lint or ()), each) for kind in kinds),
+                "-" if each.by_schema_only else str(each.read_only_called),
             )
             for each in linted
         ),
     )
+
+
+def _checked(found: int, mode: ModeSurface) -> str:
+    """Return a number of findings; none in a list that leaves out what they would be found in is not a good sign."""
+    return "-" if mode.is_abridged and not found else str(found)
 
 
 def lines_of(surface: Surface, *, with_all: bool = False) -> Iterator[str]:
@@ -197,7 +202,10 @@ def lines_of(surface: Surface, *, with_all: bool = False) -> Iterator[str]:
     for each in surface.modes:
         if each.by_schema_only:
             yield f"{each.name}: measured by its schema only; nothing of it was called" + (
-                ", and the list has no descriptions of arguments: its real size is larger" if each.is_abridged else ""
+                ", and the list has no descriptions of arguments: its real size is larger, and neither these nor "
+                "annotations were checked"
+                if each.is_abridged
+                else ""
             )
         elif each.answers is None and not with_all:
             why = "the table of questions has no calls of this mode; --questions FILE adds some"
