@@ -21,6 +21,7 @@ from ghx_bench.profiler.causes import EnvironmentFailure, describe_error
 _LAST_LINES = 5
 _PATIENCE_S = 0.5
 _LONGEST_LINE = 64 << 20  # in characters
+_MOST_OTHER = 4 << 20  # characters that are no message, such as a banner: more is no server that starts
 _OUR_ID = 0
 _INITIALIZE = {
     "jsonrpc": "2.0",
@@ -110,8 +111,12 @@ async def _shake_hands(process: Process, last_words: LastWords) -> Mapping[str, 
         raise RuntimeError("a program was started without its pipes")
     with suppress(anyio.BrokenResourceError):  # it ended already: what it still said is to be read
         await process.stdin.send(_line(_INITIALIZE))
+    other = 0
     async for line in lines_of(process.stdout):
         message = parse_line(line)
+        other += 0 if message else len(line) + 1
+        if other > _MOST_OTHER:
+            raise ValueError(f"it writes what is no message of the protocol, without end: {line.strip()[:40]!r}")
         if "method" not in message and message.get("id") == _OUR_ID:
             return message
         if message.get("method") == _INITIALIZE["method"]:

@@ -42,6 +42,9 @@ Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObj
 """What the SDK calls a transport: what comes in, and what goes out."""
 
 
+_MOST_PAGES = 1_000
+
+
 class ToolServer:
     """An open session with an MCP server."""
 
@@ -79,6 +82,7 @@ class ToolServer:
         """
         tools: list[dict[str, JsonValue]] = []
         cursor: str | None = None
+        seen: set[str] = set()
         while True:
             try:
                 page = await self._client.list_tools(cursor=cursor)
@@ -92,6 +96,12 @@ class ToolServer:
             cursor = page.next_cursor
             if cursor is None:
                 return tuple(tools)
+            if cursor in seen or len(seen) == _MOST_PAGES:
+                raise EnvironmentFailure(
+                    f"the MCP server {self.name!r} lists its tools without end: "
+                    + (f"nextCursor {cursor[:40]!r} comes twice" if cursor in seen else f"{len(seen):,} pages")
+                )
+            seen.add(cursor)
 
     async def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         """Call a tool; what the server refuses is a failed answer, a server that is gone raises."""

@@ -16,12 +16,13 @@ from ghx_bench.agents.drivers.recipe import built_in_recipe, recipe_names
 from ghx_bench.agents.tools.toolset import McpServer, ToolSet
 from ghx_bench.eval.assembly import COMMON_ENVIRONMENT
 from ghx_bench.eval.cli.effort import guess_effort
+from ghx_bench.eval.cli.measured_modes import tell_waiting
 from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.loader import load_eval_scenarios
 from ghx_bench.eval.modes.definitions import BUILT_IN, ModeDefinition
 from ghx_bench.eval.modes.pins import INTERPRETER
 from ghx_bench.eval.modes.program_words import package_of
-from ghx_bench.eval.modes.resolver import open_modes
+from ghx_bench.eval.modes.resolver import PATIENCE_S, open_modes
 from ghx_bench.eval.project.loop_agent import LOOP
 from ghx_bench.eval.project.user_agents import require_known_agent
 from ghx_bench.eval.stages.twin_stage import TwinLifecycle
@@ -31,7 +32,6 @@ from ghx_bench.profiler.causes import EnvironmentFailure, describe_error
 from ghx_bench.profiler.cell import NO_MODEL, Cell
 from ghx_bench.profiler.model_calls import WireKind
 
-_LONGEST_LIST_S = 60.0
 _REPETITIONS, _AT_ONCE, _ARMS = 3, 2, 2
 _SCRIPTS = frozenset({".cjs", ".js", ".mjs", ".py", ".rb", ".sh", ".ts"})
 _USUAL_AGENT = "goose"
@@ -114,17 +114,20 @@ async def _prove(mode: ModeDefinition, project: Path) -> ProvedServer:
     lifecycle = TwinLifecycle(None, [scenario], load_fixtures([project / "fixtures"]))
     cell = Cell(agent="init", model=NO_MODEL, mode=mode.name, scenario_id=scenario.id, iteration=0)
     try:
-        async with open_modes([mode], environ=os.environ) as modes:
+        async with (
+            open_modes([mode], environ=os.environ, longest_start_s=PATIENCE_S) as modes,
+            tell_waiting(modes.waiting),
+        ):
             resolved = await modes.resolve(mode.name)
             server = ToolSet.of(resolved).mcp_servers[mode.name]
             async with lifecycle.run(Path("init")), lifecycle.cell(cell, scenario, resolved) as stage:
                 environment = {**COMMON_ENVIRONMENT, **resolved.environment, **stage.environment}
-                with anyio.fail_after(_LONGEST_LIST_S):
+                with anyio.fail_after(PATIENCE_S), modes.waiting.wait_for(f"the tools of {mode.name}"):
                     async with connect(mode.name, server, environment=environment, directory=stage.directory) as opened:
                         identity, instructions = opened.identity, opened.instructions
                         tools = tuple(map(parse_tool, await opened.list_raw_tools()))
     except TimeoutError:
-        raise OperationError(f"{mode.name}: no answer to tools/list within {_LONGEST_LIST_S:g} s") from None
+        raise OperationError(f"{mode.name}: no answer to tools/list within {PATIENCE_S:g} s") from None
     except EnvironmentFailure as error:
         raise OperationError(one_line(describe_error(error))) from None
     told = " ".join(filter(None, (identity.name, identity.version)))

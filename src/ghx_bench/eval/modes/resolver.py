@@ -29,12 +29,17 @@ from ghx_bench.eval.modes.program_path import (
 )
 from ghx_bench.eval.modes.program_words import TOOLS_FOLDER, name_of
 from ghx_bench.eval.modes.skills import BadSkillError, find_skills
+from ghx_bench.eval.modes.waiting import Waiting
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.runner.redaction import Redaction
 
 _STANDARD_FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")
 _LONGEST_START_S = 120.0
+PATIENCE_S = 30.0
+"""How long a server may take to start for somebody who waits at a terminal."""
+_FETCHERS = frozenset({"docker", "npx", "pipx", "podman", "uvx"})
+"""Programs that may have to fetch a server before they start it."""
 _NOBODY = "http://127.0.0.1:9"  # the discard port: a server that is only asked for its name needs no GitHub
 _PLACEHOLDERS = {
     "GITHUB_TOKEN": "placeholder",
@@ -67,8 +72,17 @@ class Modes:
     leads to that of another.
     """
 
-    def __init__(self, definitions: Definitions, new_folder: Callable[[], Path], environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        definitions: Definitions,
+        new_folder: Callable[[], Path],
+        environ: Mapping[str, str],
+        *,
+        longest_start_s: float = _LONGEST_START_S,
+    ) -> None:
         self._definitions, self._new_folder, self._environ = definitions, new_folder, environ
+        self._longest_start_s = longest_start_s
+        self.waiting = Waiting()
         self._resolved: dict[str, Mode] = {}
         self._versions: dict[Path, str | None] = {}
         self._identities: dict[tuple[str, frozenset[tuple[str, str]]], ServerIdentity] = {}
@@ -208,15 +222,20 @@ class Modes:
         alike = {**environment, "PATH": ""}
         key = (server.model_dump_json(), frozenset(alike.items()))
         if key not in self._identities:
+            fetches = Path(server.command or "").name in _FETCHERS
+            limit_s = _LONGEST_START_S if fetches else self._longest_start_s
             try:
-                with anyio.fail_after(_LONGEST_START_S), ScratchFolder() as home:
+                with (
+                    anyio.fail_after(limit_s),
+                    ScratchFolder() as home,
+                    self.waiting.wait_for(f"the MCP server {name} to answer `initialize`"),
+                ):
                     nowhere = {**_PLACEHOLDERS, "HOME": str(home), **environment}
                     self._identities[key] = await _ask(name, server, nowhere, home)
             except EnvironmentFailure as error:
                 raise ToolServerError(one_line(redaction.text(f"mode {mode!r}: {error}"))) from error
             except TimeoutError:
-                seconds = f"{_LONGEST_START_S:g} s"
-                reason = f"the MCP server {name!r} did not answer within {seconds}"
+                reason = f"the MCP server {name!r} did not answer within {limit_s:g} s"
                 raise ToolServerError(f"mode {mode!r}: {reason}") from None
         identity = self._identities[key]
         return {"name": redaction.value(identity.name), "version": redaction.value(identity.version)}
@@ -244,7 +263,10 @@ async def _ask(name: str, server: McpServer, environment: Mapping[str, str], hom
 
 @asynccontextmanager
 async def open_modes(
-    definitions: Sequence[ModeDefinition] = (), *, environ: Mapping[str, str]
+    definitions: Sequence[ModeDefinition] = (),
+    *,
+    environ: Mapping[str, str],
+    longest_start_s: float = _LONGEST_START_S,
 ) -> AsyncGenerator[Modes]:
     """Hold the modes of a run; their folders are private, and gone when the block is left.
 
@@ -255,4 +277,9 @@ async def open_modes(
     await anyio.to_thread.run_sync(end_orphans)  # first: they may use the folders
     await anyio.to_thread.run_sync(sweep)
     with ExitStack() as held:
-        yield Modes(Definitions(definitions), lambda: held.enter_context(ScratchFolder()), environ)
+        yield Modes(
+            Definitions(definitions),
+            lambda: held.enter_context(ScratchFolder()),
+            environ,
+            longest_start_s=longest_start_s,
+        )

@@ -1,8 +1,9 @@
 """Opens the tools of a mode on a served copy of a fixed world, as a session does, and calls them."""
 
 import json
+import math
 import re
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +19,8 @@ from ghx_bench.agents.tools.toolbelt import ToolBelt, tool_belt
 from ghx_bench.agents.tools.toolserver import ToolServer, connect
 from ghx_bench.agents.tools.toolset import ToolAnswer, ToolSet
 from ghx_bench.eval.assembly import COMMON_ENVIRONMENT
-from ghx_bench.eval.modes.resolver import ToolServerError
+from ghx_bench.eval.modes.resolver import PATIENCE_S, ToolServerError
+from ghx_bench.eval.modes.waiting import Waiting
 from ghx_bench.eval.stages.handles import keep_path, private_folder
 from ghx_bench.eval.toolsets.tool_lists import ListedTool, parse_tool
 from ghx_bench.profiler.causes import EnvironmentFailure
@@ -35,7 +37,7 @@ WORLDS = Path(__file__).with_name("worlds")
 """The seeds of the fixed worlds."""
 
 CALL_LIMIT_S = 60.0
-"""How long one call may take; what takes longer is a failed answer."""
+"""How long one call may take; what takes longer is a failed answer, and the tool is not called again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,18 +70,27 @@ class OpenTools:
     belt: ToolBelt
     folder: Path
     """Where the session has its home and its work; answers have `/session` in its place, since its name is random."""
+    silent: set[str]
+    """The tools of the mode that did not answer in time, also before these were opened."""
+    silent_before: int
+    waiting: Waiting
 
     @property
     def has_shell(self) -> bool:
         """Whether the mode lets its agents run commands."""
         return ToolSet.of(self.mode).shell
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether a tool did not answer: its server may answer no other call either, and is best opened again."""
+        return len(self.silent) > self.silent_before
+
     async def list_tools(self) -> Mapping[str, tuple[ListedTool, ...]]:
         """Return the tools of each MCP server; raise `ToolServerError` where one does not list them."""
         found: dict[str, tuple[ListedTool, ...]] = {}
         for name, server in self.servers.items():
             try:
-                with anyio.fail_after(CALL_LIMIT_S):
+                with anyio.fail_after(CALL_LIMIT_S), self.waiting.wait_for(f"the tools of {name}"):
                     found[name] = tuple(map(parse_tool, await server.list_raw_tools()))
             except EnvironmentFailure as error:
                 raise ToolServerError(one_line(f"mode {self.mode.name!r}: {error}")) from error
@@ -90,11 +101,8 @@ class OpenTools:
 
     async def shell(self, command: str) -> Call:
         """Run a command in bash, with the mode's programs on its path."""
-        before = len(self.world.journal)
-        answer = _TOO_LONG
-        with anyio.move_on_after(CALL_LIMIT_S):
-            answer = await self.belt.shell(command)
-        return self._called(command, answer, before)
+        tool = " ".join(command.split()[:2])
+        return await self._call(tool, command, partial(self.belt.shell, command))
 
     async def mcp(self, tool: str, arguments: Mapping[str, JsonValue], *, server: str | None = None) -> Call:
         """Call a tool of an MCP server: the named one, else the first that the mode has.
@@ -107,15 +115,25 @@ class OpenTools:
             raise InputError(
                 f"mode {self.mode.name!r}: a call of {tool} needs the server {name or '(any)'}; it has {known}"
             )
-        before = len(self.world.journal)
-        answer = _TOO_LONG
+        asked = {"name": tool, "arguments": dict(arguments)}
+        written = json.dumps(asked, ensure_ascii=False, separators=(",", ":"))
         try:
-            with anyio.move_on_after(CALL_LIMIT_S):
-                answer = await self.servers[name].call(tool, arguments)
+            return await self._call(f"{name} {tool}", written, partial(self.servers[name].call, tool, arguments))
         except EnvironmentFailure as error:
             raise ToolServerError(f"mode {self.mode.name!r}: {error}") from error
-        asked = {"name": tool, "arguments": dict(arguments)}
-        return self._called(json.dumps(asked, ensure_ascii=False, separators=(",", ":")), answer, before)
+
+    async def _call(self, tool: str, written: str, call: Callable[[], Awaitable[ToolAnswer]]) -> Call:
+        # Once is enough: with a minute for each, a tool that hangs would cost half an hour.
+        if tool in self.silent:
+            return Call(answer=_NOT_AGAIN, requests=(), written=written)
+        before = len(self.world.journal)
+        answer: ToolAnswer | None = None
+        with anyio.move_on_after(CALL_LIMIT_S), self.waiting.wait_for(f"{self.mode.name}: {tool}"):
+            answer = await call()
+        if answer is None:
+            self.silent.add(tool)
+            answer = ToolAnswer(text=f"(no answer within {CALL_LIMIT_S:g} s)", value=None, failed=True)
+        return self._called(written, answer, before)
 
     def _called(self, written: str, answer: ToolAnswer, before: int) -> Call:
         # With all that follows: programs that keep files give their folders random names, too.
@@ -128,22 +146,34 @@ class OpenTools:
         )
 
 
-_TOO_LONG = ToolAnswer(text=f"(no answer within {CALL_LIMIT_S:g} s)", value=None, failed=True)
+_NOT_AGAIN = ToolAnswer(text="(not called again: it did not answer before)", value=None, failed=True)
 
 
 class FixedWorld:
     """A world that is planted once and served in copies, one for each time that tools are opened."""
 
-    def __init__(self, server: Server, world: World, agent: str) -> None:
+    def __init__(self, server: Server, world: World, agent: str, waiting: Waiting) -> None:
         self.world, self.agent = world, agent
-        self._server = server
+        self._server, self._waiting = server, waiting
+        self._silent: dict[str, set[str]] = {}
 
     @asynccontextmanager
     async def open_tools(self, mode: Mode) -> AsyncGenerator[OpenTools]:
         """Open the tools of a mode in a session's environment; on leaving, their processes and the copy are gone.
 
-        Raises `ToolServerError` where an MCP server of the mode does not come up.
+        Raises `ToolServerError` where an MCP server of the mode does not come up in time.
         """
+        # One scope around everything, whose deadline goes once all is open: what a server runs in outlives its opening.
+        with anyio.CancelScope(deadline=anyio.current_time() + PATIENCE_S) as opening:
+            async with self._open(mode) as tools:
+                opening.deadline = math.inf
+                yield tools
+        if opening.cancelled_caught:
+            named = ", ".join(ToolSet.of(mode).mcp_servers)
+            raise ToolServerError(f"mode {mode.name!r}: {named}: no answer to `initialize` within {PATIENCE_S:g} s")
+
+    @asynccontextmanager
+    async def _open(self, mode: Mode) -> AsyncGenerator[OpenTools]:
         async with AsyncExitStack() as held:
             folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
             world = held.enter_context(self._copy())
@@ -163,14 +193,25 @@ class FixedWorld:
                 # Beneath the belt, whose servers are known by fewer methods: their instructions and annotations count.
                 for name, each in ToolSet.of(mode).mcp_servers.items():
                     opening = connect(name, each, environment=request.environment, directory=request.directory)
-                    servers[name] = await held.enter_async_context(opening)
+                    with self._waiting.wait_for(f"the MCP server {name} to answer `initialize`"):
+                        servers[name] = await held.enter_async_context(opening)
             except EnvironmentFailure as error:
                 raise ToolServerError(f"mode {mode.name!r}: {error}") from error
             belt = await held.enter_async_context(
                 tool_belt(request, TraceRecorder(source="script"), with_servers=False)
             )
             belt = replace(belt, servers=servers)
-            yield OpenTools(mode=mode, world=world, servers=servers, belt=belt, folder=folder)
+            silent = self._silent.setdefault(mode.name, set())
+            yield OpenTools(
+                mode=mode,
+                world=world,
+                servers=servers,
+                belt=belt,
+                folder=folder,
+                silent=silent,
+                silent_before=len(silent),
+                waiting=self._waiting,
+            )
 
     @contextmanager
     def _copy(self) -> Generator[World]:
@@ -183,7 +224,7 @@ class FixedWorld:
 
 
 @asynccontextmanager
-async def open_fixed_world(seed: Path, *, agent: str) -> AsyncGenerator[FixedWorld]:
+async def open_fixed_world(seed: Path, *, agent: str, waiting: Waiting) -> AsyncGenerator[FixedWorld]:
     """Plant a seed and serve it; `agent` is the login that tools act as.
 
     Its clock ticks with what happens, so that the same calls get the same answers, times and commits included.
@@ -193,7 +234,7 @@ async def open_fixed_world(seed: Path, *, agent: str) -> AsyncGenerator[FixedWor
     with world:
         async with served() as server:
             await anyio.to_thread.run_sync(server.prepare_certificates)
-            yield FixedWorld(server, world, agent)
+            yield FixedWorld(server, world, agent, waiting)
 
 
 ONLY_READING = frozenset(

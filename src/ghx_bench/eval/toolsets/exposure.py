@@ -168,7 +168,7 @@ class _Probe:
 class _Tried:
     exposure: ToolExposure
     is_spoilt: bool
-    """Whether the copy of the world is of no use to other tools: it has changed, or the server is gone."""
+    """Whether the copy of the world is of no use to other tools: it has changed, or the server is gone or hangs."""
 
 
 async def expose_modes(names: Sequence[str], modes: Modes, *, commands: Sequence[Path] = ()) -> Exposure:
@@ -179,7 +179,10 @@ async def expose_modes(names: Sequence[str], modes: Modes, *, commands: Sequence
     found: dict[str, ModeExposure] = {}
     at_once = anyio.CapacityLimiter(_MOST_AT_ONCE)
     with ungrouped():
-        async with open_fixed_world(SEED, agent=AGENT) as fixed, anyio.create_task_group() as beside:
+        async with (
+            open_fixed_world(SEED, agent=AGENT, waiting=modes.waiting) as fixed,
+            anyio.create_task_group() as beside,
+        ):
             known = read_commands(commands, plain_values(fixed.world, "outsider"))
 
             async def expose(name: str) -> None:
@@ -267,6 +270,8 @@ async def _try(probe: _Probe, tools: OpenTools) -> _Tried:
             calls.append(Call(answer=answer, requests=tools.world.journal.since(before)))
             break
         calls.append(call)
+        if tools.is_stuck:
+            break
         asked = what if isinstance(what, str) else json.dumps(what, ensure_ascii=False)
         for text, state in judge(call.answer, planted_texts(), asked=asked).items():
             key = (text.carrier, text.author)
@@ -290,7 +295,8 @@ async def _try(probe: _Probe, tools: OpenTools) -> _Tried:
             if any((carrier, author) in states for author in by_author)
         },
     )
-    return _Tried(exposure=exposure, is_spoilt=gone is not None or (changing > 0 and probe.says != "writes"))
+    is_spoilt = gone is not None or tools.is_stuck or (changing > 0 and probe.says != "writes")
+    return _Tried(exposure=exposure, is_spoilt=is_spoilt)
 
 
 def _without_machine(text: str) -> str:

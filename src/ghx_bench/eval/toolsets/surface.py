@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -160,7 +161,9 @@ async def measure_modes(
             measured[name] = await _measure_mode(await modes.resolve(name), fixed, callers[name], measuring)
 
     with ungrouped():
-        async with open_fixed_world(WORLDS / f"{table.world}.seed.yaml", agent=table.agent or "") as fixed:
+        async with open_fixed_world(
+            WORLDS / f"{table.world}.seed.yaml", agent=table.agent or "", waiting=modes.waiting
+        ) as fixed:
             if are_versions:
                 before, after = [await _measure_servers(await modes.resolve(name), fixed, measuring) for name in names]
                 callers = dict(zip(names, _callers_of_versions(before, after, *callers.values()), strict=True))
@@ -236,9 +239,12 @@ async def _measure_mode(mode: Mode, fixed: FixedWorld, callers: Callers, measuri
         programs = [
             await _measure_program(tools, name, asked, measuring) for name in ToolSet.of(mode).tools if tools.has_shell
         ]
-        rows: dict[str, AnswerRow] = {}
-        for each in asked:
-            if each.question.kind == "read" or not each.steps(values):
+    rows: dict[str, AnswerRow] = {}
+    reads = deque(each for each in asked if each.question.kind == "read" or not each.steps(values))
+    while reads:
+        async with fixed.open_tools(mode) as tools:
+            while reads and not tools.is_stuck:
+                each = reads.popleft()
                 rows[each.question.id] = await _ask(each, tools, values, measuring)
     # Each change in a copy of its own, so that none meets what another has done.
     for each in asked:
@@ -285,6 +291,8 @@ async def _ask(
                 calls.append(await tools.mcp(step.tool, step.arguments, server=step.server))
             case str():
                 calls.append(await tools.shell(step))
+        if tools.is_stuck:
+            break
     return judge(question, calls, measuring.ruler, limit_tokens=measuring.limit_tokens, column=asked.owner or "")
 
 
@@ -301,15 +309,19 @@ async def _try_read_only(
     values = arguments_of(values_of(fixed.world))
     found: list[LintFinding] = []
     idle: list[NotCalled] = []
-    async with fixed.open_tools(mode) as tools:
-        for server, tool in wanted:
-            sets = argument_sets(tool.input_schema, values)
-            calls = [await tools.mcp(tool.name, each, server=server) for each in sets]
-            if changing := [entry for each in calls for entry in each.changing]:
-                found.append(lint_writes(server, tool.name, changing))
-            if not any(each.requests for each in calls):
-                reason = "it asked GitHub for nothing, with arguments made from its schema"
-                idle.append(NotCalled(server=server, tool=tool.name, reason=reason))
+    left = deque(wanted)
+    while left:
+        async with fixed.open_tools(mode) as tools:
+            while left and not tools.is_stuck:
+                server, tool = left.popleft()
+                # A tool that does not answer is not called again, so that its other calls cost nothing.
+                sets = argument_sets(tool.input_schema, values)
+                calls = [await tools.mcp(tool.name, each, server=server) for each in sets]
+                if changing := [entry for each in calls for entry in each.changing]:
+                    found.append(lint_writes(server, tool.name, changing))
+                if not any(each.requests for each in calls):
+                    reason = "it asked GitHub for nothing, with arguments made from its schema"
+                    idle.append(NotCalled(server=server, tool=tool.name, reason=reason))
     return found, len(wanted), tuple(idle)
 
 
