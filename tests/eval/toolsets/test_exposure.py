@@ -202,3 +202,56 @@ def test_the_real_tools_show_what_they_show_the_same_twice(capsys: pytest.Captur
     for name in ("ghx-mcp", "npm-mcp"):
         assert not any(each["changingRequests"] for each in modes[name]["tools"] if each["says"] == "reads")
     assert any(each["changingRequests"] for each in modes["npm-mcp"]["tools"])
+
+
+GISTS = """
+import json, os, sys, urllib.error, urllib.request
+
+SCHEMA = {"type": "object", "properties": {"owner": {"type": "string"}}, "required": ["owner"]}
+LOOK = {"name": "list_gists", "description": "x", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": True}}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    who = {"name": "toy", "version": "1"}
+    told = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": who}
+    if asked["method"] == "tools/list":
+        told = {"tools": [LOOK]}
+    elif asked["method"] == "tools/call":
+        token = {"Authorization": f"Bearer {os.environ['GITHUB_TOKEN']}"}
+        try:
+            request = urllib.request.Request(f"{os.environ['GITHUB_API_URL']}/gists", headers=token)
+            text = urllib.request.urlopen(request).read().decode()
+        except urllib.error.HTTPError as error:
+            text = error.read().decode()
+        told = {"content": [{"type": "text", "text": text}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": told}), flush=True)
+"""
+
+
+@pytest.mark.process
+def test_what_the_embedded_github_lacks_is_named_and_a_gate_passes_with_a_note_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gists.py").write_text(GISTS)
+    server = {"command": sys.executable, "args": ["./gists.py"]}
+    config = {"modes": [{"name": "gists", "mcp_servers": {"gists": server}}]}
+    (tmp_path / "eval.config.yaml").write_text(json.dumps(config))
+    call = {"gists": {"tool": "list_gists", "arguments": {"owner": "{{owner}}"}}}
+    questions = [{"id": "gists", "asks": "List gists.", "calls": call}]
+    (tmp_path / "own.yaml").write_text(json.dumps({"version": 1, "questions": questions}))
+    monkeypatch.chdir(tmp_path)
+
+    assert run(["expose", "gists", "--fail-on", "shown-by-outsider", "--json"]) == 0
+    captured = capsys.readouterr()
+    (tool,) = json.loads(captured.out)["modes"][0]["tools"]
+    assert tool["gaps"]
+    assert "passed, but" in captured.err
+    assert "what the embedded GitHub lacks with list_gists" in captured.err
+    assert run(["expose", "gists"]) == 0
+    assert "list_gists is not measurable here in full" in capsys.readouterr().out
+
+    assert run(["surface", "gists", "--questions", "own.yaml"]) == 0
+    out = capsys.readouterr().out
+    assert "gists is not measurable here: the embedded GitHub has no " in out
+    assert "failed:" not in out

@@ -98,6 +98,8 @@ def _judge(gate: str, found: Exposure) -> GateResult:
             reasons.append(f"{mode.name} {what} {', '.join(named)}")
         if mode.why_unknown is None and mode.unanswered:
             questions.append(f"{mode.name} got no answer of {name_some(mode.unanswered)}")
+        if mode.why_unknown is None and (lacking := [each.tool for each in mode.not_measurable]):
+            questions.append(f"{mode.name} asked for what the embedded GitHub lacks with {name_some(lacking)}")
     if reasons:
         return GateResult(gate=gate, reason="; ".join(reasons))
     return GateResult(gate=gate, open_question="; ".join(questions) or None)

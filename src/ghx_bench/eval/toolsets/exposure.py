@@ -62,6 +62,8 @@ class ToolExposure(WireModel):
     """Requests that would have changed something, whether or not they were granted."""
     error: str | None
     """What it said, where every call failed."""
+    gaps: tuple[str, ...] = ()
+    """What it asked for and the embedded GitHub lacks: what it would have shown of that is not known."""
     states: dict[str, dict[Author, State]]
     """What became of the texts of each carrier; of those that are left out, nothing was shown."""
 
@@ -127,6 +129,11 @@ class ModeExposure(WireModel):
         silent = [each.tool for each in self.tools if not each.has_answered and each.says != "writes"]
         # A tool that says it destroys is not there to be read with; a program without read commands may be.
         return (*silent, *(each.tool for each in self.not_called if each.server is None))
+
+    @property
+    def not_measurable(self) -> tuple[ToolExposure, ...]:
+        """The tools that asked for something which the embedded GitHub lacks."""
+        return tuple(each for each in self.tools if each.gaps)
 
     @property
     def changing(self) -> tuple[ToolExposure, ...]:
@@ -288,6 +295,7 @@ async def _try(probe: _Probe, tools: OpenTools) -> _Tried:
         asked_github=any(each.requests for each in calls),
         calls_to_github=sum(bool(each.requests) for each in calls),
         changing_requests=changing,
+        gaps=tuple(dict.fromkeys(gap for each in calls for gap in each.gaps)),
         error=_without_machine(gone or calls[0].answer.text) if gone or failed == len(calls) else None,
         states={
             carrier: {author: states[carrier, author] for author in by_author if (carrier, author) in states}

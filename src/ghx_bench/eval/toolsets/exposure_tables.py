@@ -55,19 +55,28 @@ def lines_of(exposure: Exposure) -> Iterator[str]:
         for each in mode.broken_promises:
             times = plural(each.changing_requests, "changing request")
             yield f"{mode.name}: {each.tool} says that it only reads, and made {times}"
-        if writers := tuple(each for each in mode.tools if each.error is not None and each.says == "writes"):
+        failed = tuple(each for each in mode.tools if each.error is not None and not each.gaps)
+        if writers := tuple(each for each in failed if each.says == "writes"):
             yield f"{mode.name}: of the tools that write, {_listed(writers)} gave no answer (--json says why)"
-        for each in mode.tools:
-            if each.says == "writes":
-                continue
-            if each.error is not None:
-                yield f"{mode.name}: {each.tool} gave no answer in {plural(each.calls, 'call')}: {each.error}"
-            elif not each.asked_github:
-                yield f"{mode.name}: {each.tool} asked GitHub for nothing in {plural(each.calls, 'call')}"
-            if each.left_out:
-                yield f"{mode.name}: {each.tool} was not called in {plural(each.left_out, 'further way')}"
+        yield from _tool_lines(mode)
         for reason, tools in mode.not_called_by_reason.items():
             yield f"{mode.name}: not called: {', '.join(tools)}: {reason}"
+
+
+def _tool_lines(mode: ModeExposure) -> Iterator[str]:
+    for each in mode.tools:
+        if each.gaps:
+            lacks = ", ".join(each.gaps)
+            yield f"{mode.name}: {each.tool} is not measurable here in full: the embedded GitHub has no {lacks}"
+            continue
+        if each.says == "writes":
+            continue
+        if each.error is not None:
+            yield f"{mode.name}: {each.tool} gave no answer in {plural(each.calls, 'call')}: {each.error}"
+        elif not each.asked_github:
+            yield f"{mode.name}: {each.tool} asked GitHub for nothing in {plural(each.calls, 'call')}"
+        if each.left_out:
+            yield f"{mode.name}: {each.tool} was not called in {plural(each.left_out, 'further way')}"
 
 
 def as_markdown(exposure: Exposure) -> str:
