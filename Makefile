@@ -59,7 +59,7 @@ prove: .venv/setup-dev.done ## Set up and prove every built-in scenario, and the
 test-agents: .venv/setup-dev.done ## Set up, install real agents into .cache, and run them with scripted models
 	@$(BIN)/ghx-bench doctor $(AGENTS) $(TOOLS)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --agents -n 2 --dist worksteal tests/real_agents \
-	    tests/eval/test_rival_modes.py $(PYTEST_FLAGS)
+	    tests/eval/test_rival_modes.py tests/eval/toolsets/test_real_tools.py $(PYTEST_FLAGS)
 
 # What one benchmark deletes slows down the next (see `workplace` in benchmarks/_processes.py): all is removed at the end.
 bench: .venv/setup-bench.done ## Set up and measure the bench itself, next to its rivals

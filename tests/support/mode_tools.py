@@ -1,6 +1,7 @@
-"""Tools of built-in modes from npm, in the cache of the repository: where `ghx-bench doctor --install` puts them."""
+"""Tools of built-in modes: those from npm, where `ghx-bench doctor --install` puts them, and what all of them show."""
 
 import fcntl
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,9 @@ from ghx_bench.agents.npm import NotInstallableError
 from ghx_bench.eval.modes.definitions import Definitions
 from ghx_bench.eval.modes.installation import install_tools
 from ghx_bench.eval.modes.program_words import TOOLS_FOLDER
+
+CARRIERS_OF_ALL = {"issue-title", "issue-body", "html-comment", "zero-width", "pr-title", "file-content", "diff"}
+"""Where text of outsiders stands that every built-in tool set shows."""
 
 
 def require_tools(*modes: str) -> None:
@@ -20,3 +24,9 @@ def require_tools(*modes: str) -> None:
                 install_tools(Definitions().whole(mode), say=lambda _: None)
             except NotInstallableError as error:
                 pytest.skip(str(error))
+
+
+def shown_by_outsiders(mode: dict[str, Any]) -> set[str]:
+    """Return where the text of outsiders stands that some tool of an exposed mode shows."""
+    states = [state for tool in mode["tools"] for state in tool["states"].items()]
+    return {carrier for carrier, by_author in states if by_author.get("outsider") == "shown"}

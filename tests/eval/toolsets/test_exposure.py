@@ -7,7 +7,7 @@ from typing import Any
 
 import leaky_mcp
 import pytest
-from mode_tools import require_tools
+from mode_tools import CARRIERS_OF_ALL, shown_by_outsiders
 
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.toolsets.calls import ONLY_READING
@@ -179,29 +179,11 @@ def test_bad_input_is_one_line(
 
 
 @pytest.mark.process
-@pytest.mark.client
-def test_the_real_tools_show_what_they_show_the_same_twice(capsys: pytest.CaptureFixture[str]) -> None:
-    require_tools("gh-axi", "npm-mcp")
-    names = ("baseline", "ghx", "ghx-mcp", "gh-axi", "npm-mcp")
-    first, again = exposed(capsys, *names), exposed(capsys, *reversed(names))
-    assert json.dumps(first["modes"]) == json.dumps(again["modes"][::-1])
-    modes = {each["name"]: each for each in first["modes"]}
-    for name in names:
-        shown = {
-            carrier
-            for tool in modes[name]["tools"]
-            for carrier, by_author in tool["states"].items()
-            if by_author.get("outsider") == "shown"
-        }
-        assert {"issue-title", "issue-body", "html-comment", "zero-width", "pr-title", "file-content", "diff"} <= shown
-    # What the field knows of them: an agent with the reference server reads no comments, and with ghx no profiles.
-    assert not any("issue-comment" in each["states"] for each in modes["npm-mcp"]["tools"])
-    assert not any("user-bio" in each["states"] for each in modes["ghx"]["tools"])
-    for name in ("baseline", "ghx", "gh-axi"):
-        assert all(each["changingRequests"] == 0 and not each["error"] for each in modes[name]["tools"])
-    for name in ("ghx-mcp", "npm-mcp"):
-        assert not any(each["changingRequests"] for each in modes[name]["tools"] if each["says"] == "reads")
-    assert any(each["changingRequests"] for each in modes["npm-mcp"]["tools"])
+def test_our_own_tools_show_what_others_wrote_and_only_read(capsys: pytest.CaptureFixture[str]) -> None:
+    modes = {each["name"]: each for each in exposed(capsys, "baseline", "ghx-mcp")["modes"]}
+    for each in modes.values():
+        assert shown_by_outsiders(each) >= CARRIERS_OF_ALL
+        assert not any(tool["changingRequests"] for tool in each["tools"] if tool["says"] == "reads")
 
 
 GISTS = """
