@@ -1,6 +1,7 @@
 """What comes with the package can be looked at, and copied into a project of one's own."""
 
 import shutil
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -41,17 +42,19 @@ def test_the_seed_of_a_world_is_printed(folder: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == (EXAMPLE / "fixtures/acme.seed.yaml").read_text()
 
 
-def test_every_built_in_scenario_and_fixture_can_be_copied_and_is_right_at_once(
+def test_built_in_scenarios_and_fixtures_can_be_copied_and_are_right_at_once(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for number, file in enumerate(sorted(BUILT_IN_SCENARIOS.rglob("*-001.yaml"))):
-        assert run(["new", "scenario", f"mine-{number:03}", "--from", file.stem]) == 0
+    # A quarter of them, another one each day: each command takes longer, the more there is beside what it writes.
+    scenarios = sorted(BUILT_IN_SCENARIOS.rglob("*-001.yaml"))[date.today().toordinal() % 4 :: 4]
+    for number, file in enumerate(scenarios):
+        assert run(["new", "scenario", f"mine-{number:03}", "--from", file.stem]) == 0, file
     for number, file in enumerate(sorted(each for each in BUILT_IN.rglob("*.yaml") if not each.stem.endswith(".seed"))):
         assert run(["new", "fixture", f"mine_{number}", "--from", file.stem]) == 0
     capsys.readouterr()
 
     assert run(["check", "--strict"]) == 0, capsys.readouterr().out
-    copy, original = folder / "scenarios/mine-000.yaml", min(BUILT_IN_SCENARIOS.rglob("*-001.yaml"))
+    copy, original = folder / "scenarios/mine-000.yaml", scenarios[0]
     assert copy.read_text().replace("mine-000", original.stem) == original.read_text()
 
 
