@@ -40,7 +40,7 @@ def lint_tools(server: str, tools: Sequence[ListedTool]) -> tuple[LintFinding, .
 
 def lint_writes(server: str, tool: str, changing: Sequence[Entry]) -> LintFinding:
     """Return the finding for a tool that calls itself read-only and asked for changes."""
-    asked = ", ".join(dict.fromkeys(f"{each.method} {each.operation}" for each in changing))
+    asked = ", ".join(dict.fromkeys(each.operation for each in changing))
     return LintFinding(
         kind="read-only-writes",
         server=server,
