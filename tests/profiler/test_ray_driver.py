@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -261,6 +261,9 @@ class PartlyBrokenSpec:
     broken: tuple[str, ...]
     fails_at: tuple[int, ...] = ()
     """Which repetitions cannot be measured anywhere."""
+    works_for_s: Mapping[str, float] = field(default_factory=dict[str, float])
+    """How long sessions take, by machine."""
+    cause: Cause = Cause.ENVIRONMENT
     most_workers: int | None = None
 
     @asynccontextmanager
@@ -281,11 +284,12 @@ class PartlyBrokenWorker:
     async def measure(self, placed: PlacedCell, scenario: JsonObject) -> None:
         fails = self.machine in self.spec.broken or placed.cell.iteration in self.spec.fails_at
         if not fails:
-            worker = SampleWorker(works_for_s=0.05, receive=self.receive, machine=self.machine)
+            works_for_s = self.spec.works_for_s.get(self.machine, 0.05)
+            worker = SampleWorker(works_for_s=works_for_s, receive=self.receive, machine=self.machine)
             await worker.measure(placed, scenario)
             return
         await self.receive(CellStarted(at=datetime.now(UTC), cell=placed.cell))
-        await self.receive(failure_of(placed, self.machine, Cause.ENVIRONMENT))
+        await self.receive(failure_of(placed, self.machine, self.spec.cause))
 
 
 def failure_of(placed: PlacedCell, machine: str, cause: Cause) -> CellMeasured:
@@ -314,9 +318,13 @@ def rows_in(told: Sequence[Message]) -> list[ProfileRow]:
 
 
 @pytest.mark.usefixtures("nodes")
+@pytest.mark.parametrize("at_once", [2, 8])
+@pytest.mark.parametrize("cause", [Cause.ENVIRONMENT, Cause.MODEL_PROVIDER])
 @pytest.mark.parametrize("broken", ["one", "other"])
-async def test_a_machine_on_which_nothing_can_be_measured_is_given_up_and_spoils_no_row(broken: str) -> None:
-    told = await run_partly_broken(PartlyBrokenSpec((broken,)), cells=40)
+async def test_a_machine_on_which_nothing_can_be_measured_is_given_up_and_spoils_no_row(
+    broken: str, cause: Cause, at_once: int
+) -> None:
+    told = await run_partly_broken(PartlyBrokenSpec((broken,), cause=cause), cells=40, at_once=at_once)
 
     rows = rows_in(told)
     assert sorted(row.iteration for row in rows) == list(range(40))
@@ -326,7 +334,7 @@ async def test_a_machine_on_which_nothing_can_be_measured_is_given_up_and_spoils
     assert (incident.code, incident.where) == ("MACHINE_UNFIT", f"machine {broken}")
     assert "no disk" in incident.message
     retried = [each.made for each in told if isinstance(each, CellRetried)]
-    assert {(made.cause, made.error_code) for made in retried if made} == {(Cause.ENVIRONMENT, "MACHINE_UNFIT")}
+    assert {(made.cause, made.error_code) for made in retried if made} == {(cause, "MACHINE_UNFIT")}
 
 
 @pytest.mark.usefixtures("nodes")
@@ -346,6 +354,49 @@ async def test_a_machine_that_has_measured_something_is_not_given_up_for_what_it
     assert not any(isinstance(each, Incident) for each in told)
 
 
+@pytest.mark.usefixtures("nodes")
+@pytest.mark.parametrize("at_once", [1, 2, 8])
+async def test_a_sound_machine_is_not_given_up_for_a_cell_that_can_be_measured_nowhere(at_once: int) -> None:
+    told = await run_partly_broken(PartlyBrokenSpec((), fails_at=(0, 1, 2)), cells=30, at_once=at_once)
+
+    assert sorted(row.iteration for row in rows_in(told)) == list(range(30))
+    assert sorted(row.iteration for row in rows_in(told) if not row.was_measured) == [0, 1, 2]
+    assert not any(isinstance(each, Incident) for each in told)
+    if at_once > 1:
+        assert {row.machine for row in rows_in(told)} == {"one", "other"}
+
+
+@pytest.mark.usefixtures("nodes")
+async def test_sessions_that_run_beside_one_that_cannot_be_measured_come_to_their_end() -> None:
+    spec = PartlyBrokenSpec((), fails_at=(0,), works_for_s={"one": 0.3, "other": 0.05})
+
+    told = await run_partly_broken(spec, cells=12, at_once=8)
+
+    assert not [attempt for row in rows_in(told) for attempt in row.attempts if attempt.error_code == "MACHINE_LOST"]
+    assert not any(isinstance(each, Incident) for each in told)
+
+
+@pytest.mark.usefixtures("nodes")
+async def test_where_nothing_can_be_measured_as_many_cells_run_at_once_as_may() -> None:
+    told: list[Message] = []
+    most = running = 0
+
+    async def receive(message: Message) -> None:
+        nonlocal most, running
+        told.append(message)
+        running += isinstance(message, CellStarted) - isinstance(message, CellMeasured)
+        most = max(most, running)
+
+    with anyio.fail_after(PATIENCE_S), ungrouped():
+        async with RayExecutor(max_concurrency=20).open(PartlyBrokenSpec(("one", "other")), receive) as workers:
+            await workers.run(blocks(20))
+            most = running = 0
+            await workers.run(blocks(60)[20:])
+
+    assert len(rows_in(told)) == 60
+    assert most == 20
+
+
 async def test_results_that_wait_for_a_verdict_on_their_machine_do_not_keep_a_run_from_being_stopped(
     nodes: Mapping[str, Actor],
 ) -> None:
@@ -360,7 +411,7 @@ async def test_results_that_wait_for_a_verdict_on_their_machine_do_not_keep_a_ru
             with anyio.CancelScope() as scope:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(workers.run, blocks(8))
-                    while not any(each.is_held for machine in workers.machines for each in machine.running.values()):
+                    while not any(each.held for machine in workers.machines for each in machine.running.values()):
                         await anyio.lowlevel.checkpoint()
                     scope.cancel()
 

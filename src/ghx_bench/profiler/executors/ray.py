@@ -30,7 +30,7 @@ _NOTICE_S = 30.0
 """How long Ray may take to notice that a node is gone, with its own settings."""
 _LEAVE_S = 300.0
 """How long a worker may take to clear away; it has limits of its own, which are shorter."""
-_MACHINES_OWN = (Cause.ENVIRONMENT, Cause.SCORER, Cause.BENCH)
+_MACHINES_OWN = (Cause.ENVIRONMENT, Cause.MODEL_PROVIDER, Cause.SCORER, Cause.BENCH)
 """What may be in the way of measuring a cell on one machine, and not on another."""
 
 
@@ -95,8 +95,10 @@ class RayWorkers:
     """What must stop the run, and has not been raised yet."""
     _is_spent: bool = False
     """Whether the run's budget is: then no cell need be sent to a machine to be refused there."""
-    _judged: anyio.Event = field(default_factory=anyio.Event)
-    """Set, and replaced, whenever a machine may be known to be fit, or nothing may be left that could tell."""
+    _is_judging: bool = True
+    """Whether what a machine cannot measure may be its own fault; not where nothing could be measured anywhere."""
+    _news: anyio.Event = field(default_factory=anyio.Event)
+    """Set, and replaced, whenever there may be a verdict on what machines could not measure."""
 
     async def choose_machines(self, most: int | None) -> None:
         """Keep those that answer, the first `most` of them; refuse one on which something else would be measured.
@@ -189,12 +191,9 @@ class RayWorkers:
                 self._is_stopping = False
                 async with anyio.create_task_group() as slots:
                     for machine in islice(cycle(self._alive()), width):
-                        machine.slots += 1
                         slots.start_soon(self._work, machine, placement)
         finally:
             self._is_stopping, self._placement, self._stop = True, None, None
-            for machine in self.machines:
-                machine.slots = 0
             with anyio.CancelScope(shield=True):
                 for placed in placement.left():
                     await self._tell_lost(placed.cell, placed.lost_attempts)
@@ -202,27 +201,29 @@ class RayWorkers:
             failure, self._failure = self._failure, None
             raise failure
 
-    async def _work(self, machine: Machine, placement: Placement) -> None:
-        """Work off cells, one after the other: of one machine and, if that is lost, of another."""
-        try:
-            while not self._is_spent:
-                if machine.is_lost:
-                    await machine.is_given_up.wait()
-                    machine = self._choose_other()
-                if machine.failure is not None:
-                    raise machine.failure
-                assignment = placement.take(machine.name)
-                if assignment is None:
-                    return
-                await machine.measure(assignment, self._note_stopping)
-        finally:
-            machine.slots -= 1
+    async def _work(self, home: Machine, placement: Placement) -> None:
+        """Work off cells, one after the other: of one machine and, while that has nothing to do, of others."""
+        while not self._is_spent:
+            if home.is_lost:
+                await home.is_given_up.wait()
+            machine = self._choose_machine(home)
+            if machine.failure is not None:
+                raise machine.failure
+            assignment = placement.take(machine.name)
+            if assignment is None:
+                return
+            await machine.measure(assignment, self._note_stopping)
 
-    def _choose_other(self) -> Machine:
+    def _choose_machine(self, home: Machine) -> Machine:
+        """Return where a place measures its next cell: at home, unless that is lost, or under suspicion."""
         self._require_machine()
-        chosen = min(self._alive(), key=lambda each: each.slots)
-        chosen.slots += 1
-        return chosen
+        if home.suspects and not any(each.is_cleared for each in self._alive()):
+            home.suspects.clear()  # nobody is left who could tell
+        if not home.is_lost and not home.suspects:
+            return home
+        others = [each for each in self._alive() if not each.suspects]
+        cleared = [each for each in others if each.is_cleared]
+        return min(cleared or others or self._alive(), key=lambda each: len(each.running))
 
     def _require_machine(self) -> None:
         if not self._alive():
@@ -256,7 +257,7 @@ class RayWorkers:
                         self._hear(machine, pickle.loads(content), taking)  # noqa: S301 - what our own node has pickled
                     # Asked to leave, or broken: a server that ends takes its worker along, and all cells there.
                     machine.fail(await machine.find_failure())
-                self._judge_again()  # what it told may wait for somebody who is gone
+                self._tell_news()  # what it told may wait for somebody who is gone
             sending.cancel_scope.cancel()
 
     def _hear(self, machine: Machine, told: Sequence[Told | Ended], taking: TaskGroup) -> None:
@@ -266,9 +267,9 @@ class RayWorkers:
                     taking.start_soon(self._take, machine, each.number, each.message)
                 case Ended(cell=cell):
                     running = machine.end(each)
-                    self._judge_again()
+                    self._tell_news()
                     # Not begun here, as the run is being stopped: nobody else tells what it had lost before.
-                    if running.began_at is None:
+                    if running.began_at is None and not running.is_done:
                         taking.start_soon(self._tell_lost, cell, running.attempts)
 
     async def _tell_lost(self, cell: Cell, attempts: Sequence[Attempt]) -> None:
@@ -283,11 +284,11 @@ class RayWorkers:
             if isinstance(message, CellStarted) and self._is_stopping:
                 refusal = RunBudgetError("the run is being stopped")  # a worker takes that as: not to be measured
             else:
-                if isinstance(message, CellMeasured) and not await self._is_fit(machine, message):
-                    message = CellInterrupted(cell=message.cell, attempts=message.files.row.attempts)
-                    if machine.is_lost:
-                        machine.running[message.cell].take_back(message.attempts)
-                        return
+                if isinstance(message, CellMeasured):
+                    judged = await self._judge(machine, message)
+                    if judged is None:
+                        return  # the machine is lost, and nobody waits there
+                    message = judged
                 await self.receive(message)
         except RunBudgetError as error:
             refusal, self._is_spent = error, True
@@ -297,39 +298,82 @@ class RayWorkers:
             machine.note(message)
         machine.post(Reply(number, refusal))
 
-    async def _is_fit(self, machine: Machine, measured: CellMeasured) -> bool:
-        """Return whether a result counts; one that is due to its machine does not, and the machine is given up.
+    async def _judge(self, machine: Machine, measured: CellMeasured) -> Message | None:
+        """Return what is to be told of a result: itself, or that others try; `None` if its machine is lost meanwhile.
 
         A machine on which nothing can be measured is done with its cells sooner than all others, and would take most
-        of the run. So one that has measured none yet is held against the others: its results wait until one of these
-        has measured something, or nothing else runs. Then what was in the way was not the machine.
+        of the run. So as long as it has measured none, what it cannot measure waits. Once nothing else runs there,
+        others try the same cells, if any has measured something by then: if they can, the machine is given up; if they
+        cannot either, it was not the machine. Where nothing was measured anywhere, nobody can tell, and all results
+        count.
         """
-        row = measured.files.row
-        if measured.was_scored or measured.cell.is_canary or row.cause not in _MACHINES_OWN:
-            machine.has_measured = machine.has_measured or measured.was_scored
-            self._judge_again()
-            return True
-        running = machine.running[measured.cell]
-        running.is_held = True
-        self._judge_again()
-        while not (machine.has_measured or machine.is_lost or self._is_stopping):
-            if any(each.has_measured for each in self._alive()):
-                error = row.attempts[-1].error or str(row.cause)
-                machine.lose(MACHINE_UNFIT, f"the machine {machine.name} can measure nothing, and others can: {error}")
-            elif all(each.is_held for other in self._alive() for each in other.running.values()):
-                break
-            else:
-                await self._judged.wait()
-        running.is_held = False
-        return machine.has_measured or not (machine.is_lost or self._is_stopping)
+        cell, row = measured.cell, measured.files.row
+        if not measured.was_scored and not cell.is_canary and row.cause in _MACHINES_OWN:
+            running = machine.running[cell]
+            running.held = row
+            self._tell_news()
+            while not (self._is_known(machine) or machine.is_lost or cell in machine.suspects or self._is_stopping):
+                if self._can_tell(machine):
+                    self._suspect(machine)
+                elif all(each.held for other in self._alive() for each in other.running.values()):
+                    self._is_judging = False
+                    self._tell_news()
+                else:
+                    await self._news.wait()
+            if machine.is_lost:
+                return None
+            if cell in machine.suspects:
+                made = running.attempts[-1]
+                told, now = f"others try what the machine {machine.name} could not: {made.error}", datetime.now(UTC)
+                return CellRetried(at=now, cell=cell, attempt=made.number, error=told, pause_s=0, made=made)
+            if not self._is_known(machine):
+                return CellInterrupted(cell=cell, attempts=row.attempts)  # the run is being stopped before that
+            running.held = None
+        machine.is_cleared = machine.is_cleared or measured.was_scored
+        self._clear_or_blame(measured)
+        self._tell_news()
+        return measured
 
-    def _judge_again(self) -> None:
-        self._judged.set()
-        self._judged = anyio.Event()
+    def _is_known(self, machine: Machine) -> bool:
+        """Return whether a machine is known not to be to blame for what it cannot measure."""
+        return machine.is_cleared or not self._is_judging or len(self._alive()) == 1
+
+    def _can_tell(self, machine: Machine) -> bool:
+        """Return whether others can try what a machine could not; sessions that still run there may clear it first."""
+        are_all_held = all(each.held for each in machine.running.values())
+        return are_all_held and any(each.is_cleared for each in self._alive())
+
+    def _suspect(self, machine: Machine) -> None:
+        """Have others try what a machine could not measure, before it gets anything else to do."""
+        assert self._placement is not None  # noqa: S101 - a run goes on, which waits for these cells
+        machine.suspects = {
+            cell: each.held.attempts[-1].error or str(each.held.cause)
+            for cell, each in machine.running.items()
+            if each.held is not None
+        }
+        self._placement.give_back(machine.name, [each.take_back(MACHINE_UNFIT) for each in machine.running.values()])
+        for each in machine.running.values():
+            each.is_done = True
+        self._tell_news()
+
+    def _clear_or_blame(self, measured: CellMeasured) -> None:
+        """Draw the conclusion from what became of a cell that another machine could not measure."""
+        for other in self._alive():
+            if measured.cell not in other.suspects:
+                continue
+            error = other.suspects.pop(measured.cell)
+            if measured.was_scored:
+                reason = f"the machine {other.name} could measure nothing, and others can: {error}"
+                other.lose(MACHINE_UNFIT, reason)
+            other.is_cleared = not other.suspects
+
+    def _tell_news(self) -> None:
+        self._news.set()
+        self._news = anyio.Event()
 
     def _note_stopping(self) -> None:
         self._is_stopping = True
-        self._judge_again()
+        self._tell_news()
 
     def _fail(self, error: Exception) -> None:
         self._failure = self._failure or error
@@ -353,4 +397,4 @@ class RayWorkers:
         except Exception as failure:  # noqa: BLE001 - as above
             self._fail(failure)
         machine.is_given_up.set()
-        self._judge_again()
+        self._tell_news()

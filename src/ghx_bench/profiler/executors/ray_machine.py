@@ -1,7 +1,7 @@
 """The driver's end of a node: what is said to it, and what is known of its cells if it is lost."""
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,7 +16,7 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.events import CellRetried, CellStarted
 from ghx_bench.profiler.executors.placement import Assignment
 from ghx_bench.profiler.executors.ray_node import Cancel, Command, Ended, Measure, Raised
-from ghx_bench.profiler.row import MACHINE_LOST, MACHINE_UNFIT, Attempt, Incident
+from ghx_bench.profiler.row import MACHINE_LOST, Attempt, Incident, ProfileRow
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,8 +28,8 @@ class _Running:
     began_at: datetime | None = None
     is_done: bool = False
     """Whether its end was told, and taken."""
-    is_held: bool = False
-    """Whether its end was told, and is not taken before it is known whether its machine is to blame."""
+    held: ProfileRow | None = None
+    """Its row, where that is not taken before it is known whether the machine is to blame."""
     has_ended: anyio.Event = field(default_factory=anyio.Event)
     raised: Exception | None = None
 
@@ -45,11 +45,13 @@ class _Running:
             case _:
                 pass
 
-    def take_back(self, attempts: Sequence[Attempt]) -> None:
-        """Have a result not count that was told: its attempts are the machine's."""
+    def take_back(self, code: str) -> Assignment:
+        """Return the assignment for another machine, as the result that is held does not count."""
+        assert self.held is not None  # noqa: S101 - as its name says
         before = self.assignment.placed.lost_attempts
-        here = [each.model_copy(update={"error_code": MACHINE_UNFIT}) for each in attempts[len(before) :]]
+        here = [each.model_copy(update={"error_code": code}) for each in self.held.attempts[len(before) :]]
         self.attempts, self.began_at = [*before, *here], None
+        return self.lose("")
 
     def lose(self, reason: str) -> Assignment:
         """Return the assignment for another machine; an attempt that had begun here stays on its row."""
@@ -84,8 +86,10 @@ class Machine:
     is_lost: bool = False
     loss: Incident | None = None
     """Why it is lost."""
-    has_measured: bool = False
-    """Whether it has measured a cell: then what it cannot measure is not its own fault."""
+    is_cleared: bool = False
+    """Whether it has measured a cell, or others could not either what it could not: nothing is its own fault then."""
+    suspects: dict[Cell, str] = field(default_factory=dict[Cell, str])
+    """What it could not measure, and why; others try, and until then it gets nothing to do."""
     is_given_up: anyio.Event = field(default_factory=anyio.Event)
     """Set when it is lost, everything it told has been taken, and its cells are anybody's."""
     running: dict[Cell, _Running] = field(default_factory=dict[Cell, _Running])
@@ -93,7 +97,6 @@ class Machine:
     """Set when everything it will ever tell has been taken."""
     failure: Exception | None = None
     """Why its worker is gone, though the machine is there: then no cell can be measured on it."""
-    slots: int = 0
     _outbox: list[Command] = field(default_factory=list[Command])
     _news: anyio.Event = field(default_factory=anyio.Event)
 
@@ -156,7 +159,8 @@ class Machine:
     def give_up(self) -> list[Assignment]:
         """Return what of a lost machine's cells has no result; nobody waits for them any more."""
         assert self.loss is not None  # noqa: S101 - it is lost
-        lost = [each.lose(self.loss.message) for each in self.running.values() if not each.is_done]
+        left = [each for each in self.running.values() if not each.is_done]
+        lost = [each.lose(self.loss.message) if each.held is None else each.take_back(self.loss.code) for each in left]
         for each in self.running.values():
             each.has_ended.set()
         self.running.clear()
