@@ -197,7 +197,7 @@ def test_a_scenario_that_cannot_be_bound_to_the_kept_world_is_said(project: Path
 
     done = fork_ghx_bench(project, "rescore", "latest")
 
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 3, done.stderr
     assert "not scored again: nop/none/baseline/mine-001/0, scripted/none/baseline/mine-001/0: " in done.stdout
     assert "0 of 2 cells scored again" in done.stdout
     assert not (run_in(project) / "rescored").exists()
@@ -209,7 +209,7 @@ def test_a_scenario_that_is_gone_or_broken_is_said(project: Path) -> None:
     (project / "scenarios/other-001.yaml").write_text(yaml.safe_dump(other))
 
     gone = fork_ghx_bench(project, "rescore", "latest")
-    assert gone.returncode == 0, gone.stderr
+    assert gone.returncode == 3, gone.stderr
     assert "there is no scenario mine-001 any more" in gone.stdout
 
     write_scenario(project, with_condition(SCENARIO, {"type": "contains_items"}))
@@ -251,6 +251,8 @@ def test_a_world_that_was_changed_in_a_shell_is_scored_as_the_agent_left_it_unle
     assert "warnings" not in left or left["warnings"] == []
     assert changed["after"]["checkpoints"][0]["passed"] is True
     assert changed["warnings"] == ["its world was changed in a shell: it is not what the agent left"]
+    shown = fork_ghx_bench(project, "show", "latest").stdout
+    assert "scored again: passed, but its world was changed in a shell" in shown
 
 
 def test_an_agent_that_was_stopped_stays_wrong(project: Path) -> None:
@@ -320,7 +322,7 @@ def test_a_run_without_worlds_says_so(reference_run: Path, tmp_path: Path) -> No
 
     done = fork_ghx_bench(tmp_path, "rescore", "latest")
 
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 3, done.stderr
     assert "the world of this cell was not kept; `ghx-bench run --keep-worlds failed`" in done.stdout
     assert done.stdout.splitlines()[-1] == "nothing was scored again, and nothing is written"
 

@@ -62,6 +62,7 @@ def rescore(
 
     from ghx_bench._base.clock import SystemClock
     from ghx_bench._base.scratch import sweep
+    from ghx_bench.eval.cli.measuring import NOT_ALL_MEASURED
     from ghx_bench.profiler.store.directory import RunDirectory
     from ghx_bench.profiler.store.packs import is_pack_file
     from ghx_bench.profiler.store.record import read_record
@@ -83,11 +84,11 @@ def rescore(
     if as_json:
         told = {"file": None if file is None else str(file), "cells": [each.to_wire() for each in found]}
         print(json.dumps(told))
-        return 0
+        return 0 if is_any else NOT_ALL_MEASURED
     for line in _describe(found, record.matrix):
         print_line(line)
     print(f"beside the old scores, which stay: {file}" if file else "nothing was scored again, and nothing is written")
-    return 0
+    return 0 if is_any else NOT_ALL_MEASURED
 
 
 def _choose_settings(

@@ -122,7 +122,8 @@ def _figures_line(row: ProfileRow, later: Rescored | None) -> str:
     line = f"{line}\n    {one_line(wrong)}" if wrong else line
     if later is None or later.after is None or later.after.success == row.success:
         return line
-    return f"{line}\n    scored again: {'passed' if later.after.success else 'wrong'}"
+    doubt = f", but {'; '.join(later.warnings)}" if later.warnings else ""
+    return f"{line}\n    scored again: {'passed' if later.after.success else 'wrong'}{one_line(doubt)}"
 
 
 def _describe_rescored(when: str, later: Rescored) -> list[str]:
