@@ -1,7 +1,8 @@
 """A toy MCP server over stdio without a library; `--faults` plants one fault of each kind that lint knows.
 
 `--first` and `--second` are two versions of it: from one to the other a tool is renamed, a description shortened, an
-argument added, an answer doubled, and a field added to another. `--broken` is the first with no call that works.
+argument added, an answer doubled, and a field added to another. `--broken` is the first with no call that works,
+and `--lacking` the first with a tool that asks for what the embedded GitHub lacks.
 """
 
 import json
@@ -64,6 +65,7 @@ SECOND = [
 ]
 
 BROKEN = [*FIRST]
+LACKING = [*FIRST]
 
 
 def ask(method: str, path: str, body: object = None) -> str:
@@ -104,6 +106,8 @@ def answer(message: dict[str, object], tools: list[dict[str, object]]) -> object
             raise KeyError(f"there is no tool {asked['name']}")
         if tools is BROKEN:
             raise OSError("out of order")
+        if tools is LACKING and asked["name"] == "list_labels":
+            ask("GET", "/gists")
         text = call(asked["name"], asked["arguments"], is_second=tools is SECOND)
         return {"content": [{"type": "text", "text": text}]}
     except (KeyError, OSError) as error:
@@ -111,7 +115,13 @@ def answer(message: dict[str, object], tools: list[dict[str, object]]) -> object
 
 
 def main() -> None:
-    versions = {"--faults": CLEAN + FAULTY, "--first": FIRST, "--second": SECOND, "--broken": BROKEN}
+    versions = {
+        "--faults": CLEAN + FAULTY,
+        "--first": FIRST,
+        "--second": SECOND,
+        "--broken": BROKEN,
+        "--lacking": LACKING,
+    }
     tools = next((tools for flag, tools in versions.items() if flag in sys.argv), CLEAN)
     for line in sys.stdin:
         message = json.loads(line)

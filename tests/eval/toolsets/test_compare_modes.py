@@ -41,7 +41,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with the toy server as a mode, another build of it beside, and calls by the names of the first."""
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
-    for name in ("first", "second", "faults", "broken"):
+    for name in ("first", "second", "faults", "broken", "lacking"):
         (tmp_path / f"{name}.py").write_text(SCRIPT.format(folder=str(TOY.parent), flag=f"--{name}"))
     server = {"toy": {"command": sys.executable, "args": ["./first.py"]}}
     modes = [{"name": "toy", "mcp_servers": server}, {"name": "same", "mcp_servers": server}]
@@ -173,6 +173,22 @@ def test_a_version_that_answers_nothing_any_more_fails_its_gates_and_others_pass
 
     _, found = compared(capsys, modes=("toy@./broken.py", "toy"))
     assert found["stopped"] == [], "what answers again has not stopped"
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("project")
+def test_a_tool_that_asks_for_what_the_embedded_github_lacks_has_not_stopped_answering(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    gates = ("failing", "breaking", "more-exposed", "read-only-writes")
+    words = [word for gate in gates for word in ("--fail-on", gate)]
+
+    code, found = compared(capsys, *words, modes=("toy", "toy@./lacking.py"))
+
+    assert (code, found["stopped"]) == (0, [])
+    for each in found["gates"]:
+        assert "asked for what the embedded GitHub lacks with list_labels" in each["openQuestion"], each["gate"]
+    assert any(each.startswith("list_labels of toy@./lacking.py, not in full: ") for each in found["notMeasured"])
 
 
 @pytest.mark.process

@@ -48,7 +48,7 @@ def judge_changes(gates: Sequence[str], changes: ToolSetChanges) -> tuple[GateRe
 
 def _judge(gate: str, changes: ToolSetChanges) -> GateResult:
     found: list[str] = []
-    question: str | None = None
+    questions: list[str | None] = []
     match gate:
         case "changed":
             found = ["the tool sets are not the same"] if changes.differs else []
@@ -58,25 +58,28 @@ def _judge(gate: str, changes: ToolSetChanges) -> GateResult:
             found = [each.title for each in broken]
             found += [each.title for each in changes.stopped if each.kind == "question" or each.name not in named]
             if unclear := [each.title for each in changes.tools if each.is_unclear]:
-                question = f"whether {name_some(unclear)} may refuse what they took before is not told by their schemas"
+                told = f"whether {name_some(unclear)} may refuse what they took before is not told by their schemas"
+                questions.append(told)
+            questions.append(_not_measurable(changes))
         case "failing":
             found = [each.title for each in changes.stopped]
-            question = _why_unasked(changes)
+            questions = [_why_unasked(changes), _not_measurable(changes)]
         case "more-exposed":
             found = [f"{each.carrier} by {each.author}" for each in changes.exposure if each.is_more]
-            question = _stopped_tools(changes, "what they would show is not known")
+            questions = [_stopped_tools(changes, "what they would show is not known"), _not_measurable(changes)]
         case "read-only-writes":
             found = [*changes.read_only[1].wrote]
-            question = _stopped_tools(changes, "what they would change is not known")
+            questions = [_stopped_tools(changes, "what they would change is not known"), _not_measurable(changes)]
         case "lint":
             found = [f"{each.tool} {each.message}" for each in changes.lint.new]
         case _:
             found = _larger(gate, changes)
-            question = _why_unasked(changes)
+            questions = [_why_unasked(changes)]
             if stopped := sum(each.kind == "question" for each in changes.stopped):
-                question = f"{plural(stopped, 'question')} answered before and not now, which no size is compared of"
+                told = f"{plural(stopped, 'question')} answered before and not now, which no size is compared of"
+                questions = [told]
     if not found:
-        return GateResult(gate=gate, open_question=question)
+        return GateResult(gate=gate, open_question="; ".join(filter(None, questions)) or None)
     return GateResult(gate=gate, reason=_MEANING.get(gate, "") + "; ".join(found))
 
 
@@ -90,6 +93,11 @@ def _stopped_tools(changes: ToolSetChanges, unknown: str) -> str | None:
     if not names and changes.why_exposure_unknown is not None:
         return f"of {changes.after} nothing is known, since {changes.why_exposure_unknown}"
     return f"{plural(len(names), 'tool')} stopped answering, and {unknown}: {name_some(names)}" if names else None
+
+
+def _not_measurable(changes: ToolSetChanges) -> str | None:
+    names = changes.not_measurable
+    return f"{changes.after} asked for what the embedded GitHub lacks with {name_some(names)}" if names else None
 
 
 _MEANING = {

@@ -168,6 +168,8 @@ class ToolSetChanges(WireModel):
     """What was answered before and is not any more."""
     why_exposure_unknown: str | None = None
     """Why nothing is known of what the second mode shows and changes, where that is so."""
+    not_measurable: tuple[str, ...] = ()
+    """The tools of the second mode that asked for what the embedded GitHub lacks."""
 
     @property
     def differs(self) -> bool:
@@ -226,6 +228,7 @@ def compare_tool_sets(surface: Surface, exposure: Exposure) -> ToolSetChanges:
         not_measured=tuple(_not_measured(surface, exposure)),
         stopped=(*_stopped_questions(answers), *_stopped_tools(exposure, renamed)),
         why_exposure_unknown=shown_after.why_unknown,
+        not_measurable=tuple(each.tool for each in shown_after.not_measurable),
     )
 
 
@@ -366,7 +369,9 @@ def _stopped_tools(exposure: Exposure, renamed: Mapping[str, str]) -> Iterator[S
         # One that is not called any more, such as one that says now that it destroys, may answer as before.
         if not old.has_answered or name in left_out:
             continue
-        if (new := called.get(name)) is None or not new.has_answered:
+        new = called.get(name)
+        # What the embedded GitHub lacks is no fault of the tool that asks for it: it may well answer on GitHub.
+        if new is None or not (new.has_answered or new.gaps):
             reason = None if new is None else new.error
             yield StoppedAnswer(kind="tool", name=name, is_gone=new is None, reason=reason)
 
@@ -440,6 +445,8 @@ def _not_measured(surface: Surface, exposure: Exposure) -> Iterator[str]:
     for mode in exposure.modes:
         for reason, tools in mode.not_called_by_reason.items():
             yield f"What {', '.join(tools)} of {mode.name} would show: not called, since {reason}."
+        for each in mode.not_measurable:
+            yield f"{each.tool} of {mode.name}, not in full: the embedded GitHub has no {', '.join(each.gaps)}."
     if surface.tokens_are_estimated:
         yield f"Tokens: they are estimated ({surface.tokenizer}); the extra `tokens` counts them."
 
