@@ -171,6 +171,9 @@ def test_a_version_that_answers_nothing_any_more_fails_its_gates_and_others_pass
     assert "fails now: " in text
     assert "passed, but: 4 tools stopped answering" in text
 
+    for gate, expected in (("more-exposed", 3), ("read-only-writes", 3), ("lint", 0)):
+        code, _ = compared(capsys, "--fail-on", gate, modes=("toy", "toy@./broken.py"))
+        assert code == expected, gate
     _, found = compared(capsys, modes=("toy@./broken.py", "toy"))
     assert found["stopped"] == [], "what answers again has not stopped"
 

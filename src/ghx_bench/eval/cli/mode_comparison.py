@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,10 @@ from ghx_bench.eval.cli.flags import ToolChangeFlags
 from ghx_bench.eval.cli.judging import require_place_for_file, say_gates, write_file, write_summary
 from ghx_bench.eval.cli.listing import in_columns
 from ghx_bench.eval.cli.measured_modes import run_with_modes
+from ghx_bench.eval.cli.measuring import NOT_ALL_MEASURED
 from ghx_bench.eval.cli.mode_flows import Flows, compare_flows
 from ghx_bench.eval.project.gates import GateResult
-from ghx_bench.eval.toolsets.change_gates import judge_changes, split_gates
+from ghx_bench.eval.toolsets.change_gates import ON_EXPOSURE, judge_changes, split_gates
 from ghx_bench.eval.toolsets.change_report import bound_document, change_document, write_comment
 from ghx_bench.eval.toolsets.exposure import Exposure, expose_modes
 from ghx_bench.eval.toolsets.questions import built_in_table, with_own_questions
@@ -121,7 +123,11 @@ def compare_modes(
     if flags.html is not None:
         write_file("--html", flags.html, to_page(shown, ""))
     say_gates(gates)
-    return FAILED if any(each.failed for each in gates) else 0
+    # A gate that nothing was held against must not let a pipeline go on.
+    unknown = changes.why_exposure_unknown if ON_EXPOSURE.intersection(of_tools) else None
+    if unknown is not None:
+        print(f"no gate on exposure can be held against {changes.after}, since {unknown}", file=sys.stderr)
+    return FAILED if any(each.failed for each in gates) else 0 if unknown is None else NOT_ALL_MEASURED
 
 
 def as_text(document: Document) -> Iterator[str]:

@@ -14,6 +14,9 @@ from ghx_bench.eval.toolsets.toolset_changes import SizeChange, ToolSetChanges
 GATES = ("changed", "larger", "breaking", "failing", "more-exposed", "read-only-writes", "lint")
 """The gates that need no run; `larger` may say by how much, as in `larger>10%`."""
 
+ON_EXPOSURE = frozenset({"more-exposed", "read-only-writes"})
+"""Those that say nothing of a mode of which it is not known what its tools show and change."""
+
 _LARGER = re.compile(r"larger(?:\s*>\s*(\d{1,6}(?:\.\d{1,6})?)\s*%)?")
 _OF_RUNS = "wrong, right, impure, success<RATE, worse, not-equivalent, inconclusive and unreliable"
 
