@@ -5,14 +5,17 @@ from collections.abc import Sequence
 
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z0-9]+")
-_MARKS_OF_LINES = re.compile(r"(?m)^[ \t]*[+>-]+")
+# As in the logs of jobs, before which gh writes the names of the job and the step.
+_TIME_OF_LINE = re.compile(r"(?m)^(?:[^\t\n]*\t){0,2}\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z ?")
+# Bullets as well: wherever a text has one, a difference or a quotation puts its own sign before it.
+_BETWEEN_WORDS = re.compile(r"[\s+>*-]+")
 
 
 class HeardTexts:
     """Texts that somebody planted, and whether all of them were in what others were answered.
 
-    Compared as a reader takes them in: with the escapes of JSON undone, white space folded, and without the signs that
-    differences and quotations put before lines.
+    Compared as a reader takes them in: with the escapes of JSON undone, white space folded, and without the times that
+    logs, and the signs that differences and quotations put before lines.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -39,7 +42,7 @@ class HeardTexts:
 
 
 def _fold(text: str) -> str:
-    return " ".join(_MARKS_OF_LINES.sub("", text).split())
+    return _BETWEEN_WORDS.sub(" ", _TIME_OF_LINE.sub("", text)).strip()
 
 
 _SHORT = {"n": "\n", "r": "\n", "t": "\t", "b": " ", "f": " "}
