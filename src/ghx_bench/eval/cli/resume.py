@@ -100,14 +100,15 @@ def resume(
             with_report=report,
             as_json=as_json,
         )
+    judging = judging_of_flags(gates, shard=record.matrix.shard)
     if finished is not None:
-        return show_result(finished, as_json=as_json, judging=judging_of_flags(gates))
+        return show_result(finished, as_json=as_json, judging=judging)
     return _resume_profile(
         run,
         record,
         profile,
         changes=asdict(limits),
-        judging=judging_of_flags(gates, shard=record.matrix.shard),
+        judging=judging,
         accept_changes=accept_changes,
         log_json=log_json,
         as_json=as_json,
