@@ -236,10 +236,13 @@ def test_a_merged_run_is_held_against_the_latest_whole_run_and_never_against_its
     assert (alone.returncode, "no whole run in results" in alone.stderr) == (2, True), alone.stderr
     before = run_in(measured / "whole")
     shutil.copytree(before, tmp_path / "results" / before.name)
-    beside = fork_ghx_bench(tmp_path, "merge", "results/b", *shards, *flags)
-    assert beside.returncode == 0, beside.stderr
-    settings = read_record(RunDirectory(tmp_path / "results" / "b").record).config
-    assert settings["against"] == f"results/{before.name}"
+    place = RunDirectory(tmp_path / "results" / before.name).record
+    write_record(place, read_record(place).model_copy(update={"created_at": "2020-01-01T00:00:00.000Z"}))
+    for name in ("b", "again"):  # the second time, the latest whole run is made of the same shards
+        beside = fork_ghx_bench(tmp_path, "merge", f"results/{name}", *shards, *flags)
+        assert beside.returncode == 0, beside.stderr
+        settings = read_record(RunDirectory(tmp_path / "results" / name).record).config
+        assert settings["against"] == f"results/{before.name}"
     itself = fork_ghx_bench(tmp_path, "merge", "results/c", *shards, "--against", "results/b")
     assert (itself.returncode, "was merged from the same shards" in itself.stderr) == (2, True), itself.stderr
 
@@ -332,6 +335,8 @@ def test_the_shards_of_a_profile_are_merged_and_judged(tmp_path: Path) -> None:
         assert (refused.returncode, "give it to `ghx-bench merge`" in refused.stderr) == (2, True), refused.stderr
         done = fork_ghx_bench(folder, *words, extra=job)
         assert done.returncode == 0, done.stderr
+        over = fork_ghx_bench(folder, "resume", str(run_in(folder)), "--fail-on", "wrong")
+        assert (over.returncode, "give it to `ghx-bench merge`" in over.stderr) == (2, True), over.stderr
     runs = [str(run_in(tmp_path / number)) for number in ("1", "2")]
 
     wrong = fork_ghx_bench(tmp_path, "merge", "a", *runs, "--fail-on", "wrong")

@@ -102,21 +102,29 @@ def require_place_for_file(flag: str, file: Path) -> None:
 
 
 def judging_of(
-    config: EvalConfig, flags: GateFlags, *, baselines: Path, scenarios: Iterable[str] = ()
+    config: EvalConfig,
+    flags: GateFlags,
+    *,
+    baselines: Path,
+    scenarios: Iterable[str] = (),
+    merging: Collection[str] = (),
 ) -> tuple[Judging, EvalConfig]:
     """Return how a run is judged by its configuration, and the configuration with its baseline as the folder it is in.
 
     It goes into the run's record so: what is the latest run, or blessed, may be another when the run is resumed. A
     shard is not judged, since a rate or a comparison of a part of the cells says nothing of the whole: `merge` does it.
 
-    A quarantine may name `scenarios` that the project here does not have.
+    A quarantine may name `scenarios` that the project here does not have. Of a run that is made of shards, `merging`
+    are their ids.
     """
     if config.execution.shard is not None:
         _refuse_gates_of_shard(flags)
         judging = Judging(junit=flags.junit, markdown=flags.markdown)
         judging.require_sense()
         return judging, config
-    against = None if config.against is None else find_against(config.against, config.output.results_dir, baselines)
+    against = None
+    if config.against is not None:
+        against = find_against(config.against, config.output.results_dir, baselines, merging=merging)
     judging = Judging(
         fail_on=config.fail_on,
         against=against,
@@ -132,13 +140,15 @@ def judging_of(
     return judging, config.model_copy(update={"against": place})
 
 
-def judging_of_flags(flags: GateFlags, results: Path | None = None, *, shard: str | None = None) -> Judging:
+def judging_of_flags(
+    flags: GateFlags, results: Path | None = None, *, shard: str | None = None, merging: Collection[str] = ()
+) -> Judging:
     """Return how the run of a profile is judged, whose configuration says nothing of that; a shard is not."""
     against = None
     if shard is not None:
         _refuse_gates_of_shard(flags)
     if flags.against is not None:
-        against = find_against(flags.against, results or results_folder(), baselines_file())
+        against = find_against(flags.against, results or results_folder(), baselines_file(), merging=merging)
     judging = Judging(
         fail_on=read_gates(flags.fail_on or ()), against=against, junit=flags.junit, markdown=flags.markdown
     )

@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.cli.measuring import WriteReport
     from ghx_bench.profiler.reports.data.machines import MachineTally
     from ghx_bench.profiler.store.merging import MergedRun, ShardRun
-    from ghx_bench.profiler.store.record import RunRecord
 
 _JUDGED_AS_CONFIGURED = GateFlags()
 
@@ -60,7 +59,7 @@ def merge(
 
     shards = open_shards(runs)
     # First what may be wrong with it: the merged run, once it is there, is in the way of another attempt.
-    judging, config, write = _prepare(shards[0].record, shards[0].path, gates)
+    judging, config, write = _prepare(shards, gates)
     _refuse_same_shards(judging.against, shards)
     judging.require_comparable(shards[0].record.matrix, controls=shards[0].record.control_agents)
     tally = MachineTally()
@@ -80,7 +79,7 @@ def merge(
     return show_result(result, as_json=as_json, judging=judging, report=write if report else None)
 
 
-def _prepare(record: RunRecord, shard: Path, gates: GateFlags) -> tuple[Judging, dict[str, JsonValue], WriteReport]:
+def _prepare(shards: Sequence[ShardRun], gates: GateFlags) -> tuple[Judging, dict[str, JsonValue], WriteReport]:
     """Return how the merged run is judged, with which settings it goes on, and what writes its report.
 
     All as the command that made its shards does. The gates are among the settings: a run that is resumed keeps its own.
@@ -93,15 +92,17 @@ def _prepare(record: RunRecord, shard: Path, gates: GateFlags) -> tuple[Judging,
     from ghx_bench.eval.project.config import EvalConfig
     from ghx_bench.profiler.store.merging import whole_record
 
-    whole = whole_record(record)
+    whole = whole_record(shards[0].record)
+    merging = {each.record.run_id for each in shards}
     if not is_evaluation(whole):
-        return judging_of_flags(gates), whole.config, conclude
-    settings = settings_of(whole, shard, EvalConfig).override(fail_on=gates.fail_on, against=gates.against)
+        return judging_of_flags(gates, merging=merging), whole.config, conclude
+    settings = settings_of(whole, shards[0].path, EvalConfig).override(fail_on=gates.fail_on, against=gates.against)
     # Other runs are looked for where they are here, not where a shard put its own on another machine.
     output = settings.output.model_copy(update={"results_dir": results_folder()})
     settings = settings.model_copy(update={"output": output})
-    scenarios = record.matrix.scenario_ids
-    judging, settings = judging_of(settings, gates, baselines=baselines_file(), scenarios=scenarios)
+    judging, settings = judging_of(
+        settings, gates, baselines=baselines_file(), scenarios=whole.matrix.scenario_ids, merging=merging
+    )
     return judging, settings.model_dump(mode="json"), partial(write_report, settings.output.reports_dir)
 
 

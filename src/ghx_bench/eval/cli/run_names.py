@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,19 +17,17 @@ LATEST = "latest"
 """Names the newest run wherever a run is asked for; a folder of this name is `./latest`, and no run is blessed so."""
 
 
-def find_run(
-    name: str, results: Path | None = None, baselines: Path | None = None, *, with_shards: bool = True
-) -> Path:
+def find_run(name: str, results: Path | None = None, baselines: Path | None = None) -> Path:
     """Return the run that is meant: a path, `latest`, a blessed one, or the id of one in the folder of results.
 
     A bare name is that of a blessed run before it is one of a folder: a folder that somebody makes later must not take
     the place of the rows that were blessed. What is none of these is returned as a path, for the command to say what is
-    wrong with it. `with_shards` is whether a shard may be the latest run.
+    wrong with it.
     """
     from ghx_bench.eval.project.baselines import baselines_file, find_baseline, load_baselines
 
     if name == LATEST:
-        return latest_run(results_folder() if results is None else results, with_shards=with_shards)
+        return latest_run(results_folder() if results is None else results)
     path = Path(name)
     if path.name != name:
         return path
@@ -42,20 +40,27 @@ def find_run(
     return beside if (beside / "run.json").is_file() else path
 
 
-def find_against(name: str, results: Path, baselines: Path) -> Path:
+def find_against(name: str, results: Path, baselines: Path, *, merging: Collection[str] = ()) -> Path:
     """Return the run that another is held against, as `find_run` does; raise if there is none.
 
-    The latest is then the latest whole one: a run that was just merged has its own shards beside it.
+    The latest is then the latest whole one: a run that was just merged has its own shards beside it. Nor is it one that
+    was merged from any of the shards in `merging`: they may be merged again when more of their cells are measured.
     """
     from ghx_bench.eval.project.baselines import find_baseline
 
-    run = find_run(name, results, baselines, with_shards=False)
+    if name == LATEST:
+        return latest_run(results, with_shards=False, merging=merging)
+    run = find_run(name, results, baselines)
     return run if run.exists() else find_baseline(name, baselines)
 
 
-def latest_run(results: Path, *, with_shards: bool = True) -> Path:
-    """Return the run that was started last; raise if there is none."""
-    found = (each for each in records_in(results) if with_shards or each[1].matrix.shard is None)
+def latest_run(results: Path, *, with_shards: bool = True, merging: Collection[str] = ()) -> Path:
+    """Return the run that was started last and is not made of the shards in `merging`; raise if there is none."""
+    found = (
+        (place, record)
+        for place, record in records_in(results)
+        if (with_shards or record.matrix.shard is None) and not any(each.run_id in merging for each in record.merged)
+    )
     # By when they began, not by name: runs can be copied, renamed and imported.
     newest = max(found, key=lambda each: (each[1].created_at, bool(each[1].merged), each[1].run_id), default=None)
     if newest is None:
