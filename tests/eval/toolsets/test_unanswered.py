@@ -104,6 +104,21 @@ def test_a_server_that_never_answers_is_told_within_the_patience_of_somebody_who
     assert not (project / "new").exists()
 
 
+@pytest.mark.parametrize("command", [["surface", "toy"], ["expose", "toy"], ["init", "new", "--mcp", "./uvx"]])
+def test_a_server_that_may_have_to_be_fetched_has_more_time_wherever_it_is_started(
+    command: list[str], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (resolver, calls, measured_modes, own_server):
+        monkeypatch.setattr(module, "PATIENCE_S", 0.0)
+    script = SERVER.format(log=project / "calls.log", page={}).replace('"hang", "look"', '"look",')
+    (project / "uvx").write_text(f"#!{sys.executable}\n{script}")
+    (project / "uvx").chmod(0o755)
+    modes = [{"name": "toy", "mcp_servers": {"t": {"command": "./uvx"}}}]
+    (project / "eval.config.yaml").write_text(yaml.safe_dump({"modes": modes}))
+
+    assert run(command) == 0
+
+
 def test_a_server_that_starts_once_and_then_no_more_is_told_as_well(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,7 +22,7 @@ from ghx_bench.eval.loader import load_eval_scenarios
 from ghx_bench.eval.modes.definitions import BUILT_IN, ModeDefinition
 from ghx_bench.eval.modes.pins import INTERPRETER
 from ghx_bench.eval.modes.program_words import package_of
-from ghx_bench.eval.modes.resolver import PATIENCE_S, open_modes
+from ghx_bench.eval.modes.resolver import PATIENCE_S, open_modes, start_limit_s
 from ghx_bench.eval.project.loop_agent import LOOP
 from ghx_bench.eval.project.user_agents import require_known_agent
 from ghx_bench.eval.stages.twin_stage import TwinLifecycle
@@ -112,6 +112,7 @@ async def _prove(mode: ModeDefinition, project: Path) -> ProvedServer:
 
     scenario, *_ = load_eval_scenarios(project / "scenarios")
     lifecycle = TwinLifecycle(None, [scenario], load_fixtures([project / "fixtures"]))
+    limit_s = start_limit_s(mode.mcp_servers[mode.name], PATIENCE_S)
     cell = Cell(agent="init", model=NO_MODEL, mode=mode.name, scenario_id=scenario.id, iteration=0)
     try:
         async with (
@@ -122,12 +123,12 @@ async def _prove(mode: ModeDefinition, project: Path) -> ProvedServer:
             server = ToolSet.of(resolved).mcp_servers[mode.name]
             async with lifecycle.run(Path("init")), lifecycle.cell(cell, scenario, resolved) as stage:
                 environment = {**COMMON_ENVIRONMENT, **resolved.environment, **stage.environment}
-                with anyio.fail_after(PATIENCE_S), modes.waiting.wait_for(f"the tools of {mode.name}"):
+                with anyio.fail_after(limit_s), modes.waiting.wait_for(f"the tools of {mode.name}"):
                     async with connect(mode.name, server, environment=environment, directory=stage.directory) as opened:
                         identity, instructions = opened.identity, opened.instructions
                         tools = tuple(map(parse_tool, await opened.list_raw_tools()))
     except TimeoutError:
-        raise OperationError(f"{mode.name}: no answer to tools/list within {PATIENCE_S:g} s") from None
+        raise OperationError(f"{mode.name}: no answer to tools/list within {limit_s:g} s") from None
     except EnvironmentFailure as error:
         raise OperationError(one_line(describe_error(error))) from None
     told = " ".join(filter(None, (identity.name, identity.version)))

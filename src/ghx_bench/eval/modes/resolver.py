@@ -57,6 +57,11 @@ _REMEDIES = {
 }
 
 
+def start_limit_s(server: McpServer, usual_s: float) -> float:
+    """Return how long a server may take to start: as others, or longer where it may have to be fetched first."""
+    return _LONGEST_START_S if Path(server.command or "").name in _FETCHERS else usual_s
+
+
 class ToolServerError(OperationError):
     """An MCP server that a mode needs cannot be started or reached."""
 
@@ -222,8 +227,7 @@ class Modes:
         alike = {**environment, "PATH": ""}
         key = (server.model_dump_json(), frozenset(alike.items()))
         if key not in self._identities:
-            fetches = Path(server.command or "").name in _FETCHERS
-            limit_s = _LONGEST_START_S if fetches else self._longest_start_s
+            limit_s = start_limit_s(server, self._longest_start_s)
             try:
                 with (
                     anyio.fail_after(limit_s),

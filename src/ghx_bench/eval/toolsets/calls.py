@@ -19,7 +19,7 @@ from ghx_bench.agents.tools.toolbelt import ToolBelt, tool_belt
 from ghx_bench.agents.tools.toolserver import ToolServer, connect
 from ghx_bench.agents.tools.toolset import ToolAnswer, ToolSet
 from ghx_bench.eval.assembly import COMMON_ENVIRONMENT
-from ghx_bench.eval.modes.resolver import PATIENCE_S, ToolServerError
+from ghx_bench.eval.modes.resolver import PATIENCE_S, ToolServerError, start_limit_s
 from ghx_bench.eval.modes.waiting import Waiting
 from ghx_bench.eval.stages.handles import keep_path, private_folder
 from ghx_bench.eval.toolsets.tool_lists import ListedTool, parse_tool
@@ -163,17 +163,19 @@ class FixedWorld:
 
         Raises `ToolServerError` where an MCP server of the mode does not come up in time.
         """
-        # One scope around everything, whose deadline goes once all is open: what a server runs in outlives its opening.
-        with anyio.CancelScope(deadline=anyio.current_time() + PATIENCE_S) as opening:
-            async with self._open(mode) as tools:
-                opening.deadline = math.inf
+        limits_s: dict[str, float] = {}
+        with anyio.CancelScope() as opening:
+            async with self._open(mode, opening, limits_s) as tools:
                 yield tools
         if opening.cancelled_caught:
-            named = ", ".join(ToolSet.of(mode).mcp_servers)
-            raise ToolServerError(f"mode {mode.name!r}: {named}: no answer to `initialize` within {PATIENCE_S:g} s")
+            name, limit_s = limits_s.popitem()
+            raise ToolServerError(f"mode {mode.name!r}: {name}: no answer to `initialize` within {limit_s:g} s")
 
     @asynccontextmanager
-    async def _open(self, mode: Mode) -> AsyncGenerator[OpenTools]:
+    async def _open(
+        self, mode: Mode, opening: anyio.CancelScope, limits_s: dict[str, float]
+    ) -> AsyncGenerator[OpenTools]:
+        """Open the tools of a mode; into `limits_s` goes each server, before it is started, with the time it has."""
         async with AsyncExitStack() as held:
             folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
             world = held.enter_context(self._copy())
@@ -192,9 +194,14 @@ class FixedWorld:
             try:
                 # Beneath the belt, whose servers are known by fewer methods: their instructions and annotations count.
                 for name, each in ToolSet.of(mode).mcp_servers.items():
-                    opening = connect(name, each, environment=request.environment, directory=request.directory)
+                    limits_s[name] = start_limit_s(each, PATIENCE_S)
+                    # One scope around everything, with a deadline while a server is opened, rather than one for each:
+                    # what a server runs in outlives its opening.
+                    opening.deadline = anyio.current_time() + limits_s[name]
+                    connection = connect(name, each, environment=request.environment, directory=request.directory)
                     with self._waiting.wait_for(f"the MCP server {name} to answer `initialize`"):
-                        servers[name] = await held.enter_async_context(opening)
+                        servers[name] = await held.enter_async_context(connection)
+                    opening.deadline = math.inf
             except EnvironmentFailure as error:
                 raise ToolServerError(f"mode {mode.name!r}: {error}") from error
             belt = await held.enter_async_context(
