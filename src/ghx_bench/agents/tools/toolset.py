@@ -12,6 +12,7 @@ from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import Flag, Name, Section, Text
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.evidence import Mode
+from ghx_bench.profiler.shell.names import words_in
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -114,6 +115,22 @@ def server_tool_of(name: str, servers: Iterable[str]) -> tuple[str, str] | None:
     # The longest: with servers `git` and `git_hub`, `git_hub_view` is a tool of the second.
     found = max((each for each in prefixes if name.startswith(each) and name != each), key=len, default=None)
     return None if found is None else (prefixes[found], name.removeprefix(found))
+
+
+FILE_TOOLS = words_in(
+    """
+    applypatch applypatchtool createfile deletefile edit editfile findfiles fileedit fileread filesearch filewrite
+    glob grep list listdir listdirectory listfiles ls multiedit notebookedit notebookread patch read readfile
+    readmanyfiles removefile replace searchfilecontent searchreplace strreplace strreplacebasededittool strreplaceeditor
+    view viewfile write writefile
+    """
+)
+"""The plain names of the tools by which agents read and write files."""
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a tool without what agents spell differently: capitals, and signs between words."""
+    return re.sub(r"[^a-z0-9]+", "", name.lower())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from ghx_bench.agents.tools.toolset import ToolSet, server_tool_of
+from ghx_bench.agents.tools.toolset import FILE_TOOLS, ToolSet, plain_name, server_tool_of
+from ghx_bench.profiler.shell import is_shell_tool
+from ghx_bench.profiler.shell.names import words_in
 from ghx_bench.profiler.tool_use import ToolUse
 from ghx_bench.profiler.trace import SessionTrace
 from ghx_bench.twin.journal import Entry
@@ -29,6 +31,14 @@ _CLIENTS: Mapping[str, frozenset[str]] = {
     "curl": frozenset({"curl"}),
 }
 """Programs of modes that are known here, and which programs make their requests."""
+
+_TOOLS_OF_AGENTS = FILE_TOOLS | words_in(
+    """
+    exitplanmode googlewebsearch plan savememory skill task think todo todoread todowrite updateplan webfetch websearch
+    writetodos
+    """
+)
+"""The plain names of tools that agents have of themselves, beside a shell."""
 
 _PRODUCT = re.compile(r"[^/(]*")
 _LONGEST_NAME = 60
@@ -55,7 +65,8 @@ class RequestOrigins:
 
     - Requests with the token of an MCP server are the mode's own: each session issues one for each of its servers.
       Those that it makes when it is started, before the agent is prompted or without any call of its tools, are
-      neutral: no agent asked for them.
+      neutral: no agent asked for them. That none was called is only known where every call of the trace is known to be
+      of another tool: some agents name those of servers without the server, or have one tool that calls them all.
     - All others, with the shell's token or with none, are the shell's, where the user agent tells the program. Those of
       the mode's programs are its own; in a mode with servers alone, none is.
     - A mode's program that is not known here may use any library, so that in its mode only `gh` and `ghx` are foreign.
@@ -67,15 +78,20 @@ class RequestOrigins:
     prompted_at: datetime | None = None
     """When the agent was prompted, where that is known."""
     uncalled: frozenset[str] = frozenset()
-    """The servers of which it called no tool, as far as its trace tells."""
+    """The servers of which its trace tells that it called no tool."""
 
     def in_session(self, trace: SessionTrace | None, prompted_at: datetime | None) -> "RequestOrigins":
         """Return the same for a session that is over."""
-        calls = () if trace is None else trace.tool_calls
-        found = (server_tool_of(each.name, self.tools.mcp_servers) for each in calls)
-        called = {each[0] for each in found if each is not None}
+        names = {each.name for each in trace.tool_calls} if trace is not None else set[str]()
+        found = {name: server_tool_of(name, self.tools.mcp_servers) for name in names}
+        called = {each[0] for each in found.values() if each is not None}
+        unknown = {
+            name
+            for name, of_server in found.items()
+            if of_server is None and not is_shell_tool(name) and plain_name(name) not in _TOOLS_OF_AGENTS
+        }
         # A trace without any call may be of an agent that tells none.
-        uncalled = self.tools.mcp_servers.keys() - called if calls else frozenset[str]()
+        uncalled = self.tools.mcp_servers.keys() - called if names and not unknown else frozenset[str]()
         return replace(self, prompted_at=prompted_at, uncalled=frozenset(uncalled))
 
     def origin_of(self, entry: Entry) -> Origin:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Literal, get_args
 
-from ghx_bench.agents.tools.toolset import server_tool_of
+from ghx_bench.agents.tools.toolset import FILE_TOOLS, plain_name, server_tool_of
 from ghx_bench.profiler.shell import (
     COMMON_PROGRAMS,
     Command,
@@ -14,22 +14,12 @@ from ghx_bench.profiler.shell import (
     is_shell_tool,
     names_of,
 )
-from ghx_bench.profiler.shell.names import words_in
 from ghx_bench.profiler.trace import ToolCallEvent
 
 Category = Literal["ghx", "mcp", "gh_cli", "git", "bash", "file_ops", "other"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 _BY_PROGRAM: dict[str, Category] = {"ghx": "ghx", "gh": "gh_cli", "gh-axi": "gh_cli", "git": "git"}
-_FILE_TOOLS = words_in(
-    """
-    applypatch applypatchtool createfile deletefile edit editfile findfiles fileedit fileread filesearch filewrite
-    glob grep list listdir listdirectory listfiles ls multiedit notebookedit notebookread patch read readfile
-    readmanyfiles removefile replace searchfilecontent searchreplace strreplace strreplacebasededittool strreplaceeditor
-    view viewfile write writefile
-    """
-)
-_NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
 _OF_SOME_SERVER = re.compile(r"mcp__.+?(?:__|\.).+|mcp\.[^.]+\..+|.+ \(.+ MCP Server\)")
 """How agents name the tools of MCP servers, also of those that are no mode's but their own."""
 _CAPABILITY = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
@@ -54,7 +44,7 @@ class GitHubToolClassifier:
             # Some agents do not tell what they ran: such a call is still one of a shell.
             programs = names_of(call, lambda command: command.program) if command_of(call) is not None else ()
             return _category_of(programs)
-        return "file_ops" if _NOT_ALPHANUMERIC.sub("", call.name.lower()) in _FILE_TOOLS else "other"
+        return "file_ops" if plain_name(call.name) in FILE_TOOLS else "other"
 
 
 def _category_of(programs: Collection[str]) -> Category:
