@@ -79,6 +79,34 @@ def test_a_tool_that_hangs_is_called_once_and_the_others_are_tried_on_a_server_o
     assert log.read_text().split().count("hang") == 1, "also where it is looked at whether it only reads"
 
 
+def test_a_tool_that_ends_its_server_has_failed_and_the_other_questions_are_asked(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sound = SERVER.format(log=project / "calls.log", page={}).replace("time.sleep(3600)", "pass")
+    end = 'print("Oh!", file=sys.stderr, flush=True), __import__("os")._exit(1)'
+    log = write_project(project, sound)
+    (project / "dying.py").write_text(sound.replace("            pass", f"            {end}"))
+    kinds = (("hang", "read"), ("look", "read"), ("hang", "change"), ("hang", "error"), ("look", "read"))
+    questions = [
+        {"id": f"q{at}", "asks": "Look.", "kind": kind, "calls": {"toy": {"tool": tool, "arguments": {"state": "a"}}}}
+        for at, (tool, kind) in enumerate(kinds)
+    ]
+    (project / "own.yaml").write_text(json.dumps({"version": 1, "questions": questions}))
+
+    assert run(["surface", "toy@./dying.py", "--questions", "own.yaml", "--json"]) == 0
+    mode = json.loads(capsys.readouterr().out)["modes"][0]
+    rows = {row["id"]: row for row in mode["rows"]}
+    assert [rows[f"q{at}"]["outcome"] for at in range(5)] == ["failed", "answered", "failed", "failed", "answered"]
+    assert rows["q0"]["reason"] == "the MCP server 't' ended during a call of 'hang': Oh!"
+    assert [each["tool"] for each in mode["notCalled"]] == ["hang", "look"]
+    assert log.read_text().split().count("hang") == 4, "once for each question, and to see whether it only reads"
+
+    modes = ["--mode", "toy", "--mode", "toy@./dying.py"]
+    assert run(["compare", *modes, "--questions", "own.yaml", "--fail-on", "failing", "--json"]) == 1
+    (gate,) = json.loads(capsys.readouterr().out)["gates"]
+    assert "question q0 (fails); question q2 (fails); tool hang (fails)" in gate["reason"]
+
+
 def test_a_list_of_tools_that_begins_again_is_one_line(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_project(project, SERVER.format(log=project / "calls.log", page={"nextCursor": "again"}))
 

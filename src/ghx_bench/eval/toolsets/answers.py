@@ -147,6 +147,8 @@ def judge(question: Question, calls: Sequence[Call], ruler: Ruler, *, limit_toke
     gaps = tuple(dict.fromkeys(gap for each in calls for gap in each.gaps))
     size = total(ruler.measure(each.text) for each in answers)
     text, has_failed = "\n".join(each.text for each in answers), any(each.failed for each in answers)
+    is_lost = any(each.is_lost for each in calls)
+    told = next((each.answer.complaint for each in calls if each.is_lost and each.answer.complaint), text)
     is_over = any(ruler.measure(each.text).tokens > limit_tokens for each in answers)
     found = None if question.items is None or has_failed else count_items(text, question.items)
     is_cut = (
@@ -158,7 +160,7 @@ def judge(question: Question, calls: Sequence[Call], ruler: Ruler, *, limit_toke
     return AnswerRow(
         id=question.id,
         kind=question.kind,
-        outcome="not-measurable" if gaps else _outcome(question, has_failed=has_failed),
+        outcome="not-measurable" if gaps else _outcome(question, has_failed=has_failed, is_lost=is_lost),
         size=size,
         call=total(ruler.measure(each.written) for each in calls),
         calls=len(calls),
@@ -169,7 +171,7 @@ def judge(question: Question, calls: Sequence[Call], ruler: Ruler, *, limit_toke
         gaps=gaps,
         items=found,
         total=None if question.items is None else question.items.total,
-        reason=first_line(text) if has_failed else None,
+        reason=first_line(told) if has_failed else None,
         fields=fields_of([each.text for each in answers]),
         digest=digest_of(text),
     )
@@ -219,8 +221,9 @@ def _paths(value: object, path: str) -> Iterator[str]:
             return
 
 
-def _outcome(question: Question, *, has_failed: bool) -> Outcome:
-    if question.kind == "error":
+def _outcome(question: Question, *, has_failed: bool, is_lost: bool) -> Outcome:
+    # A tool that hangs, or whose server ends, has refused nothing.
+    if question.kind == "error" and not is_lost:
         return "refused" if has_failed else "no-error"
     return "failed" if has_failed else "answered"
 

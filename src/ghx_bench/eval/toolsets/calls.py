@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -48,6 +48,8 @@ class Call:
     requests: tuple[Entry, ...]
     written: str = ""
     """What an agent writes to make it: the command, or the tool and its arguments as compact JSON."""
+    is_lost: bool = False
+    """Whether no answer came, not even a refusal: it took too long, or the server ended."""
 
     @property
     def gaps(self) -> tuple[str, ...]:
@@ -74,6 +76,8 @@ class OpenTools:
     """The tools of the mode that did not answer in time, also before these were opened."""
     silent_before: int
     waiting: Waiting
+    ended: set[str] = field(default_factory=set[str])
+    """The MCP servers that ended during a call."""
 
     @property
     def has_shell(self) -> bool:
@@ -82,8 +86,8 @@ class OpenTools:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether a tool did not answer: its server may answer no other call either, and is best opened again."""
-        return len(self.silent) > self.silent_before
+        """Whether a call was lost: its server is gone, or may answer no other call either; it is opened again."""
+        return bool(self.ended) or len(self.silent) > self.silent_before
 
     async def list_tools(self) -> Mapping[str, tuple[ListedTool, ...]]:
         """Return the tools of each MCP server; raise `ToolServerError` where one does not list them."""
@@ -107,7 +111,7 @@ class OpenTools:
     async def mcp(self, tool: str, arguments: Mapping[str, JsonValue], *, server: str | None = None) -> Call:
         """Call a tool of an MCP server: the named one, else the first that the mode has.
 
-        Raises `ToolServerError` where the server ends meanwhile, and `InputError` where there is no such server.
+        Where the server ends meanwhile, that is a failed answer; raises `InputError` where there is no such server.
         """
         name = next(iter(self.servers), None) if server is None else server
         if name is None or name not in self.servers:
@@ -117,25 +121,32 @@ class OpenTools:
             )
         asked = {"name": tool, "arguments": dict(arguments)}
         written = json.dumps(asked, ensure_ascii=False, separators=(",", ":"))
+        before = len(self.world.journal)
         try:
             return await self._call(f"{name} {tool}", written, partial(self.servers[name].call, tool, arguments))
         except EnvironmentFailure as error:
-            raise ToolServerError(f"mode {self.mode.name!r}: {error}") from error
+            self.ended.add(name)
+            # Its last words stand beside the text, which is the same each time that it ends.
+            text = "(the server ended during the call)"
+            answer = ToolAnswer(text=text, value=None, failed=True, complaint=str(error))
+            # What it asked for before it ended counts as well.
+            return self._called(written, answer, before, is_lost=True)
 
     async def _call(self, tool: str, written: str, call: Callable[[], Awaitable[ToolAnswer]]) -> Call:
         # Once is enough: with a minute for each, a tool that hangs would cost half an hour.
         if tool in self.silent:
-            return Call(answer=_NOT_AGAIN, requests=(), written=written)
+            return Call(answer=_NOT_AGAIN, requests=(), written=written, is_lost=True)
         before = len(self.world.journal)
         answer: ToolAnswer | None = None
         with anyio.move_on_after(CALL_LIMIT_S), self.waiting.wait_for(f"{self.mode.name}: {tool}"):
             answer = await call()
+        is_lost = answer is None
         if answer is None:
             self.silent.add(tool)
             answer = ToolAnswer(text=f"(no answer within {CALL_LIMIT_S:g} s)", value=None, failed=True)
-        return self._called(written, answer, before)
+        return self._called(written, answer, before, is_lost=is_lost)
 
-    def _called(self, written: str, answer: ToolAnswer, before: int) -> Call:
+    def _called(self, written: str, answer: ToolAnswer, before: int, *, is_lost: bool) -> Call:
         # With all that follows: programs that keep files give their folders random names, too.
         path = re.compile(re.escape(str(self.folder)) + r"[\w./+@-]*")
         text, complaint = (path.sub("/session", each) for each in (answer.text, answer.complaint))
@@ -143,6 +154,7 @@ class OpenTools:
             answer=replace(answer, text=text, complaint=complaint),
             requests=self.world.journal.since(before),
             written=written,
+            is_lost=is_lost,
         )
 
 

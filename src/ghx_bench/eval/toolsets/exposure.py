@@ -14,8 +14,8 @@ from pydantic import JsonValue
 from ghx_bench._base.errors import ungrouped
 from ghx_bench._base.problems import one_line
 from ghx_bench._base.wire import Count, WireModel
-from ghx_bench.agents.tools.toolset import ToolAnswer, ToolSet
-from ghx_bench.eval.modes.resolver import Modes, ToolServerError
+from ghx_bench.agents.tools.toolset import ToolSet
+from ghx_bench.eval.modes.resolver import Modes
 from ghx_bench.eval.toolsets.calls import Call, FixedWorld, OpenTools, open_fixed_world
 from ghx_bench.eval.toolsets.carriers import (
     AGENT,
@@ -265,17 +265,8 @@ def _tool_probes(
 async def _try(probe: _Probe, tools: OpenTools) -> _Tried:
     calls: list[Call] = []
     states: dict[tuple[str, Author], State] = {}
-    gone: str | None = None
     for what in probe.calls:
-        before = len(tools.world.journal)
-        try:
-            call = await probe.call(tools, what)
-        except ToolServerError as error:
-            gone = str(error)
-            # What it asked for before it ended counts as well.
-            answer = ToolAnswer(text=gone, value=None, failed=True)
-            calls.append(Call(answer=answer, requests=tools.world.journal.since(before)))
-            break
+        call = await probe.call(tools, what)
         calls.append(call)
         if tools.is_stuck:
             break
@@ -285,6 +276,7 @@ async def _try(probe: _Probe, tools: OpenTools) -> _Tried:
             states[key] = most_of((state, states.get(key, "not shown")))
     changing = sum(len(each.changing) for each in calls)
     failed = sum(each.answer.failed for each in calls)
+    gone = calls[-1].answer.complaint if tools.ended else None
     exposure = ToolExposure(
         tool=probe.tool,
         server=probe.server,
@@ -303,7 +295,7 @@ async def _try(probe: _Probe, tools: OpenTools) -> _Tried:
             if any((carrier, author) in states for author in by_author)
         },
     )
-    is_spoilt = gone is not None or tools.is_stuck or (changing > 0 and probe.says != "writes")
+    is_spoilt = tools.is_stuck or (changing > 0 and probe.says != "writes")
     return _Tried(exposure=exposure, is_spoilt=is_spoilt)
 
 

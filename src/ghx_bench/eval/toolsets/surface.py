@@ -314,13 +314,17 @@ async def _try_read_only(
         async with fixed.open_tools(mode) as tools:
             while left and not tools.is_stuck:
                 server, tool = left.popleft()
-                # A tool that does not answer is not called again, so that its other calls cost nothing.
-                sets = argument_sets(tool.input_schema, values)
-                calls = [await tools.mcp(tool.name, each, server=server) for each in sets]
+                calls: list[Call] = []
+                for each in argument_sets(tool.input_schema, values):
+                    calls.append(await tools.mcp(tool.name, each, server=server))
+                    if tools.is_stuck:
+                        break
                 if changing := [entry for each in calls for entry in each.changing]:
                     found.append(lint_writes(server, tool.name, changing))
                 if not any(each.requests for each in calls):
                     reason = "it asked GitHub for nothing, with arguments made from its schema"
+                    if tools.ended:
+                        reason = "its server ended when it was called, and had asked GitHub for nothing"
                     idle.append(NotCalled(server=server, tool=tool.name, reason=reason))
     return found, len(wanted), tuple(idle)
 
