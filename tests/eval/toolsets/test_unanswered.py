@@ -99,6 +99,7 @@ def test_a_tool_that_ends_its_server_has_failed_and_the_other_questions_are_aske
     assert [rows[f"q{at}"]["outcome"] for at in range(5)] == ["failed", "answered", "failed", "failed", "answered"]
     assert rows["q0"]["reason"] == "the MCP server 't' ended during a call of 'hang': Oh!"
     assert [each["tool"] for each in mode["notCalled"]] == ["hang", "look"]
+    assert mode["readOnlyCalled"] == 0, "neither asked GitHub for anything"
     assert log.read_text().split().count("hang") == 4, "once for each question, and to see whether it only reads"
 
     modes = ["--mode", "toy", "--mode", "toy@./dying.py"]

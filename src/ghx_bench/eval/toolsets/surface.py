@@ -69,7 +69,7 @@ class ProgramSurface(WireModel):
 
 
 class NotCalled(WireModel):
-    """A read-only tool that was not tried, and why."""
+    """A read-only tool that no request was seen of, and why."""
 
     server: str
     tool: str
@@ -93,7 +93,10 @@ class ModeSurface(WireModel):
     lint: tuple[LintFinding, ...] | None = None
     """What is wrong with the tools of its servers; `None` where it has none."""
     read_only_called: Count = 0
-    """Read-only tools that were called, to see in the journal whether they are."""
+    """Read-only tools that asked GitHub for something when they were called: the journal says whether they are.
+
+    A tool that asked for nothing has proved nothing; it is among `not_called`.
+    """
     not_called: tuple[NotCalled, ...] = ()
     column: str | None = None
     """The mode whose calls it is asked with, or the first of several; `None` where no answer was measured."""
@@ -326,7 +329,7 @@ async def _try_read_only(
                     if tools.ended:
                         reason = "its server ended when it was called, and had asked GitHub for nothing"
                     idle.append(NotCalled(server=server, tool=tool.name, reason=reason))
-    return found, len(wanted), tuple(idle)
+    return found, len(wanted) - len(idle), tuple(idle)
 
 
 async def _measure_program(
