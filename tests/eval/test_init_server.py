@@ -100,6 +100,8 @@ def test_a_server_that_does_not_start_is_told_in_one_line_and_nothing_is_written
         (["--mcp", "server", "--agent", "gose"], "no agent 'gose'; did you mean 'goose'?"),
         (["--agent", "goose"], "--agent: is for a project round a server"),
         (["--mcp", "npm:some-server@1.2.3"], "install it first"),
+        (["--mcp", f"{sys.executable} -u nope.py --all"], f"there is no file nope.py here ({Path.cwd()})"),
+        (["--mcp", "uv run nope.py"], "there is no file nope.py here"),
     ],
 )
 def test_flags_that_cannot_be_used_are_refused(
@@ -115,7 +117,9 @@ def test_flags_that_cannot_be_used_are_refused(
     ("command", "name"),
     [
         ("my-server stdio", "my-server"),
-        ("python3 -u tools/hub_server.py --all", "hub_server"),
+        (f"python3 -u {CALCULATOR} --all", "calculator_mcp"),
+        ("uv --directory elsewhere run hub_server.py", "elsewhere"),
+        ("npx -y hub.js", "hub"),
         ("python3 -m hub.server", "hub.server"),
         ("npx -y @some/github-server@1.2.3", "github-server"),
         ("python3 -c 'import hub; hub.main()'", "server"),

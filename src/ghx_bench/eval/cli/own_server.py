@@ -34,6 +34,8 @@ from ghx_bench.profiler.model_calls import WireKind
 
 _REPETITIONS, _AT_ONCE, _ARMS = 3, 2, 2
 _SCRIPTS = frozenset({".cjs", ".js", ".mjs", ".py", ".rb", ".sh", ".ts"})
+_NO_SCRIPT_AFTER = frozenset({"-c", "-e", "-m", "--cwd", "--directory"})
+_PACKAGE_RUNNERS = frozenset({"npx", "uvx"})
 _USUAL_AGENT = "goose"
 # One of each vendor, of the middle: what a first comparison is usually made with.
 _USUAL_MODELS: dict[WireKind, str] = {
@@ -73,6 +75,7 @@ def describe_server(command: str, folder: Path) -> ModeDefinition:
         raise FlagError("--mcp", "name the command that starts the server, as in --mcp 'my-server stdio'")
     if package_of(words[0]) is not None:
         raise FlagError("--mcp", f"{words[0]}: install it first, and name the program; or describe a mode in a file")
+    _require_script(words)
     name = _name_for(words)
     first, *rest = words
     server = McpServer(
@@ -82,6 +85,21 @@ def describe_server(command: str, folder: Path) -> ModeDefinition:
     )
     told = f"Use the tools of the MCP server `{name}` to work with GitHub."
     return ModeDefinition(name=name, mcp_servers={name: server}, instructions=told)
+
+
+def _require_script(words: Sequence[str]) -> None:
+    """Refuse a script that is not there: the interpreter would look for it in a session's folder, and say so."""
+    runner, *rest = words
+    if not INTERPRETER.fullmatch(Path(runner).name) or Path(runner).name in _PACKAGE_RUNNERS:
+        return
+    for word in rest:
+        # What follows is code, a module, or seen from another folder.
+        if word.partition("=")[0] in _NO_SCRIPT_AFTER:
+            return
+        if not word.startswith("-") and Path(word).suffix in _SCRIPTS:
+            if not os.path.isfile(word):  # noqa: PTH113 - any text
+                raise FlagError("--mcp", f"there is no file {word} here ({Path.cwd()}); name the script of the server")
+            return
 
 
 def _name_for(words: Sequence[str]) -> str:
