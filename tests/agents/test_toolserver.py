@@ -89,6 +89,32 @@ async def test_a_server_that_ends_during_a_call_is_an_error_with_its_last_words(
             await server.call("vanish", {})
 
 
+async def test_of_a_server_that_ends_during_a_call_the_last_line_is_told_without_frames_and_banners() -> None:
+    script = """
+import json, os, sys
+print("Welcome!", file=sys.stderr, flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("method") == "tools/call":
+        if asked["params"]["name"] == "loud":
+            print("╭─ Traceback ─╮\\n│ 1 / 0 │\\nZeroDivisionError: oh\\n╰─╯", file=sys.stderr)
+        sys.stderr.flush()
+        os._exit(1)
+    if "id" in asked:
+        told = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": told}), flush=True)
+"""
+    server = McpServer(command=sys.executable, args=("-X", "utf8", "-c", script))
+    told: dict[str, str] = {}
+    for tool in ("loud", "still"):
+        with pytest.raises(EnvironmentFailure) as raised:
+            async with connect("s", server, environment=PATH) as opened:
+                await opened.call(tool, {})
+        told[tool] = str(raised.value).partition(f"of {tool!r}")[2]
+
+    assert told == {"loud": ": ZeroDivisionError: oh", "still": ""}
+
+
 async def test_when_a_call_is_cancelled_the_server_and_its_runaway_children_are_gone() -> None:
     async with program(["true"], environment=PATH):
         pass  # has the launcher started, which stays

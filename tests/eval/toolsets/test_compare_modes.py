@@ -14,10 +14,17 @@ from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.toolsets.answers import AnswerRow, fields_of, figures
 from ghx_bench.eval.toolsets.change_gates import judge_changes
 from ghx_bench.eval.toolsets.change_report import LONGEST_COMMENT, write_comment
+from ghx_bench.eval.toolsets.change_words import percent_words
 from ghx_bench.eval.toolsets.sizes import ESTIMATE, Size
 from ghx_bench.eval.toolsets.tool_changes import compare_tools, find_renamed, pair_tools
 from ghx_bench.eval.toolsets.tool_lists import ServerSurface, measure_tools, parse_tool
-from ghx_bench.eval.toolsets.toolset_changes import AnswerChanges, SizeChange, StateChange, ToolSetChanges
+from ghx_bench.eval.toolsets.toolset_changes import (
+    AnswerChanges,
+    SizeChange,
+    StateChange,
+    StoppedAnswer,
+    ToolSetChanges,
+)
 from ghx_bench.profiler.analyzers.desire_paths import ANALYZER, HEADERS, PATHS
 from ghx_bench.profiler.reports.report_document import Document, Headline, Paragraph, Section, Table
 from ghx_bench.profiler.store.directory import RunDirectory
@@ -62,6 +69,7 @@ def compare(*words: str, modes: tuple[str, str] = (BEFORE, AFTER)) -> int:
 def test_what_differs_between_two_versions_is_told_exactly_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
     assert compare("--json", "--markdown", "change.md", "--html", "page/change.html") == 0
     found = json.loads(capsys.readouterr().out)
+    assert f" `ghx-bench run --mode {BEFORE} --mode {AFTER}` " in Path("change.md").read_text(), "as code"
 
     renamed, changed = sorted(found["tools"], key=lambda each: each["kind"], reverse=True)
     assert (renamed["kind"], renamed["before"], renamed["after"]) == ("renamed", "add_comment", "create_comment")
@@ -459,6 +467,23 @@ def test_the_gate_on_exposure_fails_for_texts_of_which_more_is_shown_than_before
 
     assert (failed.failed, failed.reason) == (True, "more reaches the agent of issue-body by outsider")
     assert not passed.failed
+
+
+def test_a_tool_that_fails_leaves_open_what_it_would_show_and_one_that_was_removed_does_not() -> None:
+    fails, gone = (
+        StoppedAnswer(kind="tool", name=name, is_gone=name == "gone", reason=None) for name in ("fails", "gone")
+    )
+
+    (open_,) = judge_changes(["more-exposed"], ToolSetChanges.model_construct(exposure=(), stopped=(fails, gone)))
+    (closed,) = judge_changes(["more-exposed"], ToolSetChanges.model_construct(exposure=(), stopped=(gone,)))
+
+    assert open_.open_question == "1 tool stopped answering (fails), and what it would show is not known"
+    assert closed.open_question is None
+
+
+@pytest.mark.parametrize(("more", "words"), [(1, "+1 character"), (-1, "-1 character"), (2, "+2 characters")])
+def test_texts_of_as_many_tokens_differ_in_characters(more: int, words: str) -> None:
+    assert percent_words(Size(tokens=5, characters=20), Size(tokens=5, characters=20 + more)) == words
 
 
 def a_skill(folder: Path, description: str = "How to sort issues.", body: str = "Read, then label.") -> str:

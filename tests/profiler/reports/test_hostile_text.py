@@ -14,7 +14,14 @@ from report_runs import a_row, write_run
 from ghx_bench._base.atomic_files import write_file
 from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.reports import generate_report
-from ghx_bench.profiler.reports.render.escaping import csv_text, html_text, markdown_text, script_json, visible
+from ghx_bench.profiler.reports.render.escaping import (
+    csv_text,
+    html_text,
+    markdown_paragraph,
+    markdown_text,
+    script_json,
+    visible,
+)
 from ghx_bench.profiler.store.directory import RunDirectory
 
 pytestmark = pytest.mark.slow
@@ -180,6 +187,27 @@ def test_a_markdown_cell_is_one_line_whose_bars_are_escaped(text: str) -> None:
 
     assert len(cell.splitlines()) <= 1
     assert not re.search(r"(?<!\\)(?:\\\\)*\|", cell)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Say `a --b_c *d*` *now*.", r"Say `a --b_c *d*` \*now\*."),
+        ("`a` and `b", r"`a` and \`b"),
+        ("``a` *b*", r"\`\`a\` \*b\*"),
+        ("\ue000 `a`", "\ufffd\\(U\\+E000\\) `a`"),
+    ],
+)
+def test_in_a_paragraph_what_stands_in_backticks_is_code_and_all_else_is_text(text: str, written: str) -> None:
+    assert markdown_paragraph(text) == written
+
+
+@given(st.text(alphabet=st.sampled_from("`*<a \\_")))
+def test_outside_the_code_of_a_paragraph_nothing_is_markup(text: str) -> None:
+    # From left to right, as Markdown is read: a backslash has no meaning inside code.
+    outside = re.sub(r"\\.|`[^`]+`", "", markdown_paragraph(text))
+
+    assert not set(outside) & set("`*<_")
 
 
 @given(st.text(alphabet=st.characters() | st.sampled_from("\x00\x1b\x07\x9b\u202e\u200b\ud800")))

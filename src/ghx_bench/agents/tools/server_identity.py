@@ -19,6 +19,8 @@ from ghx_bench.agents.tools.toolset import McpServer
 from ghx_bench.profiler.causes import EnvironmentFailure, describe_error
 
 _LAST_LINES = 5
+_FRAME = "".join(map(chr, range(0x2500, 0x2580)))
+"""Characters that frames are drawn with, as around a banner, a traceback or an error message."""
 _PATIENCE_S = 0.5
 _LONGEST_LINE = 64 << 20  # in characters
 _MOST_OTHER = 4 << 20  # characters that are no message, such as a banner: more is no server that starts
@@ -55,14 +57,24 @@ class LastWords:
     async def read(self, stream: ByteReceiveStream) -> None:
         """Read until the server ends."""
         async for line in lines_of(stream):
-            if line.strip():
-                self._lines.append(line.strip())
+            said = line.strip().strip(_FRAME).strip()
+            if said:
+                self._lines.append(said)
         self._has_ended.set()
 
     async def wait(self) -> None:
         """Wait until the server has written everything, but not for a child of it that keeps the pipe open."""
         with anyio.move_on_after(_PATIENCE_S):
             await self._has_ended.wait()
+
+    def forget(self) -> None:
+        """Leave out what was said until now: a banner at the start does not tell why a later call failed."""
+        self._lines.clear()
+
+    @property
+    def last_line(self) -> str:
+        """The last of the lines: where a traceback ends, the error itself; empty where there are none."""
+        return self._lines[-1] if self._lines else ""
 
     @property
     def text(self) -> str:

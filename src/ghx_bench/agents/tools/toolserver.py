@@ -105,12 +105,14 @@ class ToolServer:
 
     async def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         """Call a tool; what the server refuses is a failed answer, a server that is gone raises."""
+        self._last_words.forget()
         try:
             return _answer(await self._client.call_tool(tool, dict(arguments)))
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
-                raise self._last_words.failure(
-                    f"the MCP server {self.name!r} ended during a call of {tool!r}"
+                reason = f": {self._last_words.last_line}" if self._last_words.last_line else ""
+                raise EnvironmentFailure(
+                    f"the MCP server {self.name!r} ended during a call of {tool!r}{reason}"
                 ) from None
             return ToolAnswer(text=error.message, value=None, failed=True)
         except ValidationError as error:

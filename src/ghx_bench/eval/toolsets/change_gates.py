@@ -69,10 +69,10 @@ def _judge(gate: str, changes: ToolSetChanges) -> GateResult:
             questions = [_why_unasked(changes), _not_measurable(changes)]
         case "more-exposed":
             found = [f"{each.carrier} by {each.author}" for each in changes.exposure if each.is_more]
-            questions = [_stopped_tools(changes, "what they would show is not known"), _not_measurable(changes)]
+            questions = [_stopped_tools(changes, "show"), _not_measurable(changes)]
         case "read-only-writes":
             found = [*changes.read_only[1].wrote]
-            questions = [_stopped_tools(changes, "what they would change is not known"), _not_measurable(changes)]
+            questions = [_stopped_tools(changes, "change"), _not_measurable(changes)]
         case "lint":
             found = [f"{each.tool} {each.message}" for each in changes.lint.new]
         case _:
@@ -90,12 +90,15 @@ def _why_unasked(changes: ToolSetChanges) -> str | None:
     return None if changes.answers.before and changes.answers.after else "answers of both were not measured"
 
 
-def _stopped_tools(changes: ToolSetChanges, unknown: str) -> str | None:
+def _stopped_tools(changes: ToolSetChanges, effect: str) -> str | None:
     """Return what remains open where tools do not answer, or not any more: they passed by saying nothing."""
-    names = [each.name for each in changes.stopped if each.kind == "tool"]
+    # Of a tool that was removed nothing is open: it shows and changes nothing.
+    names = [each.name for each in changes.stopped if each.kind == "tool" and not each.is_gone]
     if not names and changes.why_exposure_unknown is not None:
         return f"of {changes.after} nothing is known, since {changes.why_exposure_unknown}"
-    return f"{plural(len(names), 'tool')} stopped answering, and {unknown}: {name_some(names)}" if names else None
+    whose = "it" if len(names) == 1 else "they"
+    stopped = f"{plural(len(names), 'tool')} stopped answering ({name_some(names)})"
+    return f"{stopped}, and what {whose} would {effect} is not known" if names else None
 
 
 def _not_measurable(changes: ToolSetChanges) -> str | None:

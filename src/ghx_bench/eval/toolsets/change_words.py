@@ -161,11 +161,8 @@ def percent_words(before: Size | None, after: Size | None) -> str:
     old, new = (0 if each is None else each.tokens for each in (before, after))
     if old == new:
         # Another text may have as many tokens.
-        return (
-            "0 %"
-            if before == after
-            else f"{(after or Size()).characters - (before or Size()).characters:+,} characters"
-        )
+        more = (after or Size()).characters - (before or Size()).characters
+        return "0 %" if before == after else f"{more:+,} character{'' if abs(more) == 1 else 's'}"
     if not old or before is None or after is None:
         return f"{new - old:+,}"
     change = 100 * (new - old) / old

@@ -8,6 +8,8 @@ import unicodedata
 _CONTROL = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _KEPT = frozenset("\n\t")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$])")
+_CODE = re.compile(r"(?<!`)`[^`]+`(?!`)")
+_PLACE = "\ue000"  # for private use, so that no text has it once it is made visible
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -49,7 +51,21 @@ def html_text(text: str, *, lines: bool = False) -> str:
 
 def markdown_text(text: str) -> str:
     """Return text for a Markdown paragraph or table cell: one line, nothing of it markup."""
-    escaped = _MARKDOWN.sub(r"\\\1", visible(text))
+    return _escape_markdown(visible(text))
+
+
+def markdown_paragraph(text: str) -> str:
+    """Return text for a Markdown paragraph: what stands in backticks is code, and nothing else of it is markup.
+
+    Inside code nothing is markup either; in a cell of a table a `|` would be.
+    """
+    shown = visible(text)
+    spans = iter(_CODE.findall(shown))
+    return re.sub(_PLACE, lambda _: next(spans), _escape_markdown(_CODE.sub(_PLACE, shown)))
+
+
+def _escape_markdown(text: str) -> str:
+    escaped = _MARKDOWN.sub(r"\\\1", text)
     # `1.` and `-` are lists where a line begins with them; a bare address would become a link.
     escaped = re.sub(r"^(\d+)([.)])", r"\1\\\2", escaped)
     escaped = re.sub(r"^-", r"\\-", escaped)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 from urllib.parse import quote
 
-from ghx_bench.profiler.reports.render.escaping import markdown_text, shorten
+from ghx_bench.profiler.reports.render.escaping import markdown_paragraph, markdown_text, shorten
 from ghx_bench.profiler.reports.report_document import (
     Caution,
     Chart,
@@ -66,7 +66,7 @@ def _section(section: Section) -> Iterator[str]:
 def _element(element: Element) -> Iterator[str]:
     match element:
         case Paragraph(text):
-            yield markdown_text(text)
+            yield markdown_paragraph(text)
         case Note(text):
             yield f"*{markdown_text(text)}*"
         case Caution(text):
