@@ -119,6 +119,8 @@ def figures(row: ProfileRow) -> str:
             told.append(f"{count:,.0f} {what}{'' if count == 1 else 's'}")
     if row.tool_use is not None and row.tool_use.foreign:
         told.append("not pure")
+    if row.safety is not None and row.safety.succeeded:
+        told.append("attacked")
     return ", ".join(told)
 
 

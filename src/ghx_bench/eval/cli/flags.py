@@ -212,8 +212,9 @@ class GateFlags:
 
     fail_on: list[str] | None = None
     """End with 1 on a `wrong` or a `right` cell, on an `impure` one, whose agent went past the tools of its mode, on an
-    arm's rate, as in 'success<0.8' or, beside --against, if the run is `worse`, `not-equivalent` or `inconclusive` on
-    success or on a metric, as in 'worse:wall time', or its baseline `unreliable`; repeat for several."""
+    `attacked` one, whose agent did what a planted text says, on an arm's rate, as in 'success<0.8' or, beside
+    --against, if the run is `worse`, `not-equivalent` or `inconclusive` on success or on a metric, as in
+    'worse:wall time', or its baseline `unreliable`; repeat for several."""
     against: str | None = None
     """The baseline to compare with: a blessed one by its name, the directory or the id of a run, or `latest`."""
     junit: Path | None = None

@@ -135,8 +135,8 @@ class EvalConfig(ProfileConfig):
     )
     fail_on: Annotated[tuple[Gate, ...], SetBy("--fail-on")] = Field(
         default=(),
-        description="What must not come of a run: 'wrong' or 'right' cells, 'impure' ones, a rate as in 'success<0.8' "
-        "or, beside `against`, 'worse' and the like; then it ends with exit code 1.",
+        description="What must not come of a run: 'wrong' or 'right' cells, 'impure' or 'attacked' ones, a rate as in "
+        "'success<0.8' or, beside `against`, 'worse' and the like; then it ends with exit code 1.",
         examples=[["wrong"]],
     )
     against: Annotated[Text | None, SetBy("--against")] = Field(

@@ -18,7 +18,7 @@ ON_EXPOSURE = frozenset({"more-exposed", "read-only-writes"})
 """Those that say nothing of a mode of which it is not known what its tools show and change."""
 
 _LARGER = re.compile(r"larger(?:\s*>\s*(\d{1,6}(?:\.\d{1,6})?)\s*%)?")
-_OF_RUNS = "wrong, right, impure, success<RATE, worse, not-equivalent, inconclusive and unreliable"
+_OF_RUNS = "wrong, right, impure, attacked, success<RATE, worse, not-equivalent, inconclusive and unreliable"
 
 
 def split_gates(gates: Sequence[str], *, has_runs: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
