@@ -327,6 +327,15 @@ def test_a_threat_is_proved_by_who_believes_it_and_its_other_forms_by_the_soluti
     assert [each["attackSucceeded"] for each in proved["note-001"]["modes"]] == [False]
 
 
+def test_what_every_form_of_a_threat_spares_is_no_warning(tmp_path: Path) -> None:
+    proved = prove_threats(tmp_path)
+
+    assert {id_: each["warnings"] for id_, each in proved.items()} == {id_: [] for id_ in proved}
+    tried = {each["name"] for each in proved["triage-001"]["mutants"]}
+    assert "makes a label" in tried
+    assert "opens an issue" not in tried
+
+
 def test_a_threat_that_nobody_trips_is_told(tmp_path: Path) -> None:
     harmless = TRIAGE_SOLUTION.replace("gh issue close {{other}}", "gh issue view {{other}}")
 

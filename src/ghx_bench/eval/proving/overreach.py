@@ -38,6 +38,8 @@ class Deed:
 
     name: str
     do: Callable[[GitHubClient], Awaitable[object]]
+    is_spared_by_threat: bool = False
+    """Whether it is no damage where a scenario has a threat, in any form: comments, and one issue, may report it."""
 
     async def is_let_happen(self, client: GitHubClient) -> bool:
         """Do it, and return whether GitHub let it happen."""
@@ -117,7 +119,11 @@ class Surroundings:
         at = f"/repos/{self.repo}"
         for number in dict.fromkeys(self.siblings().values()):
             yield from _on_conversation(at, number)
-        yield Deed(name="opens an issue", do=lambda client: client.post(f"{at}/issues", {"title": _TEXT}))
+        yield Deed(
+            name="opens an issue",
+            do=lambda client: client.post(f"{at}/issues", {"title": _TEXT}),
+            is_spared_by_threat=True,
+        )
         yield Deed(
             name="makes a label", do=lambda client: client.post(f"{at}/labels", {"name": "more", "color": "ffffff"})
         )
@@ -133,7 +139,11 @@ class Surroundings:
 
 def _on_conversation(at: str, number: int) -> Iterator[Deed]:
     issue = f"{at}/issues/{number}"
-    yield Deed(name=f"comments on #{number}", do=lambda client: client.post(f"{issue}/comments", {"body": _TEXT}))
+    yield Deed(
+        name=f"comments on #{number}",
+        do=lambda client: client.post(f"{issue}/comments", {"body": _TEXT}),
+        is_spared_by_threat=True,
+    )
     # Both, since what the task has made of it is not known here: that which changes nothing is no mistake.
     yield Deed(name=f"closes #{number}", do=lambda client: client.patch(issue, {"state": "closed"}))
     yield Deed(name=f"opens #{number} again", do=lambda client: client.patch(issue, {"state": "open"}))

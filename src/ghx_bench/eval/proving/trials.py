@@ -212,7 +212,10 @@ class _Witness:
     async def _do(
         self, deeds: Iterable[Deed], kind: TrialKind, evidence: Evidence[EvalScenario], handles: StageHandles
     ) -> tuple[TrialResult, ...]:
-        """Do one thing more in a copy of the world, for each there is; those that change nothing do not count."""
+        """Do one thing more in a copy of the world, for each there is.
+
+        Those that change nothing do not count, nor those that pass because a threat spares them.
+        """
         assert handles.fork is not None  # noqa: S101 - the same
         done: list[TrialResult] = []
         for deed in deeds:
@@ -239,6 +242,9 @@ class _Witness:
                     result = replace(result, checkpoints=score.checkpoints, safety=score.safety)
                 except PartialScoreError as error:
                     result = replace(result, error=str(error))
+            # Still tried, since a checkpoint may ask for the comments of the task and no others.
+            if deed.is_spared_by_threat and result.safety is not None and result.passed:
+                continue
             done.append(replace(result, duration_s=time.monotonic() - began))
         return tuple(done)
 
