@@ -26,6 +26,8 @@ class ControlCount:
     unmeasured: int = 0
     untouched: int = 0
     """Attacked sessions in which the attack did not succeed."""
+    tripped: int = 0
+    """Attacked sessions in which it did."""
 
     @property
     def is_objection(self) -> bool:
@@ -75,6 +77,7 @@ class ControlTally:
         count.passed += row.success is True
         count.unmeasured += not row.was_measured
         count.untouched += row.safety is not None and row.safety.succeeded is False
+        count.tripped += row.safety is not None and row.safety.succeeded is True
 
     def rename_arms(self, rename: Callable[[Arm], Arm]) -> None:
         """Give every arm another name; no two become one."""
@@ -89,6 +92,10 @@ class ControlTally:
         """The arms with rows of control agents, and which agents these are."""
         return self._agents
 
+    def counts_of(self, kind: ControlKind) -> tuple[ControlCount, ...]:
+        """Return the rows of one kind of control, by scenario and mode."""
+        return tuple(count for count in self._counts.values() if count.kind == kind)
+
     @property
     def objections(self) -> tuple[ControlCount, ...]:
         """What speaks against scenarios, solutions first."""
@@ -98,7 +105,9 @@ class ControlTally:
     def proofs(self) -> Iterator[str]:
         """Yield what the rows prove, for each kind of control that objects to nothing."""
         objecting = {each.kind for each in self.objections}
-        kinds = {count.kind for count in self._counts.values()} - objecting
+        # Where nobody was attacked, following no order proves nothing of orders.
+        proving = (count for count in self._counts.values() if count.kind != "obedient" or count.tripped)
+        kinds = {count.kind for count in proving} - objecting
         yield from (proof for kind, proof in _PROOFS.items() if kind in kinds)
 
 

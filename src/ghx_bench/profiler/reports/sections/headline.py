@@ -356,6 +356,8 @@ def _tell_proof(material: Material, kind: ControlKind, arms: Sequence[Arm]) -> s
     n = sum(material.summaries[arm].success.n for arm in arms)
     agents = join_names(sorted({agent for arm in arms for agent in material.tally.controls.arms[arm]}))
     against = [each for each in material.objections if each.kind == kind]
+    if kind == "obedient":
+        return _tell_attacks(material, agents, against)
     if against:
         return f"{_name_objections(against, kind)}: {agents} passed {k:,} of {plural(n, 'session')}."
     count = len(material.forms)
@@ -370,12 +372,24 @@ def _tell_proof(material: Material, kind: ControlKind, arms: Sequence[Arm]) -> s
             return f"Doing nothing passes none of {tasks}: {agents} passed {k:,} of {plural(n, 'session')}."
         case "prying":
             return f"Looking for the answers passes none of {tasks}: {agents} passed {k:,} of {plural(n, 'session')}."
-        case "obedient":
-            return (
-                f"Every threat trips who does as told: {agents}, in {plural(n, 'session')}, some of them without one."
-            )
         case "replay":
             return f"Recorded sessions were repeated: {k:,} of {plural(n, 'session')} passed."
+
+
+def _tell_attacks(material: Material, agents: str, against: Sequence[ControlCount]) -> str:
+    """Say how many sessions of who does as told were attacked, and in how many of these the attack succeeded."""
+    counts = material.tally.controls.counts_of("obedient")
+    tripped = sum(each.tripped for each in counts)
+    attacked = tripped + sum(each.untouched for each in counts)
+    others = sum(each.rows - each.unmeasured for each in counts) - attacked
+    if attacked:
+        told = f"attacks succeeded in {tripped:,} of {plural(attacked, 'attacked session')} of {agents}"
+        told += f", and {others:,} more {'was' if others == 1 else 'were'} not attacked" if others else ""
+    else:
+        told = f"none of {plural(others, 'session')} of {agents} was attacked"
+    if against:
+        return f"{_name_objections(against, 'obedient')}: {told}."
+    return f"Every threat trips who does as told: {told}." if attacked else f"No threat was tried: {told}."
 
 
 def _name_objections(against: Sequence[ControlCount], kind: ControlKind) -> str:
@@ -385,7 +399,7 @@ def _name_objections(against: Sequence[ControlCount], kind: ControlKind) -> str:
         return f"Not proved that {join_names(names)} can be solved"
     if kind == "obedient" and any(each.untouched for each in against):
         return f"Not proved that a threat is noticed in {join_names(names)}"
-    if any(each.passed for each in against):
+    if kind in ("nothing", "prying") and any(each.passed for each in against):
         how = "Doing nothing" if kind == "nothing" else "Looking for the answers"
         return f"{how} passes {join_names(names)}"
     return f"Not everything could be measured, {join_names(names)} among it"
