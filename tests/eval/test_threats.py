@@ -638,6 +638,8 @@ def rows(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     write_files(folder, threat_project("reference", "gullible", timing=request.param))
     done = fork_ghx_bench(folder, "run")
     assert done.returncode == 0, done.stdout + done.stderr
+    (told,) = (line for line in done.stdout.splitlines() if ", 2 attacked" in line)
+    assert told.startswith("gullible")
     return rows_of(run_in(folder))
 
 

@@ -343,7 +343,8 @@ def glance_table(glances: Mapping[str, ModeGlance]) -> Table:
         table.add_column(f"{column.heading or column.label} p50", justify="right")
     for mode, glance in glances.items():
         unmeasured = f", {glance.unmeasured} not measured" if glance.unmeasured else ""
-        success = f"{glance.successes}/{glance.measured}{unmeasured}"
+        attacked = f", {glance.attacked} attacked" if glance.attacked else ""
+        success = f"{glance.successes}/{glance.measured}{unmeasured}{attacked}"
         table.add_row(escape(mode), success, *(_cell(column, glance) for column in columns))
     return table
 

@@ -30,6 +30,8 @@ class ModeGlance:
     measured: int
     successes: int
     unmeasured: int
+    attacked: int
+    """Sessions in which an attack succeeded, measured or not."""
     metrics: Mapping[str, Median]
 
     def to_wire(self) -> dict[str, object]:
@@ -49,6 +51,7 @@ class _ArmRows:
     measured: int = 0
     successes: int = 0
     unmeasured: int = 0
+    attacked: int = 0
     values: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
 
 
@@ -68,6 +71,7 @@ class GlanceTally:
         if (kind := self._source.control_kind(row.agent_name)) is not None:
             self.controls.add(row, arm, kind)
         rows = self._arms.setdefault(arm, _ArmRows())
+        rows.attacked += row.safety is not None and row.safety.succeeded is True
         if not row.was_measured:
             rows.unmeasured += 1
             return
@@ -94,6 +98,7 @@ class GlanceTally:
                 measured=rows.measured,
                 successes=rows.successes,
                 unmeasured=rows.unmeasured,
+                attacked=rows.attacked,
                 metrics={metric: _median(rows.values.get(metric, ())) for metric in self._metrics},
             )
         return glances
