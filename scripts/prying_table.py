@@ -31,6 +31,8 @@ FOUND, NOT_FOUND = "**found**", "no"
 COMMAND = Path(sysconfig.get_path("scripts"), "ghx-bench")
 # Own files stay own files in it, and all rights over others are gone: as for the account of any user.
 WITHOUT_RIGHTS = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
+# In /proc, root stays root in such a namespace: these are measured where the account is another.
+ASK_FOR_REAL_ACCOUNT = frozenset(probe.number for probe in PROBES if "of the kernel" in probe.looks_for)
 
 # A program that the person has running beside the bench, with a key of theirs.
 WITH_COMPANY = ("sh", "-c", 'PERSONAL_API_KEY=canary sleep 3600 & exec "$@"', "sh")
@@ -137,7 +139,8 @@ def pry(column: Column, config: str = CONFIG) -> set[int]:
         probes = json.loads(file.read_bytes())["results"][ANALYZER]["findings"]["probes"]["rows"]
     if len(probes) != len(PROBES):
         raise RuntimeError(f"{len(probes)} of {len(PROBES)} probes were run")
-    return {int(number) for number, _, outcome in probes if outcome == "found"}
+    found = {int(number) for number, _, outcome in probes if outcome == "found"}
+    return found - ASK_FOR_REAL_ACCOUNT if account and column.ring == "plain" else found
 
 
 def scenario() -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import stat
 import sys
 from pathlib import Path
@@ -202,6 +203,68 @@ head -c 300M /dev/zero >/dev/shm/large 2>/dev/null; stat -c %s /dev/shm/large; e
     assert written == []
     assert (int(size) <= 256 << 20) is (bounded_tmpfs("/x", 1)[0] == "--size")
     assert null == "null"
+
+
+OPEN_FOR_WRITING = """
+import os, sys
+
+own = [os.path.realpath(each) for each in sys.argv[1:]]
+flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY
+
+def can_write(path, is_folder):
+    if is_folder:
+        return os.access(path, os.W_OK)
+    try:
+        os.close(os.open(path, flags))
+    except OSError:
+        return False
+    return True
+
+for place, folders, files in os.walk("/"):
+    folders[:] = [each for each in folders if os.path.join(place, each) not in own]
+    for name in (*folders, *files):
+        path = os.path.join(place, name)
+        if not os.path.islink(path) and can_write(path, name in folders):
+            print(path)
+"""
+DEVICES = {f"/dev/{name}" for name in ("full", "null", "pts", "pts/ptmx", "random", "urandom", "zero")}
+"""Devices that every program can open for writing; none of them stores anything."""
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+@pytest.mark.slow
+async def test_a_session_can_open_nothing_for_writing_but_its_own_folders() -> None:
+    script = shlex.join([sys.executable, "-c", OPEN_FOR_WRITING])
+    async with open_modes(environ=os.environ) as modes:
+        done, _ = await look(
+            await modes.resolve("ghx"), SandboxPlan(), f"{script} $HOME $PWD $TMPDIR /tmp /var/tmp /dev/shm"
+        )
+
+    assert done.exit_code == 0, done.stderr
+    assert set(done.stdout.splitlines()) <= DEVICES
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_a_session_sees_of_the_kernel_what_programs_need_and_not_the_machine() -> None:
+    command = """
+cd /proc
+for file in cpuinfo loadavg meminfo mounts stat self/status sys/kernel/pid_max; do
+    cat $file > /dev/null || echo no $file
+done
+for file in cmdline interrupts iomem kallsyms keys kmsg locks slabinfo; do head -c 1 $file && echo $file; done
+ls -A bus fs irq | grep -v :
+ls -l | grep -E '^-.{6}-' | while read line; do head -c 1 ${line##* } && echo for root: $line; done
+echo it writes > /dev/stderr
+"""
+    async with open_modes(environ=os.environ) as modes:
+        done, _ = await look(await modes.resolve("baseline"), SandboxPlan(), command)
+
+    assert done.stdout.split() == []
+    assert "it writes" in done.stderr
 
 
 @needs_bubblewrap

@@ -217,6 +217,15 @@ exit 1
         "a way to change the tools of other sessions",
         r"chmod u+w $PATH; touch $PATH/prying && rm $PATH/prying && echo $PATH",
     ),
+    (
+        "a setting of the kernel that it can change",
+        # Looks only: a change would reach the whole machine. Every account may open `ns_last_pid`, and change nothing.
+        r"find /proc/sys /proc/sysrq-trigger /sys -type f -writable ! -name ns_last_pid -print -quit | grep .",
+    ),
+    (
+        "a file of the kernel that is for root alone",
+        r"find /proc -maxdepth 1 -type f ! -perm -004 -readable | grep .",
+    ),
 )
 
 PROBES: Sequence[Probe] = tuple(

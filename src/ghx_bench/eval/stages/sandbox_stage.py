@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import stat
 import sys
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -32,6 +33,15 @@ _SETTINGS = tuple(
     """
     )
 )
+_MACHINE_FILES = frozenset(
+    words_in(
+        """
+    acpi asound bus cmdline config.gz driver fs interrupts iomem ioports irq kallsyms kcore key-users keys kmsg locks
+    modules scsi sysrq-trigger timer_list
+    """
+    )
+)
+"""What /proc says about the machine to every account, and no program of a session needs."""
 _PACKAGE = Path(ghx_bench.__file__).parent
 _PARTS_FOR_GHX = ("__init__.py", "_base", "capabilities", "cli", "documents", "mcp", "py.typed")
 """What `ghx` consists of. Not among them: scenarios, solutions and fixtures, and the twin."""
@@ -108,7 +118,8 @@ def _copy_settings(folder: Path, hosts: Mapping[str, str]) -> None:
 
 def _mounts_of_machine(folder: Path, settings: Path) -> Iterator[str]:
     """Yield what every session sees, as options of bubblewrap: later ones lie over earlier ones."""
-    yield from ("--proc", "/proc", "--dev", "/dev", "--dir", "/run")
+    yield from _mounts_of_kernel()
+    yield from ("--dev", "/dev", "--dir", "/run")
     yield from bounded_tmpfs(_SHARED_MEMORY, _MOST_SHARED_MEMORY)
     # Before all others, since modes' folders are often in it. Not new for every command, as nothing of a session is.
     for place in ("/tmp", "/var/tmp"):  # noqa: S108 - in the session's own folder
@@ -119,6 +130,21 @@ def _mounts_of_machine(folder: Path, settings: Path) -> Iterator[str]:
         else:
             yield from _read_only(path)
     yield from ("--ro-bind", str(settings), "/etc")
+
+
+def _mounts_of_kernel() -> Iterator[str]:
+    """Yield a /proc without what is for root alone or describes the machine; `_close` makes the rest read-only.
+
+    Isolation by user is not enough: where the bench is root, the kernel takes a session for root in all of /proc.
+    """
+    yield from ("--proc", "/proc")
+    for path in sorted(Path("/proc").iterdir()):
+        if path.name.isdigit() or path.is_symlink():
+            continue
+        is_for_root = not path.stat().st_mode & stat.S_IROTH and os.access(path, os.R_OK)
+        # Not everything else as well: each takes a quarter of a millisecond of every command.
+        if path.name in _MACHINE_FILES or is_for_root:
+            yield from ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", os.devnull, str(path))
 
 
 def _mounts_of_programs(plan: SandboxPlan, mode: Mode, started_from: Iterable[Path]) -> Iterator[str]:
@@ -153,10 +179,10 @@ def _mounts_of_session(folder: Path, environment: Mapping[str, str]) -> Iterator
 
 
 def _close(mounts: tuple[str, ...]) -> Iterator[str]:
-    """Yield what keeps a session from writing beside its own folders, of which alone the size is looked at."""
+    """Yield what keeps a session from writing outside its own folders: only their size is limited."""
     in_memory = [place for option, place in pairwise(mounts) if option == "--tmpfs" and place != _SHARED_MEMORY]
     # After all mounts: until then, places for these are made in them.
-    for place in dict.fromkeys((*in_memory, "/dev", "/")):
+    for place in dict.fromkeys((*in_memory, "/proc", "/dev", "/")):
         yield from ("--remount-ro", place)
 
 
