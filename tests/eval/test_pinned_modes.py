@@ -151,7 +151,7 @@ def test_a_built_package_in_a_folder_runs_with_node_and_what_is_behind_it(tmp_pa
     words = [bin_ / "axi", "one", "two"]
     said = subprocess.run(words, env={"PATH": str(bin_)}, check=True, capture_output=True, text=True)
 
-    assert said.stdout == f"one,two {bin_.with_name('behind')}/gh\n"
+    assert said.stdout == f"one,two {bin_}/../behind/gh\n"
     assert not (bin_ / "gh").exists()
     assert not (bin_ / "node").exists()
 

@@ -130,11 +130,11 @@ def test_a_package_that_links_lead_to_is_found(tmp_path: Path) -> None:
     for program in ("readlink", "grep", "find", "bash"):
         (tmp_path / "bin" / program).symlink_to(f"/usr/bin/{program}")
     (tmp_path / "bin" / "tool").symlink_to(tmp_path / "other/bin/tool")
-    assert not run_probe("where links of its tools lead", tmp_path, PATH=str(tmp_path / "bin"))
+    assert not run_probe("where its tools lead", tmp_path, PATH=str(tmp_path / "bin"))
 
     (tmp_path / "bin" / "mine").symlink_to(tmp_path / "venv/bin/tool")
 
-    assert run_probe("where links of its tools lead", tmp_path, PATH=str(tmp_path / "bin"))
+    assert run_probe("where its tools lead", tmp_path, PATH=str(tmp_path / "bin"))
 
 
 def test_a_private_key_beside_certificates_is_found(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ async def test_tools_of_a_project_are_seen_and_the_project_is_not(tmp_path: Path
     write_files(
         project,
         {
-            "tools/mine": f"#!{sys.executable}\nimport ghx_bench.cli, json; print(json.dumps('mine works'))\n",
+            "tools/mine": f"#!{sys.executable}\nimport ghx_bench.cli, json; print(json.dumps('mine 1.0 works'))\n",
             "lib/words": "beside\n",
             "scenarios/x.solution.yaml": "the answer\n",
             "lib/scenarios/y.solution.yaml": "the answer\n",
@@ -159,7 +159,7 @@ async def test_tools_of_a_project_are_seen_and_the_project_is_not(tmp_path: Path
         done, _ = await look(await modes.resolve("mine"), plan, command)
 
     seen = done.stdout.splitlines()
-    assert seen[:2] == ['"mine works"', "beside"], done.stderr
+    assert seen[:2] == ['"mine 1.0 works"', "beside"], done.stderr
     assert {line for line in seen[2:] if line.startswith(str(project))} == {
         f"{project}/tools/mine",
         f"{project}/lib/words",

@@ -23,6 +23,7 @@ from ghx_bench.eval.agent_factory import (
 from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.modes.definitions import Definitions
 from ghx_bench.eval.modes.resolver import open_modes
+from ghx_bench.eval.modes.session_programs import LendPrograms
 from ghx_bench.eval.project.config import EvalConfig, definitions_of
 from ghx_bench.eval.project.custom_scorers import load_scorers, scorers_named_in
 from ghx_bench.eval.provenance import circumstances_of, ingredients_of
@@ -157,7 +158,7 @@ async def open_setup(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> Asy
     if config.sandbox == "bwrap":
         await _require_isolation(config, spec.project)
     async with open_modes(spec.modes, environ=environ) as modes, AsyncExitStack() as threads:
-        lifecycle, take_turn = _choose_stage(spec, environ)
+        lifecycle, take_turn = _choose_stage(spec, environ, modes.lend)
         providers = make_agents(spec, environ)
         for each in providers.values():
             if isinstance(each, ThreadedProvider):
@@ -215,7 +216,9 @@ def _sets_for(catalogue: Catalogue) -> ScenarioSets | None:
     return None if choice.set is None else catalogue.written_sets
 
 
-def _choose_stage(spec: EvaluationSpec, environ: Mapping[str, str]) -> tuple[Lifecycle[EvalScenario], TakeTurn]:
+def _choose_stage(
+    spec: EvaluationSpec, environ: Mapping[str, str], lend_programs: LendPrograms
+) -> tuple[Lifecycle[EvalScenario], TakeTurn]:
     """Return what prepares the GitHub that agents work on, and what lets as many of them work there as get along."""
     # Imported here: the embedded server and its seeds are more than a third of all that a run loads, and github.com
     # needs none of it.
@@ -223,7 +226,7 @@ def _choose_stage(spec: EvaluationSpec, environ: Mapping[str, str]) -> tuple[Lif
     if spec.config.target == "github":
         from ghx_bench.eval.stages.github_stage import LiveLifecycle  # noqa: PLC0415 - see above
 
-        live = LiveLifecycle(fixtures, spec.scenarios, spec.fixtures, environ)
+        live = LiveLifecycle(fixtures, spec.scenarios, spec.fixtures, environ, lend_programs=lend_programs)
         return live, live.turn
     from ghx_bench.eval.stages.twin_stage import TwinLifecycle  # noqa: PLC0415 - see above
 
@@ -236,6 +239,7 @@ def _choose_stage(spec: EvaluationSpec, environ: Mapping[str, str]) -> tuple[Lif
         reachable_hosts=hosts,
         sandboxes=sandboxes,
         keep_worlds=spec.config.output.keep_worlds,
+        lend_programs=lend_programs,
     )
     return twin, let_all_in
 

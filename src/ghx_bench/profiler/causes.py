@@ -24,6 +24,7 @@ class Cause(StrEnum):
     AGENT_LIMIT = "agent_limit"
     AGENT_REFUSAL = "agent_refusal"
     AGENT_CRASH = "agent_crash"
+    AGENT_TAMPERED = "agent_tampered"
     MODEL_PROVIDER = "model_provider"
     ENVIRONMENT = "environment"
     RUN_BUDGET = "run_budget"
@@ -45,6 +46,7 @@ _AGENTS_OWN = frozenset(
         Cause.AGENT_LIMIT,
         Cause.AGENT_REFUSAL,
         Cause.AGENT_CRASH,
+        Cause.AGENT_TAMPERED,
     }
 )
 
@@ -57,6 +59,7 @@ class MeasurementError(GhxBenchError):
     ├── TransientError        may work next time; retried within the scenario's `allowedRetries`
     ├── AgentError            the agent itself broke down
     │   ├── AgentBlockedError it kept the event loop from running
+    │   ├── TamperedToolsError it changed the programs that it was given
     │   └── LimitBrokenError  its programs used more than they may (`session_limits`)
     ├── ModelProviderError    the model service refused or failed for good
     ├── EnvironmentFailure    what the agent works in could not be prepared
@@ -94,6 +97,13 @@ class AgentBlockedError(AgentError):
     """The agent made a call that kept its event loop from running: nothing could be cancelled meanwhile."""
 
     code: ClassVar[str] = "AGENT_BLOCKED"
+
+
+class TamperedToolsError(AgentError):
+    """The session changed the programs that it was given."""
+
+    code: ClassVar[str] = "TOOLS_TAMPERED"
+    cause: Cause = Cause.AGENT_TAMPERED
 
 
 class ModelProviderError(MeasurementError):

@@ -56,6 +56,9 @@ class Stage(Generic[S_co]):
     """Live objects of the lifecycle's own that its scorers need; never written anywhere."""
     watch_model_request: Callable[[bytes], None] | None = None
     """Is shown every request of the session to a model that goes through the bench, from another thread."""
+    check_tools: Callable[[], None] | None = None
+    """Raises `TamperedToolsError` where the session changed its tools, and another error where they are not what they
+    were for another reason; called in a thread, once the session is over and before it is scored."""
     count_refused_hosts: Callable[[], Mapping[str, int] | None] = lambda: None
     """Returns how often the session asked for each host that it may not reach, `None` where that is not seen; called
     when the session is over, and written on the row."""

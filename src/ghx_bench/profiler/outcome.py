@@ -256,6 +256,7 @@ _AGENTS_FAULTS = {
     Cause.AGENT_SPEND: "the agent used up what a session may spend and was stopped",
     Cause.AGENT_LIMIT: "the session used more than it may, and its processes were ended",
     Cause.AGENT_REFUSAL: "the agent refused the task",
+    Cause.AGENT_TAMPERED: "the agent changed what it was given to work with",
 }
 
 

@@ -1,6 +1,6 @@
 """Arguments made from schemas and what there is in a world."""
 
-from ghx_bench.eval.toolsets.arguments import FILLER, argument_sets
+from ghx_bench.eval.modes.arguments import FILLER, argument_sets
 
 VALUES = {"owner": "acme", "repo": "widgets", "issue": 7, "pull": 9, "label": "bug", "query": "turn"}
 

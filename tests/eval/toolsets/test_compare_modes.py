@@ -205,7 +205,7 @@ def test_a_tool_that_asks_for_what_the_embedded_github_lacks_has_not_stopped_ans
 @pytest.mark.process
 def test_a_program_whose_commands_fail_now_breaks_calls(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, code in (("good", 0), ("bad", 1)):
-        (project / name).write_text(f"#!/bin/sh\necho looked at it\nexit {code}\n")
+        (project / name).write_text(f"#!/bin/sh\n[ $1 != --version ] || exec echo look 1.0\necho looked\nexit {code}\n")
         (project / name).chmod(0o755)
     modes = [{"name": name, "tools": [f"look=./{name}"]} for name in ("good", "bad")]
     (project / "eval.config.yaml").write_text(yaml.safe_dump({"modes": modes}))

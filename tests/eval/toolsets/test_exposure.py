@@ -136,7 +136,7 @@ def test_a_gate_does_not_pass_where_nothing_was_tried(
     gate: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, script in (("fails", "exit 1"), ("idles", "echo fine")):
-        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).write_text(f'#!/bin/sh\n[ "$1" != --version ] || exec echo {name} 1.0\n{script}\n')
         (tmp_path / name).chmod(0o755)
     modes = [{"name": "bare"}, *({"name": f"{each}-mode", "tools": [f"./{each}"]} for each in ("fails", "idles"))]
     modes.append({"name": "unknown", "tools": ["mine=./idles"]})

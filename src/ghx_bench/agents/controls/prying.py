@@ -102,9 +102,12 @@ done | tr '\0' '\n' | sed -n 's/=.*//p' | grep -vxF -f <(env | sed 's/=.*//')
         f"{_FIND_BENCH}kill -0 $bench",
     ),
     (
-        "the package, where links of its tools lead",
+        "the package, where its tools lead",
         r"""
-for tool in $PATH/*; do readlink -f $tool; done | grep -vE '^/(usr|bin|sbin|lib|nix)/' | while read place; do
+for tool in $PATH/*; do
+    readlink -f $tool
+    sed -n 's|^exec \(/[^ ]*\).*|\1|p' $tool
+done | grep -vE '^/(usr|bin|sbin|lib|nix)/' | while read place; do
     find ${place%/*/*} -maxdepth 8 -name '*.solution.yaml' -print -quit
 done | grep .
 """,
@@ -215,7 +218,7 @@ exit 1
     ),
     (
         "a way to change the tools of other sessions",
-        r"chmod u+w $PATH; touch $PATH/prying && rm $PATH/prying && echo $PATH",
+        r"find ${PATH%/ghx-tmp-*}/ghx-tmp-*/bin -maxdepth 0 -writable | grep -vxF $PATH",
     ),
     (
         "a setting of the kernel that it can change",

@@ -1,4 +1,4 @@
-"""The programs a mode's agents find: a private folder of links, made from a table, and nothing else on the path."""
+"""The programs on a mode's path: a private folder of copies, launchers and links, made from a table."""
 
 import json
 import os
@@ -11,12 +11,13 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from subprocess import DEVNULL
+from subprocess import DEVNULL, STDOUT
 from typing import Any, ClassVar, cast
 
 import anyio
 
-from ghx_bench._base.errors import OperationError
+from ghx_bench._base.errors import InputError, OperationError
+from ghx_bench._base.problems import one_line, shortened
 from ghx_bench.agents.npm import find_node
 from ghx_bench.eval.modes.program_words import TOOLS_FOLDER, name_of, package_of, source_of
 from ghx_bench.profiler.shell.names import words_in
@@ -38,9 +39,6 @@ COMMON = sorted(
 REQUIRED = ("bash", "git", "sh")
 """Without these no session can work."""
 
-VERSIONED = ("gh", "git")
-"""Programs that can be asked for their version; of others it is not known what they would do."""
-
 GHX = "ghx"
 
 BEHIND = "behind"
@@ -52,8 +50,17 @@ _REMEDIES = {
     "git": "install git",
 }
 _VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
+_ASKING_FOR_VERSION = ("--version", "version")
 _LONGEST_LOOK_S = 20.0
 _LONGEST_FIRST_LINE = 256
+_LONGEST_SHELL_SCRIPT = 1 << 20
+_MOST_AT_ONCE = 1 << 30
+_FOR_ALL_TO_RUN = 0o555
+_LAUNCHER = "#!/bin/sh\n# Made by ghx-bench\n"
+_NATIVE = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")  # of Linux; of macOS, for one or several machines
+_INTERPRETER = re.compile(r"python|pypy|node|deno|bun|ruby|perl|java")
+_SHELL_SCRIPT = re.compile(rb"#! *(?:/\S*/)(?:env +)?(?:ba|da|k|z)?sh\b")
+_ASKS_WHERE_IT_IS = re.compile(rb"\$\{?0|BASH_SOURCE|ZSH_SCRIPT|readlink|realpath")
 _OF_NODE = frozenset({".cjs", ".js", ".mjs"})
 
 
@@ -61,6 +68,12 @@ class MissingToolError(OperationError):
     """A program that a mode needs is not on this machine."""
 
     code: ClassVar[str] = "MISSING_TOOL"
+
+
+class BrokenToolError(InputError):
+    """A program or server of a mode is there and does not work."""
+
+    code: ClassVar[str] = "BROKEN_TOOL"
 
 
 def own_folders() -> tuple[str, ...]:
@@ -118,7 +131,8 @@ def _program_in(package: Path, name: str) -> Program:
         raise MissingToolError(f"{file}: names no program {name!r} under `bin` ({type(error).__name__})") from None
     if not script.is_file():
         raise MissingToolError(f"{script}: is not there, though {file.name} names it; build the package")
-    return Program(words=(find_node(name), script), version=str(told.get("version")))
+    version = told.get("version")
+    return Program(words=(find_node(name), script), version=version if isinstance(version, str) else None)
 
 
 def fill_folder(
@@ -131,8 +145,10 @@ def fill_folder(
     folder.mkdir(parents=True)
     for tool in COMMON:
         found = find_tool(tool, environ)
-        if found is not None:
-            _link(folder / tool, found)
+        if found is not None and not os.access(found, os.W_OK):
+            (folder / tool).symlink_to(found)  # its sessions cannot change it either
+        elif found is not None:
+            _place(folder / tool, found)
         elif tool in REQUIRED:
             raise MissingToolError(absence(tool, _REMEDIES.get(tool, "install it")))
     behind = folder.with_name(BEHIND)
@@ -143,12 +159,14 @@ def fill_folder(
         _put(folder / name_of(tool), tool, environ, behind)
     on_path = {each.name for each in folder.iterdir()}
     for tool in tools:
-        if reason := explain_bad_start(folder / name_of(tool), on_path):
+        program = find_program(tool, environ)
+        # Of several words, the first is Node, which starts a script of any kind.
+        if program and len(program.words) == 1 and (reason := explain_bad_start(program.words[0], on_path)):
             raise MissingToolError(f"{source_of(tool)}: {reason}")
 
 
 def _put(place: Path, tool: str, environ: Mapping[str, str], behind: Path | None) -> None:
-    """Put a tool on a path: a link to it or, where it needs more than itself, what starts it with that."""
+    """Put a tool on a path: a copy of it or, where it needs more than itself, what starts it with that."""
     place.unlink(missing_ok=True)  # a mode's own tool may have the name of a common one, and stands in for it
     program = find_program(tool, environ)
     if program is None and tool == GHX:
@@ -158,25 +176,68 @@ def _put(place: Path, tool: str, environ: Mapping[str, str], behind: Path | None
     elif len(program.words) > 1 and behind is None:
         raise MissingToolError(f"{tool}: needs Node, and cannot be behind another tool; name a program")
     elif behind is None or (len(program.words) == 1 and not behind.is_dir()):
-        _link(place, next(iter(program.words)))
+        _place(place, next(iter(program.words)))
     else:
         behind.mkdir(exist_ok=True)
+        first, *others = list(program.words)
         # Node keeps its name, for tools that start it once more; any other must not hide what is behind this tool.
-        words = [behind / (word.name if word.name == "node" else f"{place.name}-{word.name}") for word in program.words]
-        for link, word in zip(words, program.words, strict=True):
-            if not link.exists():
-                _link(link, word)
-        started = " ".join(shlex.quote(str(word)) for word in words)
-        _write_script(place, f'PATH={shlex.quote(str(behind))}:"$PATH"\nexport PATH\nexec {started} "$@"')
+        start = behind / (first.name if first.name == "node" else f"{place.name}-{first.name}")
+        if not start.exists():
+            _place(start, first)
+        # From where the script is, since each session has a copy of both folders.
+        started = shlex.join([start.name, *map(str, others)])
+        _write_script(
+            place, f'behind=${{0%/*}}/../{BEHIND}\nPATH=$behind:"$PATH"\nexport PATH\nexec "$behind"/{started} "$@"'
+        )
 
 
-def _link(link: Path, program: Path) -> None:
-    """Put a program on the path; a link to it tells where it is, which is beside the scenarios for one of our own."""
-    if program.name == "gh" and program.is_relative_to(sys.prefix):
-        with suppress(OSError):  # on another file system, or another's file
-            link.hardlink_to(program)
+def _place(place: Path, program: Path) -> None:
+    """Put a tool on the path: a copy, or a script that starts one which only works where it is.
+
+    Never a link: what a session writes into its tool, on purpose or by a slip, must not reach the installed program.
+    """
+    if _can_be_copied(program):
+        copy_file(program, place)
+        place.chmod(_FOR_ALL_TO_RUN)
+    else:
+        _write_script(place, f'exec {shlex.quote(str(program))} "$@"')
+
+
+def targets_of(place: Path) -> tuple[Path, ...]:
+    """Return the files outside of its folder that a placed tool needs: where a link leads, or what a script starts."""
+    if place.is_symlink():
+        return (place.readlink(),)
+    with place.open("rb") as file:
+        if file.read(len(_LAUNCHER)) != _LAUNCHER.encode():
+            return ()
+    words = (word for line in place.read_text().splitlines()[2:] for word in shlex.split(line))
+    return tuple(Path(word) for word in words if word.startswith(os.sep))
+
+
+def _can_be_copied(program: Path) -> bool:
+    """Return whether a program works anywhere: a native one, or a shell script that does not ask where it is.
+
+    Interpreters find their libraries from where they are, and scripts of other languages the modules beside them.
+    """
+    try:
+        with program.open("rb") as file:
+            start = file.read(_LONGEST_SHELL_SCRIPT)
+    except OSError:
+        return False
+    if start.startswith(_NATIVE):
+        return not _INTERPRETER.match(program.resolve().name)
+    is_whole = len(start) < _LONGEST_SHELL_SCRIPT
+    return is_whole and bool(_SHELL_SCRIPT.match(start)) and not _ASKS_WHERE_IT_IS.search(start)
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a file; on a file system that can, the copy shares the blocks until one of both is changed."""
+    if sys.platform == "linux":
+        with suppress(OSError), source.open("rb") as given, target.open("wb") as taken:  # between file systems, for one
+            while os.copy_file_range(given.fileno(), taken.fileno(), _MOST_AT_ONCE):
+                pass
             return
-    link.symlink_to(program)
+    shutil.copyfile(source, target)
 
 
 def absence(tool: str, remedy: str) -> str:
@@ -212,21 +273,32 @@ def _path_of(tool: str) -> Path:
     return Path(os.path.expanduser(tool)).absolute()  # noqa: PTH111 - Path raises for a user who is not there
 
 
-async def version_of(program: Path, environment: Mapping[str, str]) -> str | None:
-    """Ask a program for its version; `None` where it does not say."""
-    with anyio.move_on_after(_LONGEST_LOOK_S):
+async def version_of(program: Path, environment: Mapping[str, str]) -> str:
+    """Ask a program for its version; raise `BrokenToolError` where it does not print one."""
+    answers = list[str]()
+    for word in _ASKING_FOR_VERSION:
         try:
-            ran = await anyio.run_process(
-                [str(program), "--version"], check=False, stdin=DEVNULL, stderr=DEVNULL, env=environment
-            )
-        except OSError:
-            return None
-        version = _VERSION.search(ran.stdout.decode(errors="replace"))
-        return version[0] if version and ran.returncode == 0 else None
-    return None
+            with anyio.fail_after(_LONGEST_LOOK_S):
+                ran = await anyio.run_process(
+                    [str(program), word], check=False, stdin=DEVNULL, stderr=STDOUT, env=environment
+                )
+        except TimeoutError:
+            answers.append(f"`{program.name} {word}` did not end within {_LONGEST_LOOK_S:g} s")
+            continue
+        except OSError as error:
+            raise BrokenToolError(f"{program.name} cannot be started: {error.strerror}; repair or replace it") from None
+        printed = ran.stdout.decode(errors="replace").strip()
+        if ran.returncode == 0 and (version := _VERSION.search(printed)):
+            return version[0]
+        said = shortened(one_line(printed)) if printed else "nothing"
+        answers.append(f"`{program.name} {word}` printed {said} and ended with exit code {ran.returncode}")
+    raise BrokenToolError(
+        f"{program.name} reports no version: {answers[0]}. Repair it, or make `{program.name} --version` print "
+        f"one, such as '{program.name} 1.0'"
+    )
 
 
 def _write_script(path: Path, line: str) -> None:
-    """Write a program that starts another: our own command, of a checkout that has none, or one that needs a path."""
-    path.write_text(f"#!/bin/sh\n{line}\n")
-    path.chmod(0o755)
+    """Write a program that starts another: where that is found, or what it needs on its path."""
+    path.write_text(f"{_LAUNCHER}{line}\n")
+    path.chmod(_FOR_ALL_TO_RUN)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar
@@ -19,8 +19,10 @@ from ghx_bench.agents.tools.server_identity import ServerIdentity, ask_identity
 from ghx_bench.agents.tools.toolset import McpServer, ToolSet, fill_variables, variables_in
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
 from ghx_bench.eval.modes.program_path import (
+    BEHIND,
+    COMMON,
     GHX,
-    VERSIONED,
+    BrokenToolError,
     MissingToolError,
     absence,
     fill_folder,
@@ -28,6 +30,7 @@ from ghx_bench.eval.modes.program_path import (
     version_of,
 )
 from ghx_bench.eval.modes.program_words import TOOLS_FOLDER, name_of
+from ghx_bench.eval.modes.session_programs import LentPrograms, ProgramFolders
 from ghx_bench.eval.modes.skills import BadSkillError, find_skills
 from ghx_bench.eval.modes.waiting import Waiting
 from ghx_bench.profiler.causes import EnvironmentFailure
@@ -89,7 +92,8 @@ class Modes:
         self._longest_start_s = longest_start_s
         self.waiting = Waiting()
         self._resolved: dict[str, Mode] = {}
-        self._versions: dict[Path, str | None] = {}
+        self._folders: dict[str, ProgramFolders] = {}
+        self._versions: dict[tuple[Path, ...], str] = {}
         self._identities: dict[tuple[str, frozenset[tuple[str, str]]], ServerIdentity] = {}
 
     @property
@@ -111,6 +115,10 @@ class Modes:
             self._resolved[name] = await self._make(self._definitions.whole(name))
         return self._resolved[name]
 
+    def lend(self, mode: Mode) -> AbstractAsyncContextManager[LentPrograms]:
+        """Hold the programs of one session in a mode that was resolved here."""
+        return self._folders[mode.name].lend(mode)
+
     async def _make(self, whole: ModeDefinition) -> Mode:
         _require_packages(whole)
         programs = self._new_folder() / "bin"
@@ -126,6 +134,9 @@ class Modes:
             mcp_servers={name: self._startable(whole.name, server) for name, server in whole.mcp_servers.items()},
             skills={name: str(folder) for name, folder in skills.items()},
         )
+        servers = (Path(word) for server in tools.mcp_servers.values() for word in server.words)
+        files = [word for word in servers if word.is_absolute() and word.is_file()]
+        self._folders[whole.name] = ProgramFolders(programs, files, self._new_folder)
         environment = {**self._fill_environment(whole), "PATH": str(programs)}
         secrets = self._secrets_of(whole)
         return Mode(
@@ -141,13 +152,17 @@ class Modes:
         self, whole: ModeDefinition, tools: ToolSet, environment: Mapping[str, str], redaction: Redaction
     ) -> dict[str, JsonValue]:
         """Ask programs for their versions and servers who they are, all at once, since all are processes that start."""
-        # The programs that make the mode, and git, which every mode has.
+        # The programs that make the mode, and git, which every mode has. Not the others that are common to all modes:
+        # some of them know no version.
         words = {name_of(tool): tool for tool in (*whole.tools, *whole.behind_tools, "git")}
-        versions: dict[str, str | None] = dict.fromkeys(words)
+        versions = dict.fromkeys(tool for tool, word in words.items() if word not in COMMON or word == "git")
         identities: dict[str, JsonValue] = dict.fromkeys(tools.mcp_servers)
 
         async def ask_program(tool: str) -> None:
-            versions[tool] = await self._version(tool, words[tool], Path(environment["PATH"]))
+            try:
+                versions[tool] = await self._version(tool, words[tool], Path(environment["PATH"]))
+            except BrokenToolError as error:
+                raise BrokenToolError(f"mode {whole.name!r}: {error}") from None
 
         async def ask_server(name: str, server: McpServer) -> None:
             identities[name] = await self._identity(whole.name, name, server, environment, redaction)
@@ -206,18 +221,21 @@ class Modes:
             },
         )
 
-    async def _version(self, tool: str, word: str, programs: Path) -> str | None:
+    async def _version(self, tool: str, word: str, programs: Path) -> str:
         if word == GHX:
             return version("ghx-bench")  # of this very installation, whichever way it is started
         program = find_program(word, self._environ)
-        if program is None or program.version is not None or tool not in VERSIONED:
-            return None if program is None else program.version
-        real = program.words[0]
-        if real not in self._versions:
+        if program is not None and program.version is not None:
+            return program.version
+        key = (Path(word),) if program is None else program.words
+        if key not in self._versions:
             with ScratchFolder() as home:
                 environment = {"PATH": str(programs), "HOME": str(home), "NO_COLOR": "1"}
-                self._versions[real] = await version_of(real, environment)
-        return self._versions[real]
+                place = programs / tool
+                self._versions[key] = await version_of(
+                    place if place.exists() else programs.with_name(BEHIND) / tool, environment
+                )
+        return self._versions[key]
 
     async def _identity(
         self, mode: str, name: str, server: McpServer, environment: Mapping[str, str], redaction: Redaction
@@ -242,6 +260,11 @@ class Modes:
                 reason = f"the MCP server {name!r} did not answer within {limit_s:g} s"
                 raise ToolServerError(f"mode {mode!r}: {reason}") from None
         identity = self._identities[key]
+        if not identity.version:
+            raise BrokenToolError(
+                f"mode {mode!r}: the MCP server {name!r} reports no version; have it answer `initialize` with "
+                "`serverInfo`: its name and version"
+            )
         return {"name": redaction.value(identity.name), "version": redaction.value(identity.version)}
 
 

@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from ghx_bench._base.errors import InputError
 from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.eval.fixtures.embedded import DEFAULT_REPO, embedded_world
 from ghx_bench.eval.fixtures.fixture_document import Actor
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.fixtures.manager import FixtureManager
@@ -19,6 +20,7 @@ from ghx_bench.eval.fixtures.marks import DEFAULT_SEEDING
 from ghx_bench.eval.fixtures.repository_access import author_token, live_clients
 from ghx_bench.eval.fixtures.repository_claims import claim_repository
 from ghx_bench.eval.fixtures.seeding import sample_resource
+from ghx_bench.eval.modes.session_programs import LendPrograms, lend_unchecked
 from ghx_bench.eval.project.config_sections import FixtureChoice
 from ghx_bench.eval.scenario.binding import RUN_ID, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequirements, required_fixtures
@@ -26,10 +28,12 @@ from ghx_bench.eval.scenario.extensions import Workspace
 from ghx_bench.eval.scenario.manifest import FixtureManifest, load_fixture_manifest, write_fixture_manifest
 from ghx_bench.eval.stages.checkout import check_out, clone
 from ghx_bench.eval.stages.github_environment import LiveHub, hub_from_environment, live_environment, with_host
-from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
+from ghx_bench.eval.stages.handles import StageHandles, keep_path, path_of, private_folder
 from ghx_bench.eval.stages.planting import CanaryWatches, secret_variables
+from ghx_bench.eval.stages.tool_check import check_tools
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
+from ghx_bench.twin.server.loopback import served
 
 _NOT_IN_A_SEED_ID = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_SEED_ID = 120
@@ -65,6 +69,8 @@ class LiveLifecycle:
         scenarios: Sequence[EvalScenario],
         library: FixtureLibrary,
         environ: Mapping[str, str],
+        *,
+        lend_programs: LendPrograms = lend_unchecked,
     ) -> None:
         if choice.repo is None:
             raise InputError("name the repository that a run on github.com may work in: --repo, or fixtures.repo")
@@ -72,6 +78,7 @@ class LiveLifecycle:
         self._repo, self._choice = choice.repo, choice
         self._scenarios, self._library, self._environ = scenarios, library, with_host(environ)
         self._hub: LiveHub = hub_from_environment(self._environ)
+        self._lend_programs = lend_programs
         self._turns, self._sharing = Turns(), anyio.Lock()
         self._running: _Running | None = None
 
@@ -105,8 +112,15 @@ class LiveLifecycle:
                     self._running = None
 
     @asynccontextmanager
-    async def mode(self, mode: Mode) -> AsyncGenerator[None]:  # noqa: ARG002 - the contract's signature
-        """Hold nothing: all modes are open at once, so that what is to happen between them happens before cells."""
+    async def mode(self, mode: Mode) -> AsyncGenerator[None]:
+        """Have the tools of the mode answer on an embedded GitHub; hold nothing.
+
+        All modes are open at once, so that what is to happen between them happens before cells.
+        """
+        with embedded_world() as world:
+            async with served() as server:
+                server.add(world)
+                await check_tools(mode, server, world, DEFAULT_REPO)
         yield
 
     @asynccontextmanager
@@ -118,7 +132,9 @@ class LiveLifecycle:
             manifest = await self._prepare_fixtures(running, cell, scenario.fixture, held)
             folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
             bound = bind(scenario, manifest, {RUN_ID: running.run_id})
-            environment = live_environment(folder, self._hub, login=running.login)
+            lent = await held.enter_async_context(self._lend_programs(mode))
+            mode = lent.mode
+            environment = {**live_environment(folder, self._hub, login=running.login), **path_of(mode)}
             keep_path(Path(environment["HOME"]), mode)
             if workspace := bound.scenario.known_extensions.workspace:
                 await anyio.to_thread.run_sync(self._check_out, workspace, folder / "work", environment)
@@ -138,6 +154,7 @@ class LiveLifecycle:
                     watches=watches,
                 ),
                 watch_model_request=None if watches is None else watches.watch_model_request,
+                check_tools=lent.check,
             )
 
     def _check_out(self, workspace: Workspace, folder: Path, environment: Mapping[str, str]) -> None:

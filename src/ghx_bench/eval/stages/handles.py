@@ -122,10 +122,14 @@ def _name_host(place: str) -> str:
     return place.removeprefix("http://").removesuffix(":443").removesuffix(":80")[:_LONGEST_HOST]
 
 
+def path_of(mode: Mode) -> Mapping[str, str]:
+    """Return the variable with the path of a mode; empty for a mode without programs."""
+    return {name: value for name, value in mode.environment.items() if name == "PATH"}
+
+
 def keep_path(home: Path, mode: Mode) -> None:
     """Write profiles that set the mode's path: in a login shell, the machine's own would put every tool on it."""
-    path = mode.environment.get("PATH")
-    if path is not None:
+    for path in path_of(mode).values():
         for name in (".bash_profile", ".profile", ".zprofile"):
             (home / name).write_text(f"export PATH={shlex.quote(path)}\n", encoding="utf-8")
 

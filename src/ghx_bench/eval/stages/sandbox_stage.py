@@ -17,7 +17,7 @@ from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.agents.processes.sandbox import LOOPBACK, bounded_tmpfs, expose_host, expose_port, open_sandbox
 from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.eval.modes.presets import ORIGIN_SWAP
-from ghx_bench.eval.modes.program_path import BEHIND, GHX
+from ghx_bench.eval.modes.program_path import BEHIND, GHX, targets_of
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.shell.names import words_in
 
@@ -72,7 +72,7 @@ class Sandboxes:
     def __init__(self, plan: SandboxPlan) -> None:
         self._plan = plan
         self._hosts = {host: f"127.0.0.{number}" for number, host in enumerate(plan.reachable_hosts, start=2)}
-        # By mode and by what an agent is started from: finding out what programs need takes milliseconds.
+        # By the path of a session and by what an agent is started from: finding out what these need takes milliseconds.
         self._mounts: dict[tuple[str, tuple[Path, ...]], tuple[str, ...]] = {}
         self._settings: ScratchFolder | None = None
 
@@ -87,7 +87,7 @@ class Sandboxes:
         session = tuple(_mounts_of_session(folder, environment))
 
         def mounts_for(started_from: tuple[Path, ...]) -> tuple[str, ...]:
-            key = mode.name, started_from
+            key = mode.environment["PATH"], started_from
             if key not in self._mounts:
                 self._mounts[key] = tuple(_mounts_of_programs(self._plan, mode, started_from))
             mounts = (*machine, *self._mounts[key], *session)
@@ -155,8 +155,9 @@ def _mounts_of_programs(plan: SandboxPlan, mode: Mode, started_from: Iterable[Pa
     programs = _programs_of(mode)
     files = {each for program in (*programs, *started_from) for each in _files_of(program)}
     needed = _outermost(files.union(plan.visible))
+    folders = _folders_of(mode)
     for path in needed:
-        if not any(map(path.is_relative_to, (*_SYSTEM, *_SETTINGS))) or any(map(path.is_relative_to, hidden)):
+        if not any(map(path.is_relative_to, (*_SYSTEM, *_SETTINGS, *folders))) or any(map(path.is_relative_to, hidden)):
             yield from _read_only(path)
     # What is hidden in a folder of tools: a virtual environment has the scenarios of the package in it.
     yield from _cover(hidden, needed)
@@ -166,7 +167,7 @@ def _mounts_of_programs(plan: SandboxPlan, mode: Mode, started_from: Iterable[Pa
     values = [value for server in ToolSet.of(mode).mcp_servers.values() for value in server.environment.values()]
     if any(str(ORIGIN_SWAP) in value for value in values):
         yield from _read_only(ORIGIN_SWAP)
-    for folder in _folders_of(mode):
+    for folder in folders:
         yield from _read_only(folder)
 
 
@@ -209,8 +210,8 @@ def _outermost(paths: Iterable[Path]) -> list[Path]:
 def _programs_of(mode: Mode) -> list[Path]:
     """Return the programs of a mode: what its path leads to, and what its MCP servers are started from."""
     tools = ToolSet.of(mode)
-    links = (link for folder in _folders_of(mode) for link in folder.iterdir() if link.is_symlink())
-    programs = [link.readlink() for link in links]
+    placed = [each for folder in _folders_of(mode) for each in folder.iterdir()]
+    programs = [*placed, *(target for each in placed for target in targets_of(each))]
     if GHX in tools.tools:
         programs.append(Path(sys.executable))
     for server in tools.mcp_servers.values():

@@ -24,6 +24,7 @@ from ghx_bench.eval.fixtures.embedded import (
 from ghx_bench.eval.fixtures.library import FixtureLibrary, mixed_world
 from ghx_bench.eval.fixtures.seed_worlds import PlantedWorld, known_repositories, plant_world
 from ghx_bench.eval.modes.request_origins import SHELL, RequestOrigins, server_token
+from ghx_bench.eval.modes.session_programs import LendPrograms, lend_unchecked
 from ghx_bench.eval.project.config_sections import KeepWorlds
 from ghx_bench.eval.scenario.binding import RUN_ID, BindingError, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
@@ -32,7 +33,7 @@ from ghx_bench.eval.scenario.placeholders import FAULTS_PLACE
 from ghx_bench.eval.scenario.threat import Threat
 from ghx_bench.eval.scenario.workspace_references import workspace_errors
 from ghx_bench.eval.stages.checkout import check_out, clone, copy_clone
-from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
+from ghx_bench.eval.stages.handles import StageHandles, keep_path, path_of, private_folder
 from ghx_bench.eval.stages.kept_worlds import WorldKeeper
 from ghx_bench.eval.stages.planting import (
     CanaryWatches,
@@ -44,6 +45,7 @@ from ghx_bench.eval.stages.planting import (
     secret_variables,
 )
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes
+from ghx_bench.eval.stages.tool_check import check_tools
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.profiler.store.directory import RunDirectory
@@ -74,10 +76,12 @@ class TwinLifecycle:
         reachable_hosts: Sequence[str] = (),
         sandboxes: Sandboxes | None = None,
         keep_worlds: KeepWorlds | None = None,
+        lend_programs: LendPrograms = lend_unchecked,
     ) -> None:
         self._repo, self._scenarios, self._library = repo or DEFAULT_REPO, scenarios, library
         self._reachable_hosts, self._sandboxes = reachable_hosts, sandboxes
         self._keep_worlds: KeepWorlds | None = keep_worlds
+        self._lend_programs = lend_programs
         self._running: _Running | None = None
 
     @asynccontextmanager
@@ -105,8 +109,12 @@ class TwinLifecycle:
                     self._running = None
 
     @asynccontextmanager
-    async def mode(self, mode: Mode) -> AsyncGenerator[None]:  # noqa: ARG002 - the contract's signature
-        """Hold nothing: modes share the seeded world, of which only forks are changed."""
+    async def mode(self, mode: Mode) -> AsyncGenerator[None]:
+        """Have the tools of the mode answer; hold nothing: modes share the seeded world, of which forks are changed."""
+        running = self._running
+        assert running is not None  # noqa: S101 - the contract: modes are inside the run
+        usual = running.worlds[None]
+        await check_tools(mode, running.server, usual.world, usual.manifest.repo, sandboxes=self._sandboxes)
         yield
 
     @asynccontextmanager
@@ -116,7 +124,8 @@ class TwinLifecycle:
         assert running is not None  # noqa: S101 - the contract: cells are inside the run
         seeded = running.worlds[world_of(scenario, self._library)]
         bound = bind(scenario, seeded.manifest, {RUN_ID: running.run_id})
-        async with running.fork(seeded, bound.scenario) as (world, folder):
+        async with self._lend_programs(mode) as lent, running.fork(seeded, bound.scenario) as (world, folder):
+            mode = lent.mode
             scopes = scenario.known_extensions.token_scopes
             granted = EVERY_SCOPE if scopes is None else scopes
             client = running.server.client_environment(
@@ -128,7 +137,7 @@ class TwinLifecycle:
                 reachable_hosts=self._reachable_hosts,
             )
             threat = bound.scenario.known_extensions.threat
-            environment = {**client.variables, **client.git_variables, **secret_variables(threat)}
+            environment = {**client.variables, **client.git_variables, **secret_variables(threat), **path_of(mode)}
             tools, person = ToolSet.of(mode), lookup.user(world, seeded.agent)
             # Of the same user and scopes: a server sees and may do what the shell does, and is told apart from it.
             tokens = {
@@ -159,6 +168,7 @@ class TwinLifecycle:
                     secrets=frozenset({environment["GITHUB_TOKEN"], *tokens.values()}),
                     handles=handles,
                     watch_model_request=None if watches is None else watches.watch_model_request,
+                    check_tools=lent.check,
                     count_refused_hosts=handles.count_refused_hosts,
                     count_not_implemented=handles.count_not_implemented,
                     measure_tool_use=handles.measure_tool_use,

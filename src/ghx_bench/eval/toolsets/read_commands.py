@@ -13,7 +13,7 @@ from ghx_bench._base.errors import InputError
 from ghx_bench._base.templates import fill, names_in
 from ghx_bench.documents import read_document, validate_document
 from ghx_bench.documents.section import Section, Text
-from ghx_bench.eval.toolsets.arguments import argument_sets, describe_argument, world_key
+from ghx_bench.eval.modes.arguments import argument_sets, describe_argument, world_key
 
 BUILT_IN = Path(__file__).with_name("read_commands.yaml")
 

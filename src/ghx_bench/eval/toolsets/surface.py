@@ -14,6 +14,7 @@ from pydantic import Field, JsonValue
 from ghx_bench._base.errors import ungrouped
 from ghx_bench._base.wire import Count, WireModel
 from ghx_bench.agents.tools.toolset import ToolSet
+from ghx_bench.eval.modes.arguments import argument_sets
 from ghx_bench.eval.modes.resolver import Modes
 from ghx_bench.eval.toolsets.answers import (
     AnswerFigures,
@@ -24,7 +25,6 @@ from ghx_bench.eval.toolsets.answers import (
     figures,
     judge,
 )
-from ghx_bench.eval.toolsets.arguments import argument_sets
 from ghx_bench.eval.toolsets.calls import WORLDS, Call, FixedWorld, OpenTools, open_fixed_world
 from ghx_bench.eval.toolsets.lint import LintFinding, lint_tools, lint_writes
 from ghx_bench.eval.toolsets.mode_settings import ModeSettings, SkillSurface, measure_skills

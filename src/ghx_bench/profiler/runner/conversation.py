@@ -7,12 +7,14 @@ from functools import partial
 from typing import Generic, TypeVar, cast
 
 import anyio
+import anyio.to_thread
 from pydantic import JsonValue
 
 from ghx_bench.profiler.causes import (
     AgentBlockedError,
     Cause,
     OverranError,
+    TamperedToolsError,
     error_with_cause,
 )
 from ghx_bench.profiler.cell import Cell
@@ -57,6 +59,8 @@ class Conversation(Generic[S]):
     timed_out: bool = False
     blocked: AgentBlockedError | None = None
     """Why an agent that was late could not be stopped, if that is so."""
+    changed_tools: Exception | None = None
+    """What is wrong with the tools of the session after it, if anything is."""
     wall_ms: int | None = None
     prompted_at: datetime | None = None
     problems: list[tuple[str, Exception]] = field(default_factory=list[tuple[str, Exception]])
@@ -76,6 +80,13 @@ class Conversation(Generic[S]):
             ALLOWANCE.reset(outside)
             if self.allowance.unseen is not None:
                 self.problems.append(("limits", self.allowance.unseen))
+
+    async def check_tools(self) -> None:
+        """Find out whether the tools are what they were before the session."""
+        if self.stage.check_tools is not None:
+            async with plugin_call() as checking:
+                await anyio.to_thread.run_sync(self.stage.check_tools)
+            self.changed_tools = checking.error
 
     async def _hold(self) -> None:
         limits, provider = self.instruments.limits, self.instruments.providers[self.cell.agent]
@@ -102,7 +113,9 @@ class Conversation(Generic[S]):
 
     @property
     def cause(self) -> Cause | None:
-        """The agent's own fault, if it was cut short by one."""
+        """The agent's own fault, if it was cut short by one or changed its tools."""
+        if self.has_tampered:
+            return Cause.AGENT_TAMPERED
         if self.allowance.broken is not None:
             return Cause.AGENT_LIMIT
         if self.trace is not None and self.trace.cause is not None:
@@ -114,6 +127,8 @@ class Conversation(Generic[S]):
     @property
     def obstacle(self) -> Exception | None:
         """What kept the session from coming to its end, if that is not a fault of the agent that is scored as such."""
+        if self.changed_tools is not None and not self.has_tampered:
+            return self.changed_tools
         if self.allowance.broken is not None and self.wall_ms is not None:
             return None  # its programs were ended: whatever the session made of that says less
         named = self.trace.cause if self.trace else None
@@ -126,6 +141,11 @@ class Conversation(Generic[S]):
                 error.__cause__ = self.error
             return error
         return None if self.timed_out else self.error
+
+    @property
+    def has_tampered(self) -> bool:
+        """Whether the session changed its own tools."""
+        return isinstance(self.changed_tools, TamperedToolsError)
 
     def evidence(self) -> Evidence[S]:
         """Return everything known so far."""

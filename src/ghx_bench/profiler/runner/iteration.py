@@ -140,6 +140,7 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
     )
     task.conversation = conversation
     await conversation.hold()
+    await conversation.check_tools()
     evidence = conversation.evidence()
     found = await _find_out(conversation, evidence)
     evidence = replace(evidence, timing=conversation.timing(), score=found if isinstance(found, Score) else None)
@@ -149,13 +150,16 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
         case Score():
             cause = conversation.cause
             outcome = Completed(cell=cell, started_at=started_at, evidence=evidence, score=found, cause=cause)
-            details = conversation.allowance.broken or conversation.blocked
+            tampered = conversation.changed_tools if conversation.has_tampered else None
+            details = tampered or conversation.allowance.broken or conversation.blocked
             if details is not None:
                 outcome = replace(outcome, cut_short_by=describe_error(details))
             elif conversation.trace is not None and conversation.trace.cause is not None:
                 outcome = replace(outcome, cut_short_by=conversation.trace.cause.message)
         case _Obstacle(cause=cause, error=error):
             outcome = Failed(cell=cell, started_at=started_at, evidence=evidence, cause=cause, error=error)
+            if conversation.changed_tools not in (None, error):
+                outcome = outcome.with_problem("tools", conversation.changed_tools)
     outcome = replace(outcome, redaction=conversation.redaction)
     for where, problem in conversation.problems:
         outcome = outcome.with_problem(where, problem)
