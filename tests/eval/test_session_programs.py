@@ -1,6 +1,5 @@
 """Sessions have programs of their own: what one changes is noticed, and reaches no other and nothing installed."""
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from ghx_bench.profiler.testing import sample_cell
 
 TASK = scenario()
 CONFIG = """
-modes: [baseline]
+modes: [{name: mine, tools: [gh=./gh]}]
 scenarios: {ids: [issue-triage-001]}
 execution: {repetitions: 3, warmup: false, order: sequential}
 agents: [./agents.py:Breaker]
@@ -56,16 +55,19 @@ ANYWHERE = pytest.mark.parametrize(
 pytestmark = pytest.mark.process
 
 
-def digest_of_gh() -> str:
-    gh = find_tool("gh", os.environ)
-    assert gh is not None
-    return hashlib.sha256(gh.read_bytes()).hexdigest()
+def write_own_gh(folder: Path) -> Path:
+    """Return a `gh` made for the test: what a session breaks if it does not have a copy."""
+    gh = folder / "gh"
+    gh.write_text(f'#!/bin/sh\nexec {find_tool("gh", os.environ)} "$@"\n')
+    gh.chmod(0o755)
+    return gh
 
 
 @ANYWHERE
 def test_a_session_that_changes_its_tools_is_named_and_the_next_has_working_ones(tmp_path: Path, command: str) -> None:
     write_files(tmp_path, {"eval.config.yaml": CONFIG, "agents.py": AGENT.replace("COMMAND", command)})
-    before = digest_of_gh()
+    gh = write_own_gh(tmp_path)
+    before = gh.read_bytes()
 
     done = ghx_bench(tmp_path, "run", "--no-report", "--keep-worlds", "all")
 
@@ -76,14 +78,17 @@ def test_a_session_that_changes_its_tools_is_named_and_the_next_has_working_ones
     assert "the session changed its tools: gh" in (breaker.error or "")
     sessions = [each for each in run_in(tmp_path).rglob("*.json") if '"answer":"broken"' in each.read_text()]
     assert sessions == []
-    assert digest_of_gh() == before
+    assert gh.read_bytes() == before
 
 
 def test_a_session_finds_a_copy_of_gh_that_is_linked_nowhere_else(tmp_path: Path) -> None:
     look = f"stat -c '%h links, mode %a' $gh > {tmp_path}/seen; : "
     write_files(
         tmp_path,
-        {"eval.config.yaml": CONFIG, "agents.py": AGENT.replace("COMMAND", look).replace("chmod u+w $gh; ", "")},
+        {
+            "eval.config.yaml": CONFIG.replace("{name: mine, tools: [gh=./gh]}", "baseline"),
+            "agents.py": AGENT.replace("COMMAND", look).replace("chmod u+w $gh; ", ""),
+        },
     )
 
     done = ghx_bench(tmp_path, "run", "--no-report")
@@ -172,11 +177,13 @@ async def test_what_a_session_writes_into_a_tool_does_not_reach_the_installed_pr
         installed = [find_tool("ghx", os.environ), find_tool("git", os.environ), script]
         before = [each.read_bytes() for each in installed if each is not None]
         async with modes.lend(mode) as lent:
-            for name in ("snake", "ghx", "git"):
-                tool = Path(lent.mode.environment["PATH"], name)
-                if os.access(tool.resolve(), os.W_OK):
-                    tool.chmod(0o755)
-                    tool.write_text("#!/bin/sh\n")
+            tools = [Path(lent.mode.environment["PATH"], name) for name in ("snake", "ghx", "git")]
+            own = [each for each in tools if not each.is_symlink() and each.stat().st_nlink == 1]
+            # Nothing is written through a link: it would reach the machine's own program.
+            assert [each for each in tools if each not in own and os.access(each.resolve(), os.W_OK)] == []
+            for tool in own:
+                tool.chmod(0o755)
+                tool.write_text("#!/bin/sh\n")
             with pytest.raises(TamperedToolsError, match="ghx"):
                 lent.check()
         async with modes.lend(mode) as fresh:
