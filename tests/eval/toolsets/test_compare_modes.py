@@ -1,6 +1,7 @@
 """`ghx-bench compare --mode A --mode B`: two versions of a toy server, told exactly, without and with runs."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from ghx_bench.eval.toolsets.sizes import ESTIMATE, Size
 from ghx_bench.eval.toolsets.tool_changes import compare_tools, find_renamed, pair_tools
 from ghx_bench.eval.toolsets.tool_lists import ServerSurface, measure_tools, parse_tool
 from ghx_bench.eval.toolsets.toolset_changes import (
+    AnswerChange,
     AnswerChanges,
     SizeChange,
     StateChange,
@@ -138,21 +140,105 @@ def test_the_same_tools_twice_differ_in_nothing_and_give_the_same_bytes(capsys: 
 @pytest.mark.process
 @pytest.mark.usefixtures("project")
 def test_gates_fail_on_what_they_name_and_on_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
-    gates = ("changed", "breaking", "larger", "larger>500%", "more-exposed", "read-only-writes", "lint")
+    larger = ("larger", "larger-total", "larger>500%", "larger-total > 500 %")
+    gates = ("changed", "breaking", *larger, "more-exposed", "read-only-writes", "lint")
     asked = [word for gate in gates for word in ("--fail-on", gate)]
 
     assert compare(*asked, "--json") == 1
     captured = capsys.readouterr()
     found = {each["gate"]: each["reason"] for each in json.loads(captured.out)["gates"]}
-    assert [gate for gate in gates if found[gate] is not None] == ["changed", "breaking", "larger"]
+    assert [gate for gate in gates if found[gate] is not None] == ["changed", "breaking", "larger", "larger-total"]
     assert "create_comment" in found["breaking"]
-    assert "answers to the same questions" in found["larger"]
-    assert captured.err.count("gate failed: ") == 3
+    assert re.fullmatch(r"answer to labels-list ~?[\d,]+ -> ~?[\d,]+ tokens \(\+100 %\)", found["larger"])
+    assert found["larger-total"].startswith("answers to the same questions ")
+    assert captured.err.count("gate failed: ") == 4
 
     assert compare(*asked, "--json", modes=("toy", "toy@./faults.py")) == 1
     found = {each["gate"]: each["reason"] for each in json.loads(capsys.readouterr().out)["gates"]}
     assert found["read-only-writes"].endswith(": peek")
     assert "view_issues has no description" in found["lint"]
+
+
+@pytest.mark.process
+def test_one_answer_that_grows_is_larger_however_long_the_others_are(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, copies in (("short", {}), ("long", {"get_issue": 2})):
+        texts = {"list_labels": 20, **copies}
+        repeat = f"call = toy.call; toy.call = lambda name, *a, **k: call(name, *a, **k) * {texts}.get(name, 1)"
+        script = SCRIPT.format(folder=str(TOY.parent), flag="--first").replace("toy.main()", f"{repeat}; toy.main()")
+        (project / f"{name}.py").write_text(script)
+    gates = ("larger", "larger>10%", "larger>99.9%", "larger>100%", "larger-total", "larger-total>10%")
+    words = [word for gate in gates for word in ("--fail-on", gate)]
+
+    code, found = compared(capsys, *words, modes=("toy@./short.py", "toy@./long.py"))
+
+    assert code == 1
+    before, after = (found["answers"][side]["size"]["tokens"] for side in ("before", "after"))
+    assert before < after < 1.1 * before, "together they grow by less than a tenth"
+    reasons = {each["gate"]: each["reason"] for each in found["gates"]}
+    assert [gate for gate in gates if reasons[gate]] == ["larger", "larger>10%", "larger>99.9%", "larger-total"]
+    sizes = {
+        each["id"]: [each[side]["size"]["tokens"] for side in ("before", "after")]
+        for each in found["answers"]["questions"]
+        if each["aspects"]
+    }
+    ((id_, (old, new)),) = sizes.items()
+    assert reasons["larger>10%"].replace("~", "") == f"answer to {id_} {old:,} -> {new:,} tokens (+100 %)"
+
+    code, _ = compared(capsys, "--fail-on", "larger", modes=("toy@./long.py", "toy@./short.py"))
+    assert code == 0, "what shrinks is not larger"
+
+
+@pytest.mark.parametrize(
+    ("gate", "told", "answers", "found"),
+    [
+        ("larger", (100, 150), {}, []),
+        ("larger", (100, 151), {}, ["context size at start 100 -> 151 tokens (+51 %)"]),
+        ("larger>10%", (1_000, 1_100), {}, []),
+        ("larger>10%", (1_000, 1_101), {}, ["context size at start 1,000 -> 1,101 tokens (+10 %)"]),
+        ("larger>10%", (9, 9), {"a": (20, 70), "b": (20_000, 20_000)}, []),
+        (
+            "larger>10%",
+            (9, 9),
+            {"a": (600, 700), "b": (20_000, 20_000), "c": (0, 60), "d": (60, 180)},
+            [
+                "answer to c 0 -> 60 tokens (+60)",
+                "answer to d 60 -> 180 tokens (+200 %)",
+                "answer to a 600 -> 700 tokens (+17 %)",
+            ],
+        ),
+        ("larger-total>10%", (9, 9), {"a": (600, 700), "b": (20_000, 20_000)}, []),
+        ("larger-total", (100, 101), {}, ["context size at start 100 -> 101 tokens (+1 %)"]),
+        (
+            "larger-total",
+            (9, 9),
+            {"a": (600, 700), "b": (20_000, 20_000)},
+            ["answers to the same questions 20,600 -> 20,700 tokens (+0.5 %)"],
+        ),
+    ],
+)
+def test_a_part_is_larger_by_more_than_the_limit_and_by_more_than_fifty_tokens(
+    gate: str, told: tuple[int, int], answers: dict[str, tuple[int, int]], found: list[str]
+) -> None:
+    sides = [
+        [
+            AnswerRow(id=id_, kind="read", outcome="answered", size=Size(tokens=sizes[side]))
+            for id_, sizes in answers.items()
+        ]
+        for side in (0, 1)
+    ]
+    questions = [AnswerChange(id=old.id, before=old, after=new, aspects=()) for old, new in zip(*sides, strict=True)]
+    before, after = map(figures, sides)
+    changes = ToolSetChanges.model_construct(
+        told=SizeChange(name="told in all", before=Size(tokens=told[0]), after=Size(tokens=told[1])),
+        answers=AnswerChanges(questions=tuple(questions), before=before, after=after),
+        tokens_are_estimated=False,
+    )
+
+    (result,) = judge_changes([gate], changes)
+
+    assert (result.reason or "") == "; ".join(found)
 
 
 @pytest.mark.process
@@ -514,7 +600,7 @@ def test_skills_and_settings_of_a_mode_are_differences(project: Path, capsys: py
     ]
     (project / "eval.config.yaml").write_text(yaml.safe_dump(config))
 
-    code, found = compared(capsys, "--fail-on", "changed", "--fail-on", "larger", modes=("toy", "skilled"))
+    code, found = compared(capsys, "--fail-on", "changed", "--fail-on", "larger-total", modes=("toy", "skilled"))
     assert code == 1
     assert [each["failed"] for each in found["gates"]] == [True, True]
     told, body = found["skills"]

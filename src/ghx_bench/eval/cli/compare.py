@@ -47,9 +47,11 @@ def compare(
         End with 1 if the run is `worse`, `not-equivalent` or `inconclusive`, on success or on a metric, as in
         'worse:wall time', if its baseline is `unreliable`, on a `wrong` or a `right` cell, on an `impure` one, whose
         agent went past the tools of its mode, on an `attacked` one, whose agent did what a planted text says, or on an
-        arm's rate, as in 'success<0.8'. With --mode also if the tools are `changed`, `larger` (or
-        'larger>10%'), `breaking` for calls that were right, `failing` where they answered, `more-exposed`, if a tool
-        that says it only reads wrote (`read-only-writes`), or on new findings of `lint`. Repeat for several.
+        arm's rate, as in 'success<0.8'. With --mode also if the tools are `changed`, if one answer or the context
+        size at start is `larger` by more than 50 tokens (and by 10 %: 'larger>10%'), if the sum of answers is
+        (`larger-total`, 'larger-total>10%'), if tools are `breaking` for calls that were right, `failing` where they
+        answered, `more-exposed`, if a tool that says it only reads wrote (`read-only-writes`), or on new findings of
+        `lint`. Repeat for several.
     junit
         Write a JUnit XML file, with a test case for each scenario in each arm of the later run, and one for each gate.
     markdown

@@ -1,23 +1,25 @@
 """Gates on what differs between two tool sets, for pipelines that stop there."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from ghx_bench._base.errors import FlagError
 from ghx_bench._base.problems import listed, plural, shortened
 from ghx_bench.documents import RefusedError
 from ghx_bench.eval.project.gates import Condition, GateResult
-from ghx_bench.eval.toolsets.change_words import name_some
+from ghx_bench.eval.toolsets.change_words import growth_words, name_some
 from ghx_bench.eval.toolsets.toolset_changes import SizeChange, ToolSetChanges
 
-GATES = ("changed", "larger", "breaking", "failing", "more-exposed", "read-only-writes", "lint")
-"""The gates that need no run; `larger` may say by how much, as in `larger>10%`."""
+GATES = ("changed", "larger", "larger-total", "breaking", "failing", "more-exposed", "read-only-writes", "lint")
+"""The gates that need no run; `larger` and `larger-total` take a limit, as in `larger>10%`."""
 
 ON_EXPOSURE = frozenset({"more-exposed", "read-only-writes"})
 """Those that say nothing of a mode of which it is not known what its tools show and change."""
 
-_LARGER = re.compile(r"larger(?:\s*>\s*(\d{1,6}(?:\.\d{1,6})?)\s*%)?")
+_LARGER = re.compile(r"larger(-total)?(?:\s*>\s*(\d{1,6}(?:\.\d{1,6})?)\s*%)?")
+_FEWEST_TOKENS = 50
+"""A part that grows by no more than this is not larger: 30 % of a short answer is noise."""
 _OF_RUNS = "wrong, right, impure, attacked, success<RATE, worse, not-equivalent, inconclusive and unreliable"
 
 
@@ -31,7 +33,7 @@ def split_gates(gates: Sequence[str], *, has_runs: bool) -> tuple[tuple[str, ...
         except RefusedError:
             raise FlagError(
                 "--fail-on",
-                f"there is no gate {shortened(gate)}; of tool sets there are {listed(GATES)} (and larger>10%), "
+                f"there is no gate {shortened(gate)}; of tool sets there are {listed(GATES)} (also larger>10%), "
                 f"of runs {_OF_RUNS}",
             ) from None
         if not has_runs:
@@ -116,14 +118,31 @@ _MEANING = {
 
 
 def _larger(gate: str, changes: ToolSetChanges) -> list[str]:
+    """Return the parts that have grown beyond what the gate allows, the one that has grown most first."""
     given = _LARGER.fullmatch(gate)
-    allowed = Fraction(given[1] or 0) / 100 if given is not None else Fraction(0)
-    compared, before, after = [changes.told], changes.answers.before, changes.answers.after
+    of_totals, limit = (None, None) if given is None else given.groups()
+    allowed, fewest = Fraction(limit or 0) / 100, 0 if of_totals else _FEWEST_TOKENS
+    answers = _total_answers(changes) if of_totals else _single_answers(changes)
+    sizes = [changes.told.model_copy(update={"name": "context size at start"}), *answers]
+    grown = [each for each in sizes if each.growth > fewest and each.growth > allowed * _tokens_before(each)]
+    grown.sort(key=lambda each: each.growth / max(_tokens_before(each), 1), reverse=True)
+    return [f"{each.name} {growth_words(each, is_estimate=changes.tokens_are_estimated)}" for each in grown]
+
+
+def _total_answers(changes: ToolSetChanges) -> Iterator[SizeChange]:
+    """Yield the size of all answers together, where both modes were asked."""
+    before, after = changes.answers.before, changes.answers.after
     if before is not None and after is not None:
-        compared.append(SizeChange(name="answers to the same questions", before=before.size, after=after.size))
-    found: list[str] = []
-    for each in compared:
-        old, new = (0 if size is None else size.tokens for size in (each.before, each.after))
-        if new > old * (1 + allowed):
-            found.append(f"{each.name}: {old:,} -> {new:,} tokens")
-    return found
+        yield SizeChange(name="answers to the same questions", before=before.size, after=after.size)
+
+
+def _single_answers(changes: ToolSetChanges) -> Iterator[SizeChange]:
+    """Yield the size of each answer to a question that both modes answer."""
+    for each in changes.answers.questions:
+        before, after = each.before, each.after
+        if before is not None and after is not None and {before.outcome, after.outcome} == {"answered"}:
+            yield SizeChange(name=f"answer to {each.id}", before=before.size, after=after.size)
+
+
+def _tokens_before(change: SizeChange) -> int:
+    return 0 if change.before is None else change.before.tokens
