@@ -22,6 +22,7 @@ from ghx_bench.eval.stages.handles import keep_path, path_of, private_folder
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes
 from ghx_bench.profiler.causes import EnvironmentFailure, describe_error
 from ghx_bench.profiler.evidence import Mode
+from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.world import World
 
@@ -49,6 +50,7 @@ class _Session:
     directory: Path
     repo: str
     count_requests: Callable[[], int]
+    redaction: Redaction
 
 
 async def check_tools(
@@ -72,6 +74,7 @@ async def check_tools(
                     directory=folder / "work",
                     repo=repo,
                     count_requests=lambda: len(fork.journal),
+                    redaction=Redaction.of(mode.secrets | {client.variables["GITHUB_TOKEN"]}),
                 )
             )
 
@@ -97,10 +100,10 @@ async def _ask_program(session: _Session, program: str) -> None:
         raise _broken(session, program, f"`{question}` did not end within {_LIMIT_S:g} s") from None
     said = result.stderr or result.stdout
     if result.exit_code:
-        reason = f"ended with exit code {result.exit_code} and printed {_quote(said)}"
+        reason = f"ended with exit code {result.exit_code} and printed {_quote(session, said)}"
         raise _broken(session, program, f"`{question}` {reason}")
     if session.count_requests() == before:
-        raise _broken(session, program, f"`{question}` asked GitHub for nothing and printed {_quote(said)}")
+        raise _broken(session, program, f"`{question}` asked GitHub for nothing and printed {_quote(session, said)}")
 
 
 async def _ask_server(session: _Session, name: str, server: McpServer) -> None:
@@ -128,7 +131,7 @@ async def _find_complaint(session: _Session, tools: _Tools, call: _Call) -> str 
         answer = await call(tool, arguments)
         if not answer.failed or session.count_requests() > before:
             return None
-        complaints.append(f"{tool} answered {_quote(answer.text)} and asked GitHub for nothing")
+        complaints.append(f"{tool} answered {_quote(session, answer.text)} and asked GitHub for nothing")
         if len(complaints) == _MOST_TRIES:
             break
     return complaints[0] if complaints else None
@@ -159,11 +162,12 @@ def _says_it_reads(tool: Mapping[str, JsonValue]) -> bool:
     return isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
 
 
-def _quote(text: str) -> str:
-    return shortened(one_line(text.strip())) if text.strip() else "nothing"
+def _quote(session: _Session, text: str) -> str:
+    return shortened(one_line(session.redaction.text(text).strip())) if text.strip() else "nothing"
 
 
 def _broken(session: _Session, what: str, reason: str) -> BrokenToolError:
     return BrokenToolError(
-        f"mode {session.mode.name!r}: {what} does not work: {reason}. Repair it, or leave the mode out"
+        f"mode {session.mode.name!r}: {what} does not work: {session.redaction.text(reason)}. Repair it, or leave the "
+        "mode out"
     )
