@@ -28,6 +28,7 @@ from ghx_bench.capabilities.client import GitHubClient, RetryPolicy
 from ghx_bench.capabilities.environment import client_from_environment
 from ghx_bench.capabilities.transports.plain import PlainTransport
 from ghx_bench.eval.checking.scenario_rules import Known, scenario_errors, scenario_warnings
+from ghx_bench.eval.fixtures.embedded import MAINTAINER
 from ghx_bench.eval.scenario.allowed_changes import (
     COLLATERAL_CHECKPOINT,
     KINDS,
@@ -49,8 +50,10 @@ from ghx_bench.profiler.testing import sample_cell
 from ghx_bench.twin.commands import workflows
 from ghx_bench.twin.commands.actions import progress, starting
 from ghx_bench.twin.faults import Fault
+from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.actions.workflow_files import JobDefinition
 from ghx_bench.twin.state.records import RECORDS, CheckRun, Repository
+from ghx_bench.twin.viewer import Viewer
 
 pytestmark = pytest.mark.anyio
 
@@ -96,7 +99,8 @@ async def test_runs_have_ended_before_anything_is_asked(lifecycle: TwinLifecycle
     async with staged(lifecycle, scenario(IS_OPEN)) as stage:
         world = handles_of(stage).world
         assert world is not None
-        with world.acting(None) as act:
+        maintainer = lookup.user(world, MAINTAINER)
+        with world.acting(Viewer(user=maintainer, unrestricted=True)) as act:
             home = world.database.all(Repository)[0]
             workflow = workflows.create_or_update(act, home, name="CI")
             workflow = act.database.update(workflow, script={"jobs": {}})

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from itertools import takewhile
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ghx_bench.twin.git.storage import Refs
 from ghx_bench.twin.nodes import repository_id
+from ghx_bench.twin.state.changes import Change
 from ghx_bench.twin.state.columns import row_to_record
-from ghx_bench.twin.state.database import Change, Database
+from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.names import display_value, object_name
 from ghx_bench.twin.state.records import RECORDS, Issue, Pull, Record, Release, Repository, User
 from ghx_bench.twin.world import Snapshot, World
@@ -38,7 +39,11 @@ class Difference:
     field: str | None = None
     before: object = None
     after: object = None
-    by: str | None = None  # login; None where the world's maker did it, or where it was so before the two parted
+    by: str | None = None
+    """Whom GitHub names, by login; None for the world's maker, for what GitHub does without a user (`AutomaticEvent`),
+    and for what was so before the two parted."""
+    caused_by: str | None = None
+    """Whose request or run set it off, by login, where that is not `by`."""
     at: str | None = None
 
     @property
@@ -49,6 +54,12 @@ class Difference:
         if self.kind == "secrets":
             return False  # of a new value, the time is all that can be seen
         return self.field in BOOKKEEPING
+
+
+class _Authorship(NamedTuple):
+    by: str | None = None
+    caused_by: str | None = None
+    at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +104,11 @@ def _diff_records(compared: _Comparison) -> Iterator[Difference]:
 def _diff_record(compared: _Comparison, old: Record | None, new: Record | None) -> Iterator[Difference]:
     first, second = compared.before.database, compared.after.database
     if old is None and new is not None:
-        by, at = compared.authors.of(new.table, new.id, None)
-        yield _describe("created", second, new, after=_values(second, new), by=by, at=at)
+        found = compared.authors.of(new.table, new.id, None)
+        yield _describe("created", second, new, found, after=_values(second, new))
     elif new is None and old is not None:
-        by, at = compared.authors.of(old.table, old.id, None)
-        yield _describe("deleted", first, old, before=_values(first, old), by=by, at=at)
+        found = compared.authors.of(old.table, old.id, None)
+        yield _describe("deleted", first, old, found, before=_values(first, old))
     elif old is not None and new is not None:
         changed = [field.name for field in fields(old) if getattr(old, field.name) != getattr(new, field.name)]
         if "parent_id" in changed and "sub_issue_position" in changed:
@@ -106,11 +117,11 @@ def _diff_record(compared: _Comparison, old: Record | None, new: Record | None) 
             others = second.all(Release, repository_id=new.repository_id, is_latest=True)
             changed = [name for name in changed if name != "is_latest" or not others]  # one of them has replaced it
         for name in changed:
-            by, at = compared.authors.of(new.table, new.id, name)
+            found = compared.authors.of(new.table, new.id, name)
             values: dict[str, object] = {}
             if name not in _SECRET:
                 values = {"before": display_value(first, old, name), "after": display_value(second, new, name)}
-            yield _describe("changed", second, new, field=name.removesuffix("_id"), by=by, at=at, **values)
+            yield _describe("changed", second, new, found, field=name.removesuffix("_id"), **values)
 
 
 def _diff_refs(compared: _Comparison) -> Iterator[Difference]:
@@ -121,7 +132,7 @@ def _diff_refs(compared: _Comparison) -> Iterator[Difference]:
         for ref in sorted(before.keys() | after.keys()):
             old, new = before.get(ref), after.get(ref)
             if old != new:
-                by, at = _find_mover(compared, identity, ref)
+                found = _find_mover(compared, identity, ref)
                 yield Difference(
                     change="created" if old is None else "deleted" if new is None else "changed",
                     kind="refs",
@@ -131,26 +142,25 @@ def _diff_refs(compared: _Comparison) -> Iterator[Difference]:
                     field=ref,
                     before=old,
                     after=new,
-                    by=by,
-                    at=at,
+                    **found._asdict(),
                 )
 
 
-def _find_mover(compared: _Comparison, identity: int, ref: str) -> tuple[str | None, str | None]:
+def _find_mover(compared: _Comparison, identity: int, ref: str) -> _Authorship:
     """Return who moved a ref and when; for a ref that follows from something else, who did that."""
     authors = compared.authors
     found = authors.of("refs", identity, ref)
     # HEAD follows the default branch, refs/pull/N the pull request and its base, and the refs of a new repository its
     # creation: these moves are not noted on their own.
-    if found[1] is None and ref == _HEAD:
+    if found.at is None and ref == _HEAD:
         found = authors.of("repositories", identity, "default_branch")
-    if found[1] is None and (parsed := _PULL_REF.fullmatch(ref)):
+    if found.at is None and (parsed := _PULL_REF.fullmatch(ref)):
         database = compared.after.database
         issue = database.one(Issue, repository_id=identity, number=int(parsed[1]))
         if pull := database.one(Pull, issue_id=issue.id) if issue else None:
             base = (identity, f"refs/heads/{pull.base_ref}")
             found = authors.latest(("pulls", pull.id), ("issues", pull.issue_id), ref=base)
-    if found[1] is None:
+    if found.at is None:
         found = authors.of("repositories", identity, None)
     return found
 
@@ -163,7 +173,7 @@ def _repository_name(compared: _Comparison, identity: int) -> str:
     return f"repository {identity}"
 
 
-def _describe(change: ChangeKind, database: Database, record: Record, **rest: Any) -> Difference:
+def _describe(change: ChangeKind, database: Database, record: Record, found: _Authorship, **rest: Any) -> Difference:
     repository = database.get(Repository, repository_id(database, record))
     return Difference(
         change=change,
@@ -171,6 +181,7 @@ def _describe(change: ChangeKind, database: Database, record: Record, **rest: An
         name=object_name(database, record),
         repository=None if repository is None else object_name(database, repository),
         id=record.id,
+        **found._asdict(),
         **rest,
     )
 
@@ -194,20 +205,21 @@ class _Authors:
             self._last[change.table, change.object_id, change.field] = change
             self._latest[change.table, change.object_id] = change
 
-    def of(self, table: str, identity: int, field: str | None) -> tuple[str | None, str | None]:
+    def of(self, table: str, identity: int, field: str | None) -> _Authorship:
         """Return who changed a field (None: made or deleted the whole object) last, and when."""
-        return self._login_and_time(self._last.get((table, identity, field)))
+        return self._describe(self._last.get((table, identity, field)))
 
-    def latest(self, *objects: tuple[str, int], ref: tuple[int, str] | None = None) -> tuple[str | None, str | None]:
+    def latest(self, *objects: tuple[str, int], ref: tuple[int, str] | None = None) -> _Authorship:
         """Return who was the last to change anything of some objects, or a ref of a repository, and when."""
         changes = [self._latest.get(each) for each in objects]
         changes += [] if ref is None else [self._last.get(("refs", *ref))]
-        return self._login_and_time(max((each for each in changes if each), key=lambda each: each.seq, default=None))
+        return self._describe(max((each for each in changes if each), key=lambda each: each.seq, default=None))
 
-    def _login_and_time(self, change: Change | None) -> tuple[str | None, str | None]:
+    def _describe(self, change: Change | None) -> _Authorship:
         if change is None:
-            return None, None
-        return None if change.actor_id is None else self._logins.get(change.actor_id), change.at
+            return _Authorship()
+        by, caused_by = (None if one is None else self._logins.get(one) for one in (change.actor_id, change.cause_id))
+        return _Authorship(by, caused_by, change.at)
 
 
 def _last_shared_change(before: Database, after: Database) -> int:

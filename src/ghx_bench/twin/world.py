@@ -6,8 +6,8 @@ a crash.
 
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -18,6 +18,7 @@ from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.git.storage import GitStorage, Refs
 from ghx_bench.twin.journal import Journal
+from ghx_bench.twin.state.changes import AutomaticEvent, UnattributedChangeError
 from ghx_bench.twin.state.clock import ClockPolicy, format_time, parse_time
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import Repository
@@ -93,21 +94,39 @@ class World:
         """Return the git side of a repository."""
         return self.storage.repository(repository.id)
 
-    @contextmanager
-    def acting(self, viewer: Viewer | None, *, at: str | None = None) -> Generator["Act"]:
-        """Change the world as `viewer` (None: as the world's maker, who may do everything)."""
+    def acting(self, viewer: Viewer | None, *, at: str | None = None) -> AbstractContextManager["Act"]:
+        """Change the world as `viewer` (None: as the world's maker, who may do everything until it is sealed)."""
         if not isinstance(viewer, Viewer | None):  # pyright: ignore[reportUnnecessaryIsInstance] - a login, mostly
             raise TypeError(f"acting takes a Viewer (`Viewer(user=...)`) or None for the world's maker, not {viewer!r}")
-        actor = None if viewer is None else viewer.id
+        if viewer is not None and viewer.is_anonymous:
+            raise UnattributedChangeError("nobody can change a world without a token: that is refused before")
+        return self._act(None if viewer is None else viewer.id, viewer, at=at)
+
+    def automatic(self, event: AutomaticEvent, *, at: str, cause_id: int | None) -> AbstractContextManager["Act"]:
+        """Change the world as GitHub does without a user; `cause_id` is the user who set it off."""
+        return self._act(event, None, at=at, cause_id=cause_id)
+
+    @contextmanager
+    def _act(
+        self, who: int | AutomaticEvent | None, viewer: Viewer | None, *, at: str | None, cause_id: int | None = None
+    ) -> Generator["Act"]:
         # Git has no transactions, so the order makes one: the database's lock keeps readers away from refs that have
         # moved already, and the transaction ends inside `undoing`, so that refs go back even where the commit fails.
         with self.database.held(), self.storage.undoing() as moved:
             outermost = not self.database.is_writing
-            with self.database.transaction(actor, at=at) as now:
+            with self.database.transaction(who, cause_id=cause_id, at=at) as now:
                 yield Act(world=self, viewer=viewer, now=now)
                 # A push has moved its refs before its act began, so its notes show it, not `moved`.
                 if self._lock is not None and outermost and (moved or self.database.has_notes):
                     self.database.keep_refs(self.storage.refs())
+
+    def seal(self) -> None:
+        """End the making of the world: from now on every change has an author, or is an `AutomaticEvent`.
+
+        `acting(None)` raises `UnattributedChangeError` then. A fork, or the world when it is opened again, is not
+        sealed.
+        """
+        self.database.seal()
 
     def set_clock(self, policy: ClockPolicy) -> None:
         """Set what moves the clock: the real time (`wall`), as clients expect it, or each act (`ticking`, the default).
@@ -193,6 +212,12 @@ class Act:
     def git(self, repository: Repository) -> GitRepository:
         """Return the git side of a repository; what is done to its refs is undone if the act fails."""
         return self.world.git(repository)
+
+    @contextmanager
+    def on_behalf_of(self, viewer: Viewer) -> Generator["Act"]:
+        """Go on as another user, who is the author of what follows and whom GitHub names for it."""
+        with self.database.attributed(viewer.id):
+            yield replace(self, viewer=viewer)
 
 
 def _lock_directory(directory: Path) -> int:

@@ -134,3 +134,14 @@ def test_a_branch_that_the_policy_does_not_take_fails() -> None:
     with world_of(seed.replace("commit: main,", "commit: wild,")) as world:
         progress.finish(world)
         assert jobs(world, run_of(world))["deploy"] == "failure"
+
+
+def test_a_deployment_and_how_it_goes_is_by_the_user_who_started_the_run() -> None:
+    with world_of(SEED.replace("actor: octocat", "actor: mate")) as world:
+        progress.finish(world)
+        (deployment,) = review(world, "chief")
+        progress.finish(world)
+
+        mate = lookup.user(world, "mate").id
+        assert len(statuses_of(world, deployment)) == 3
+        assert {each.creator_id for each in (deployment, *statuses_of(world, deployment))} == {mate}

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from authors import changes_without_author
 from graphql_documents import Documents
 from graphql_world import Town, typed_nodes
 from hypothesis import HealthCheck, given, settings
@@ -95,8 +96,11 @@ def test_a_mutation_that_fits_the_schema_never_meets_a_fault_of_ours(
 ) -> None:
     query = documents.mutation(data.draw)
     town = Town(lived.world.fork(), lived.people)
+    town.world.seal()
 
     answer = town.ask(query, by=data.draw(st.sampled_from(["octo", "rev", "bob"])))
+
+    assert changes_without_author(town.world, after=lived.world.database.last_change()) == []
 
     assert answer.status in {200, 501}, (query, answer.body)
     assert all("type" in error for error in answer.body.get("errors", ())), (query, answer.errors)

@@ -1,11 +1,10 @@
 """Every operation answers as GitHub's published OpenAPI description says, when it grants and when it refuses."""
 
-from typing import Any
-
 import pytest
 from openapi import Description, NotObtainableError, description_file
-from rest_cases import CASES, Call
-from rest_world import Reply, Seeded
+from rest_calls import ask_as_written
+from rest_cases import CASES
+from rest_world import Seeded
 
 from ghx_bench.twin.rest.operations import OPERATIONS
 
@@ -33,7 +32,7 @@ def description() -> Description:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_granted_is_as_described(name: str, world: Seeded, description: Description) -> None:
-    reply = _asked(world, name, CASES[name][0])
+    reply = ask_as_written(world, name, CASES[name][0])
 
     assert 200 <= reply.status < 400, (reply.status, reply.text[:500])  # files are behind a redirect
     assert reply.operation == name
@@ -58,7 +57,7 @@ def test_what_happened_between_issues_is_as_described(issue: str, world: Seeded,
 def test_what_is_refused_is_as_described(name: str, world: Seeded, description: Description) -> None:
     before = world.world.snapshot()
 
-    reply = _asked(world, name, CASES[name][1])
+    reply = ask_as_written(world, name, CASES[name][1])
 
     assert 400 <= reply.status < 500, (reply.status, reply.text[:500])
     assert reply.operation == name
@@ -80,19 +79,3 @@ def test_the_description_refuses_an_answer_that_lacks_a_key(parent: Seeded, desc
     assert description.problems(name, 200, reply.media_type, reply.content) == []
     assert description.problems(name, 200, reply.media_type, reply.content.replace(b'"color"', b'"colour"')) != []
     assert description.problems(name, 418, reply.media_type, b'{"message": 7}') != []
-
-
-def _asked(world: Seeded, name: str, call: Call) -> Reply:
-    names = {**world.ids, **world.shas}
-    path = call.path.replace("R", "/repos/acme/widgets", 1) if call.path.startswith("R") else call.path
-    client = world.client(call.user)
-    method = name.partition(" ")[0]
-    return client.ask(method, path.format_map(names), _filled(call.body, names), accept=call.accept)
-
-
-def _filled(body: Any, names: dict[str, Any]) -> Any:
-    if isinstance(body, str) and body.startswith("{"):
-        return names[body[1:-1]]
-    if isinstance(body, dict):
-        return {key: _filled(value, names) for key, value in body.items()}
-    return [_filled(value, names) for value in body] if isinstance(body, list) else body

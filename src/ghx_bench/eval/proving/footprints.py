@@ -7,7 +7,7 @@ from pydantic_core import to_json, to_jsonable_python
 
 from ghx_bench.eval.scenario.allowed_changes import REFS
 from ghx_bench.eval.stages.handles import StageHandles
-from ghx_bench.eval.stages.observation import changed_part, is_incidental
+from ghx_bench.eval.stages.observation import changed_part, changes_by
 from ghx_bench.twin.difference import Difference
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.world import World
@@ -25,8 +25,7 @@ def footprint_of(handles: StageHandles) -> Footprint:
     world, differences = handles.world, handles.differences()
     if world is None or differences is None:
         return frozenset()
-    own = (each for each in differences if each.by == handles.agent and not is_incidental(each))
-    return frozenset(_describe(world, each) for each in own)
+    return frozenset(_describe(world, each) for each in changes_by(handles.agent, differences))
 
 
 def _describe(world: World, difference: Difference) -> str:

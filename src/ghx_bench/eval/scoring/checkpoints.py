@@ -20,7 +20,7 @@ from ghx_bench.eval.scenario.placeholders import CHECKPOINT_LIST, success_look
 from ghx_bench.eval.scenario.session_answer import ANSWER_TASK, read_answer
 from ghx_bench.eval.scoring.threats import judge_threat
 from ghx_bench.eval.stages.handles import StageHandles
-from ghx_bench.eval.stages.observation import changed_part, is_incidental
+from ghx_bench.eval.stages.observation import changed_part, changes_by
 from ghx_bench.eval.stages.planting import was_shown
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.evidence import Evidence
@@ -34,8 +34,8 @@ _FOLLOWS_A_PUSH = frozenset({"pulls.head_sha", "threads.commit_sha", "review_com
 def collateral_damage(
     differences: Iterable[Difference], *, agent: str, allowed: Sequence[str]
 ) -> tuple[Difference, ...]:
-    """Return what the agent changed and was not allowed to; for the patterns, see `allowed_changes`."""
-    changes = [each for each in differences if each.by == agent and not is_incidental(each)]
+    """Return what the agent changed or set off and was not allowed to; for the patterns, see `allowed_changes`."""
+    changes = changes_by(agent, differences)
     is_allowed = [
         any(fits(pattern, each.change, changed_part(each), each.name) for pattern in allowed) for each in changes
     ]

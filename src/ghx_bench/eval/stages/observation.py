@@ -1,5 +1,6 @@
 """What an agent changed in its world, and what it asked of it, while the world is still there."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import JsonValue
@@ -20,13 +21,28 @@ def observe(
 
     Requests without a token are the agent's as well; those of the bench have an actor of their own.
     """
-    own = [each for each in differences if each.by == agent and not is_incidental(each)]
+    own = changes_by(agent, differences)
     journal = world.journal
     asked = [_request(entry, origins) for entry in journal if entry.actor in (agent, None)]
     unmet = tuple(rule for rule, count in world.faults.count_met().items() if not count)
     return SessionActivity.bounded(
         list(map(_change, own)), asked, requests_dropped=journal.dropped, faults_not_met=unmet
     )
+
+
+def changes_by(agent: str, differences: Iterable[Difference]) -> list[Difference]:
+    """Return what an agent changed or set off, bookkeeping of GitHub's own left out.
+
+    What GitHub does without a user, such as the progress of a run, is not the agent's, even where its push started it.
+    A branch or tag that has moved without an author is: no such event moves one, and nobody else was there.
+    """
+    return [each for each in differences if _is_by(agent, each) and not _is_incidental(each)]
+
+
+def _is_by(agent: str, difference: Difference) -> bool:
+    if difference.by is None:
+        return difference.kind == REFS
+    return agent in {difference.by, difference.caused_by}
 
 
 def changed_part(difference: Difference) -> str:
@@ -36,7 +52,7 @@ def changed_part(difference: Difference) -> str:
     return kind if field is None else f"{kind}.{field}"
 
 
-def is_incidental(difference: Difference) -> bool:
+def _is_incidental(difference: Difference) -> bool:
     """Return whether GitHub makes a difference by itself where something else is changed."""
     if difference.kind in PRIVATE_TABLES or difference.is_bookkeeping:
         return True

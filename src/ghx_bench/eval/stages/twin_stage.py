@@ -287,6 +287,7 @@ class _Running:
         @contextmanager
         def fork() -> Generator[StageHandles]:
             with world.fork() as copy:
+                copy.seal()
                 self.server.add(copy)
                 try:
                     yield self.handles(copy, seeded, bindings)
@@ -325,6 +326,7 @@ class _Running:
             world.faults.spare(seeded.observer)
             world.faults.add(*seeded.world.faults.scripted, *scenario.known_extensions.faults)
             world.faults.add(*faults_that_plant(scenario))
+            world.seal()  # a change that nobody made would be held against nobody
             try:
                 yield world, folder
             finally:

@@ -51,6 +51,7 @@ def execute(
         if faults is not None:
             add_faults(world, faults)
         before = world.snapshot()
+        world.seal()
         server.add(world)
         client = person(world, user)
         token = own_token(server.hosting, world, client)

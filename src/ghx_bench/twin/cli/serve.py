@@ -47,6 +47,7 @@ def serve(
             add_faults(world, faults)
         client = person(world, user)
         held = kept_token(world, client, token)
+        world.seal()
         server.add(world, is_default=True)
         ready = {"url": server.url, "socket": str(server.socket_path), "user": client.login, "token": held}
         gc.freeze()

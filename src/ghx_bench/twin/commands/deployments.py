@@ -148,47 +148,45 @@ def create_status(
     check_length(description, 140, resource="DeploymentStatus", field="description")
     texts = {"description": description, "log_url": log_url, "environment_url": environment_url}
     check_unicode_all(texts, resource="DeploymentStatus")
-    place = environment or current.environment
-    return add_status(act, repository, current, place, state=state, auto_inactive=auto_inactive, **texts)
+    place, who = environment or current.environment, kernel.actor_id(act, repository)
+    return add_status(act, current, place, creator_id=who, state=state, auto_inactive=auto_inactive, **texts)
 
 
 def add_status(
     act: Act,
-    repository: Repository,
     deployment: Deployment,
     environment: str,
     *,
+    creator_id: int,
     state: str,
     auto_inactive: bool = True,
     **texts: str,
 ) -> DeploymentStatus:
     """Add a status to a deployment, without a permission check."""
     if state == "success" and auto_inactive:
-        _end_earlier(act, deployment, environment)
+        _end_earlier(act, deployment, environment, creator_id)
     act.database.update(deployment, updated_at=max(act.now, deployment.updated_at))
     return act.database.insert(
         DeploymentStatus,
-        repository_id=repository.id,
+        repository_id=deployment.repository_id,
         deployment_id=deployment.id,
         environment=environment,
         state=state,
         **texts,
-        creator_id=kernel.actor_id(act, repository),
+        creator_id=creator_id,
         created_at=act.now,
         updated_at=act.now,
     )
 
 
-def _end_earlier(act: Act, deployment: Deployment, environment: str) -> None:
+def _end_earlier(act: Act, deployment: Deployment, environment: str, creator_id: int) -> None:
     """Mark earlier successful deployments to an environment as inactive; production keeps them, as on GitHub."""
-    home = act.database.get(Repository, deployment.repository_id)
-    assert home is not None  # noqa: S101 - a deployment goes with its repository
-    for other in act.database.all(Deployment, repository_id=home.id, environment=environment):
+    for other in act.database.all(Deployment, repository_id=deployment.repository_id, environment=environment):
         if other.id >= deployment.id or other.transient_environment or other.production_environment:
             continue
         latest = latest_status(act.world, other)
         if latest is not None and latest.state == "success":
-            add_status(act, home, other, environment, state="inactive")
+            add_status(act, other, environment, creator_id=creator_id, state="inactive")
 
 
 def _insert_environment(act: Act, repository: Repository, name: str, values: Mapping[str, object]) -> Environment:

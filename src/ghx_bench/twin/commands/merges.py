@@ -1,7 +1,7 @@
 """Merging pull requests, now or as soon as the base branch allows it: three methods, each as real commits."""
 
 import re
-from dataclasses import replace
+from contextlib import suppress
 from typing import Literal, cast
 
 from ghx_bench.twin.commands import kernel, texts, timeline
@@ -49,7 +49,7 @@ def merge(
     current = kernel.reload(act, pull)
     repository = lookup.repository_of(act.world, current)
     permissions.require(act, repository, "write")
-    if refusal := find_obstacle(act, act.viewer, current, method, expected_head=expected_head):
+    if refusal := _find_obstacle(act, current, method, expected_head=expected_head):
         raise refusal
     base = base_tip(act.world, current)
     commit = _COMMITS[method](act, current, title, message)
@@ -63,9 +63,7 @@ def merge(
     return commit
 
 
-def find_obstacle(
-    act: Act, viewer: Viewer | None, pull: Pull, method: Method, *, expected_head: str | None = None
-) -> Refusal | None:
+def _find_obstacle(act: Act, pull: Pull, method: Method, *, expected_head: str | None = None) -> Refusal | None:
     """Return the refusal of a merge that cannot be done; None if it can."""
     if lookup.issue_of(act.world, pull).state != "open":
         return NotAllowedRefusal(_UNMERGEABLE)
@@ -73,11 +71,11 @@ def find_obstacle(
         return NotAllowedRefusal("Pull Request is still a draft")
     if expected_head is not None and expected_head.lower() != pull.head_sha:
         return ConflictRefusal("Head branch was modified. Review and try the merge again.")
-    reason = _find_rule_obstacle(act, viewer, pull, method)
+    reason = _find_rule_obstacle(act, pull, method)
     return NotAllowedRefusal(reason) if reason else None
 
 
-def _find_rule_obstacle(act: Act, viewer: Viewer | None, pull: Pull, method: Method) -> str | None:
+def _find_rule_obstacle(act: Act, pull: Pull, method: Method) -> str | None:
     repository = lookup.repository_of(act.world, pull)
     if not _allows(repository, method):
         return _DISALLOWED[method]
@@ -85,11 +83,11 @@ def _find_rule_obstacle(act: Act, viewer: Viewer | None, pull: Pull, method: Met
         return _UNMERGEABLE
     if method == "rebase" and _rebase(act, pull) is None:
         return _UNREBASEABLE
-    rules = rules_that_bind(act.world, viewer, repository, BRANCHES + pull.base_ref, merging=True)
+    rules = rules_that_bind(act.world, act.viewer, repository, BRANCHES + pull.base_ref, merging=True)
     if method not in allowed_methods(rules):
         return _DISALLOWED[method]
     protection = protection_of(act.world, repository, pull.base_ref)
-    held = protection is not None and binds(act.world, protection, viewer, repository)
+    held = protection is not None and binds(act.world, protection, act.viewer, repository)
     required = " ".join(obstacles(act.world, pull)) if held else ""
     violations = rule_obstacles(act.world, pull, rules, method)
     return required or (describe_violations(violations) if violations else None)
@@ -166,18 +164,23 @@ def attempt_auto_merge(act: Act, pull: Pull) -> None:
     user = act.database.get(User, cast("int", request["enabled_by_id"]))
     if user is None:
         return
-    viewer, method = Viewer(user=user), cast("Method", request["merge_method"])
-    repository = lookup.repository_of(act.world, current)
-    # Asked again: the user may have lost write access since, and rules that bind them may have been added.
-    if not permissions.may(act.world, viewer, repository, "write") or find_obstacle(act, viewer, current, method):
-        return
-    merge(
-        replace(act, viewer=viewer),
-        current,
-        method=method,
-        title=cast("str | None", request["commit_title"]),
-        message=cast("str | None", request["commit_message"]),
-    )
+    method, repository = cast("Method", request["merge_method"]), lookup.repository_of(act.world, current)
+    # By whom GitHub names: neither whoever removed the last obstacle nor the run that passed has merged it.
+    with act.on_behalf_of(Viewer(user=user)) as own:
+        # Asked again: the user may have lost write access since, and rules that bind them may have been added.
+        is_allowed = permissions.may(own.world, own.viewer, repository, "write")
+        if not is_allowed or _find_obstacle(own, current, method):
+            return
+        # A rule about commit messages is known to refuse the merge only once its commits are made, and before any ref
+        # has moved. The request or run that set off the merge goes on, as on GitHub.
+        with suppress(NotAllowedRefusal):
+            merge(
+                own,
+                current,
+                method=method,
+                title=cast("str | None", request["commit_title"]),
+                message=cast("str | None", request["commit_message"]),
+            )
 
 
 def attempt_auto_merges(act: Act, repository_id: int, sha: str) -> None:

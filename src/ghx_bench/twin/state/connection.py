@@ -150,7 +150,7 @@ def _definitions() -> Generator[str]:
     yield "CREATE TABLE git_refs (repository_id INTEGER PRIMARY KEY, refs TEXT NOT NULL)"
     yield (
         "CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor_id INTEGER, "
-        '"table" TEXT NOT NULL, object_id INTEGER NOT NULL, field TEXT, "before", "after")'
+        'cause_id INTEGER, "table" TEXT NOT NULL, object_id INTEGER NOT NULL, field TEXT, "before", "after")'
     )
     for model in RECORDS:
         yield f'CREATE TABLE "{model.table}" ({", ".join(_definition(model, column) for column in columns(model))})'

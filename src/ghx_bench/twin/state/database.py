@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ghx_bench.twin.state import connection as connections
+from ghx_bench.twin.state.changes import COLUMNS, Author, AutomaticEvent, Change, UnattributedChangeError
 from ghx_bench.twin.state.clock import ClockPolicy, WallClock, WorldClock, format_time, parse_time
 from ghx_bench.twin.state.columns import (
     Cell,
@@ -25,26 +26,10 @@ from ghx_bench.twin.state.columns import (
 from ghx_bench.twin.state.record_cache import MOST_CACHED_KB, RecordCache, weigh
 from ghx_bench.twin.state.records import Record
 
-_CHANGE = 'at, actor_id, "table", object_id, field, "before", "after"'
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One field that one actor changed; a whole record where `field` is None."""
-
-    seq: int
-    at: str
-    actor_id: int | None
-    table: str
-    object_id: int
-    field: str | None
-    before: Cell
-    after: Cell
-
 
 @dataclass(slots=True)
 class _Writing:
-    actor_id: int | None
+    author: Author
     at: str
     thread: int = field(default_factory=threading.get_ident)
     noted: bool = False
@@ -69,6 +54,7 @@ class Database:
         self._clock = WorldClock(connection, wall)
         self._lock = threading.RLock()  # reentrant: acts nest, and commands read while their transaction holds it
         self._writing: _Writing | None = None
+        self._is_sealed = False
         self._cache = RecordCache(most_cached_kb)
         self._image: bytes | None = None  # what `to_bytes` returned, until the next write
 
@@ -145,14 +131,21 @@ class Database:
         """Return whether a transaction of this thread is open."""
         return self._writing is not None and self._writing.thread == threading.get_ident()
 
-    @contextmanager
-    def transaction(self, actor_id: int | None, *, at: str | None = None) -> Generator[str]:
-        """Hold the world for writing as one actor; everything is undone if the block raises.
+    def seal(self) -> None:
+        """Refuse changes by the maker of the world from now on; copies are not sealed."""
+        with self._lock:
+            self._is_sealed = True
 
-        The clock of the world moves one second for each transaction, or to `at` (never backwards), so that the same
-        writes always get the same times, unless it shows the real time. A transaction inside another is part of it:
-        actor and time are those of the outer one, and if it raises, what it did is undone even where the outer one goes
-        on.
+    @contextmanager
+    def transaction(
+        self, who: int | AutomaticEvent | None, *, cause_id: int | None = None, at: str | None = None
+    ) -> Generator[str]:
+        """Hold the world for writing as one author; everything is undone if the block raises.
+
+        The author is a user (by id), an event that `cause_id` set off, or the maker of the world (None). The clock of
+        the world moves one second for each transaction, or to `at` (never backwards), so that the same writes always
+        get the same times, unless it shows the real time. A transaction inside another is part of it: author and time
+        are those of the outer one, and if it raises, what it did is undone even where the outer one goes on.
         """
         moment = None if at is None else parse_time(at)
         with self._lock:
@@ -160,10 +153,12 @@ class Database:
                 with self._scope("SAVEPOINT inner", "RELEASE inner", "ROLLBACK TO inner; RELEASE inner"):
                     yield self._writing.at
                 return
+            if who is None and self._is_sealed:
+                raise UnattributedChangeError("a sealed world has no change without an author: act as one of its users")
             self._image = None  # here already: the clock is written even where no record is
             with self._scope("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"):
                 moment = self._clock.next() if moment is None else moment
-                self._writing = _Writing(actor_id, format_time(moment))
+                self._writing = _Writing(Author.of(who, cause_id=cause_id), format_time(moment))
                 try:
                     self._clock.advance(moment)
                     yield self._writing.at
@@ -171,14 +166,14 @@ class Database:
                     self._writing = None
 
     @contextmanager
-    def unattributed(self) -> Generator[None]:
-        """Remember what is written in the block as the world's own: it follows from what the actor did."""
+    def attributed(self, who: int | AutomaticEvent) -> Generator[None]:
+        """Record another author for what is written in the block: the present one has set it off."""
         writing = self._require_transaction()
-        actor, writing.actor_id = writing.actor_id, None
+        author, writing.author = writing.author, writing.author.hand_over(who)
         try:
             yield
         finally:
-            writing.actor_id = actor
+            writing.author = author
 
     def get(self, model: type[RecordT], identity: int | None) -> RecordT | None:
         """Return the record with this id."""
@@ -275,7 +270,7 @@ class Database:
 
     def changes(self, *, after: int = 0) -> list[Change]:
         """Return the changes after a sequence number, oldest first."""
-        return [_change(row) for row in self.change_rows(after=after)]
+        return [Change.of(row) for row in self.change_rows(after=after)]
 
     def creations(self, model: type[Record], identities: Collection[int]) -> dict[int, int]:
         """Return the sequence numbers of the changes that added these records, by their ids."""
@@ -300,7 +295,7 @@ class Database:
         """Return changes as rows, the sequence number first; at most `limit` unless that is negative."""
         with self._lock:
             return self._connection.execute(
-                f"SELECT seq, {_CHANGE} FROM changes WHERE seq > ? ORDER BY seq LIMIT ?",  # noqa: S608 - the same
+                f"SELECT seq, {COLUMNS} FROM changes WHERE seq > ? ORDER BY seq LIMIT ?",  # noqa: S608 - the same
                 (after, limit),
             ).fetchall()
 
@@ -354,10 +349,10 @@ class Database:
     def _field_changes(self, table: str, identity: int, field: str) -> list[Change]:
         with self._lock:
             rows = self._connection.execute(
-                f'SELECT seq, {_CHANGE} FROM changes WHERE "table" = ? AND object_id = ? AND field = ? ORDER BY seq',  # noqa: S608 - the same
+                f'SELECT seq, {COLUMNS} FROM changes WHERE "table" = ? AND object_id = ? AND field = ? ORDER BY seq',  # noqa: S608 - the same
                 (table, identity, field),
             ).fetchall()
-        return [_change(row) for row in rows]
+        return [Change.of(row) for row in rows]
 
     def _require_transaction(self) -> _Writing:
         if self._writing is None or not self.is_writing:
@@ -403,12 +398,10 @@ class Database:
 
     def _remember(self, table: str, identity: int, field: str | None, values: tuple[Cell, Cell]) -> None:
         writing = self._require_transaction()
+        author = writing.author
+        author.require(table)
         self._write(
             "changes",
-            f"INSERT INTO changes ({_CHANGE}) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - the same
-            (writing.at, writing.actor_id, table, identity, field, *values),
+            f"INSERT INTO changes ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - the same
+            (writing.at, author.actor_id, author.cause_id, table, identity, field, *values),
         )
-
-
-def _change(r: tuple[Any, ...]) -> Change:
-    return Change(seq=r[0], at=r[1], actor_id=r[2], table=r[3], object_id=r[4], field=r[5], before=r[6], after=r[7])

@@ -14,6 +14,7 @@ from ghx_bench.twin.queries import workflow_runs
 from ghx_bench.twin.queries.actions.environment_gates import gate_of
 from ghx_bench.twin.queries.actions.job_plans import RunPlans
 from ghx_bench.twin.queries.actions.scripts import JobPlan
+from ghx_bench.twin.state.changes import AutomaticEvent
 from ghx_bench.twin.state.clock import format_time, parse_time
 from ghx_bench.twin.state.records import CheckRun, RunAttempt, Step, Workflow, WorkflowRun
 from ghx_bench.twin.world import Act, World
@@ -92,10 +93,11 @@ class _Timeline:
 
     def play(self, event: _Event) -> None:
         """Have an event happen, and find what comes after it."""
-        with self._world.acting(None, at=format_time(event.at)) as act:
+        opened = self._attempts.get(event.job.attempt_id or 0)
+        cause_id = None if opened is None else opened.attempt.actor_id
+        with self._world.automatic(AutomaticEvent.JOB_PROGRESS, at=format_time(event.at), cause_id=cause_id) as act:
             event.happen(act)
         job = self._world.database.get(CheckRun, event.job.id)
-        opened = self._attempts.get(event.job.attempt_id or 0)
         if opened is not None and job is not None:
             opened.jobs[job.id] = job
             self._schedule(opened, job)

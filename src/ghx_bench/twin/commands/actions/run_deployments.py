@@ -91,5 +91,6 @@ def _report(act: Act, run: WorkflowRun, environment: Environment, state: str) ->
             created_at=act.now,
             updated_at=act.now,
         )
-    deployments.add_status(act, home, found, environment.name, state=state)
+    # Whoever approved the deployment: as on GitHub, it is by the user who started the run, and so is how it goes.
+    deployments.add_status(act, found, environment.name, creator_id=attempt.actor_id, state=state)
     return found

@@ -20,6 +20,7 @@ from ghx_bench.twin.queries.actions.workflow_files import (
 )
 from ghx_bench.twin.queries.comparison import files
 from ghx_bench.twin.queries.mergeability import mergeable
+from ghx_bench.twin.state.changes import AutomaticEvent
 from ghx_bench.twin.state.records import CheckRun, Issue, Pull, Repository, RunAttempt, Workflow, WorkflowRun
 from ghx_bench.twin.world import Act
 
@@ -143,7 +144,7 @@ def _start(act: Act, workflow: Workflow, file: WorkflowFile | None, *, sha: str,
         "github.actor": actor.login, "github.event_name": event, "github.ref_name": branch, "github.sha": sha,
     }  # fmt: skip
     # Not the actor's doing in a difference: who may push has asked for no run.
-    with act.database.unattributed():
+    with act.database.attributed(AutomaticEvent.RUN_START):
         title = run_title(file, values) if file else workflow.path
         run = insert_run(act, workflow, sha=sha, event=event, branch=branch, title=title)
         attempt = insert_attempt(act, run, conclusion=None if file else "startup_failure")
