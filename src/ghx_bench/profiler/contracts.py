@@ -23,7 +23,7 @@ when the run is told so, each with objects of its own; the provider, scorer and 
 """
 
 import inspect
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,6 +60,7 @@ __all__ = [
     "WorkerSpec",
     "Workers",
     "scope_of_run",
+    "secrets_of",
 ]
 
 
@@ -82,7 +83,8 @@ class SessionRequest:
     facts: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """What the lifecycle wrote down about the stage. For control agents; one under test must not look at it."""
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
-    """What must stand in no file that a provider writes: tokens of the stage, and variables that the mode passes on."""
+    """What must stand in no file that a provider writes: tokens of the stage, variables that the mode passes on, and
+    what the agents of the run name as `secrets`."""
     watch_model_request: Callable[[bytes], None] | None = field(default=None, repr=False)
     """To be called with the body of each request that goes to a model through the bench; from any thread."""
 
@@ -131,6 +133,7 @@ class SessionProvider(Protocol):
     share, from before the first to after the last; each worker enters it, with the directory of the run. And it may
     have `facts`, a mapping that is read when a cell is over: versions and the like, for the row under
     `extensions.agent`. One with a true `is_paid` calls models that cost money: `ghx-bench run` then wants a limit.
+    `secrets` is a collection of texts, such as the key of its model API, that the bench replaces in all it writes.
     """
 
     @property
@@ -150,6 +153,15 @@ def scope_of_run(provider: SessionProvider, directory: Path) -> AbstractAsyncCon
     if not callable(run) or not inspect.isasyncgenfunction(inspect.unwrap(run)):
         return nullcontext()
     return cast("AbstractAsyncContextManager[object]", run(directory))
+
+
+def secrets_of(provider: SessionProvider) -> frozenset[str]:
+    """Return the secrets that a provider has named."""
+    named: object = getattr(provider, "secrets", None)
+    # By its kind and not by its name alone, as above; the letters of a text are no secrets.
+    if not isinstance(named, Collection) or isinstance(named, str | bytes):
+        return frozenset()
+    return frozenset(each for each in cast("Collection[object]", named) if isinstance(each, str))
 
 
 class Scorer(Protocol[S_contra]):

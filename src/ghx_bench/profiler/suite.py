@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -316,7 +316,7 @@ def _record_of(
         config=plan.config.model_dump(mode="json"),
         scenarios=tuple(scenario.to_wire() for scenario in plan.scenarios.values()),
         modes={name: _fingerprint(mode, started_in) for name, mode in plan.modes.items()},
-        mode_details={name: _details(mode) for name, mode in plan.modes.items()},
+        mode_details={name: _details(mode, instruments.secrets_of(mode)) for name, mode in plan.modes.items()},
         versions=versions_here(),
         host=host_here(),
     )
@@ -375,7 +375,7 @@ def _fingerprint(mode: Mode, project: Path | None) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def _details(mode: Mode) -> ModeDetails:
+def _details(mode: Mode, secrets: Iterable[str]) -> ModeDetails:
     # As on rows: what is no JSON is written as text rather than not at all.
     details = ModeDetails(instructions=mode.instructions, facts=to_jsonable_python(dict(mode.facts), fallback=str))
-    return Redaction.of(mode.secrets).record(details)
+    return Redaction.of(secrets).record(details)

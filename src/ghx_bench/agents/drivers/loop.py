@@ -92,7 +92,7 @@ class LoopProvider:
         self._routes, self._limits = dict(routes), limits or LoopLimits()
         self._meter = RunMeter(providers, budgets=budgets, run_spending=run_spending, queue=queue, records=records)
         self.is_metered, self.is_paid = True, self._meter.is_paid
-        self.control_kind = self._meter.control_kind
+        self.control_kind, self.secrets = self._meter.control_kind, self._meter.secrets
         self.facts: Mapping[str, JsonValue] = {
             "protocol": _NAME,
             "pydantic-ai": version("pydantic-ai-slim"),

@@ -134,7 +134,7 @@ class FunctionProvider:
             providers or {}, budgets=budgets, run_spending=run_spending, queue=queue, records=records
         )
         self.is_metered, self.is_paid = bool(providers), self._meter.is_paid
-        self.control_kind = self._meter.control_kind
+        self.control_kind, self.secrets = self._meter.control_kind, self._meter.secrets
         self.facts: Mapping[str, JsonValue] = {"protocol": "python", **self._meter.facts}
         self._threaded = ThreadedProvider(_FunctionInThread(function, dict(arguments or {})))
 

@@ -86,7 +86,7 @@ class RecipeProvider(ABC):
         """What ids of models may begin with that this provider's own API does not know: `openai/gpt-5`."""
         self._meter = RunMeter(wired, budgets=budgets, run_spending=run_spending, queue=queue, records=records)
         self.is_metered, self.is_paid = bool(wired), self._meter.is_paid
-        self.control_kind = self._meter.control_kind
+        self.control_kind, self.secrets = self._meter.control_kind, self._meter.secrets
         self.facts: Mapping[str, JsonValue] = {
             "protocol": recipe.protocol,
             **launch.versions,

@@ -1,5 +1,6 @@
 """Model traffic on disk: what was sent and received in each session, without secrets; one file for each."""
 
+import json
 import time
 from base64 import b64decode, b64encode
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -9,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import JsonValue, ValidationError
-from pydantic_core import from_json
 
 from ghx_bench._base.errors import InputError, OperationError
 from ghx_bench._base.scratch import PREFIX
@@ -84,7 +84,7 @@ class RecordedExchange(WireModel):
     cut: bool
     encoding: Annotated[Literal["base64"] | None, OMITTABLE] = None
     withheld: Annotated[Literal[True] | None, OMITTABLE] = None
-    """Whether the answer held a secret, and was therefore not kept."""
+    """Whether the answer held a secret, and was therefore not saved; nor was the request if it held one in pieces."""
 
     def body(self) -> bytes:
         """Return the body of the request."""
@@ -145,7 +145,7 @@ class ModelRecorder:
         exchange = RecordedExchange(
             wire=request.wire,
             method=request.method,
-            path=request.path,
+            path=redaction.text(request.path),
             query=redaction.text(request.query),
             request_headers=_write_headers(request.headers, redaction),
             status=status,
@@ -262,6 +262,8 @@ def _write_bodies(body: bytes, pieces: Sequence[tuple[float, bytes]], redaction:
     except UnicodeDecodeError:
         # Compressed by a provider that was asked not to: nothing can be found in it, so that nothing of it is kept.
         return {"request_body": b64encode(b"").decode(), "encoding": "base64", "withheld": True}
+    if _spells_secret(body, redaction):
+        return {"request_body": "", "withheld": True}
     told: dict[str, Any] = {"request_body": redaction.text(asked)}
     if redaction.text(answered) != answered or _spells_secret(whole, redaction):
         return told | {"withheld": True}  # a decision with a hole in it is not the decision that was made
@@ -285,29 +287,45 @@ def _as_texts(pieces: Sequence[tuple[float, bytes]]) -> Iterator[tuple[float, st
             break
 
 
-def _spells_secret(stream: bytes, redaction: Redaction) -> bool:
-    """Return whether the events of a stream hold a secret only together: models write a few characters in each."""
-    texts: dict[tuple[str, ...], str] = {}
-    for line in stream.splitlines():
+def _spells_secret(body: bytes, redaction: Redaction) -> bool:
+    """Return whether texts of a body hold a secret only together: models write a few characters in each event."""
+    texts: dict[tuple[str | int, ...], list[str]] = {}
+    for document in _documents(body):
+        for place, text in _strings(document):
+            # Tool calls can come by turns, and what one says is also told in several parts.
+            for each in {place, tuple(step for step in place if isinstance(step, str))}:
+                texts.setdefault(each, []).append(redaction.text(text))
+    joined = ("".join(pieces) for pieces in texts.values() if len(pieces) > 1)
+    return any(redaction.text(text) != text for text in joined)
+
+
+def _documents(body: bytes) -> Iterator[JsonValue]:
+    """Yield the JSON value that a body is, or those of its events if it is a stream."""
+    events, lines = [body], list[bytes]()
+    for line in (*body.splitlines(), b""):
         if line.startswith(b"data:"):
-            try:
-                event = cast("JsonValue", from_json(line[5:]))
-            except ValueError:
-                continue
-            for place, text in _strings(event):
-                texts[place] = texts.get(place, "") + text
-    return any(redaction.text(text) != text for text in texts.values())
+            lines.append(line[5:])
+        elif not line:
+            events.append(b"\n".join(lines))
+            lines = []
+    for each in events:
+        try:
+            yield cast("JsonValue", json.loads(each))  # pydantic's reader refuses half of a character
+        except (ValueError, RecursionError):
+            continue
 
 
-def _strings(value: JsonValue, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+def _strings(value: JsonValue, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield each text with its place: keys and, as numbers, positions in lists and what events call an index."""
     match value:
         case str():
             yield place, value
         case dict():
+            indexes = [each for key, each in value.items() if key.endswith("index") and isinstance(each, int)]
             for key, each in value.items():
-                yield from _strings(each, (*place, key))
+                yield from _strings(each, (*place, *indexes, key))
         case list():
-            for index, each in enumerate(value):
-                yield from _strings(each, (*place, str(index)))
+            for position, each in enumerate(value):
+                yield from _strings(each, (*place, position))
         case _:
             pass

@@ -56,6 +56,11 @@ class RunMeter:
         return any(each.key is not None for each in self.providers.values())
 
     @property
+    def secrets(self) -> frozenset[str]:
+        """The real keys: they must stand in nothing that is written of a run."""
+        return frozenset(each.key for each in self.providers.values() if each.key is not None)
+
+    @property
     def control_kind(self) -> ControlKind | None:
         """Whether sessions repeat what another run recorded, of which nothing is concluded about agents."""
         return None if self._replayed_run is None else "replay"

@@ -69,7 +69,11 @@ class Conversation(Generic[S]):
 
     def __post_init__(self) -> None:
         """Learn the secrets."""
-        self.redaction = Redaction.of(self.mode.secrets | self.stage.secrets)
+        self.redaction = Redaction.of(self._secrets)
+
+    @property
+    def _secrets(self) -> frozenset[str]:
+        return self.instruments.secrets_of(self.mode, self.stage)
 
     async def hold(self) -> None:
         """Open a session, prompt it, export it, close it."""
@@ -219,7 +223,7 @@ class Conversation(Generic[S]):
                     told["instructions"] = self.mode.instructions
                     trace = trace.model_copy(update={name: text for name, text in told.items() if text is not None})
                     trace = fill_from_model_calls(trace) if trace.model_calls else trace
-                    self.trace = self.redaction.record(trace, keeping=("sessionId",))
+                    self.trace = self.redaction.trace(trace)
             if exporting.error is not None:
                 # An agent that cannot tell what it did still did it.
                 self.problems.append(("trace", exporting.error))
@@ -237,7 +241,7 @@ class Conversation(Generic[S]):
             server_environments=self.stage.server_environments,
             directory=self.stage.directory,
             facts=self.stage.facts,
-            secrets=frozenset(self.mode.secrets | self.stage.secrets),
+            secrets=self._secrets,
             watch_model_request=self.stage.watch_model_request,
         )
 

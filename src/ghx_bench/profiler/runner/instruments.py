@@ -17,9 +17,10 @@ from ghx_bench.profiler.contracts import (
     Scorer,
     SessionProvider,
     ToolClassifier,
+    secrets_of,
 )
 from ghx_bench.profiler.errors import BadMatrixError
-from ghx_bench.profiler.evidence import Mode
+from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.profiler.runner.deadlines import Limits
 from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.scenario import S
@@ -81,6 +82,11 @@ class Instruments(Generic[S]):
         if provider is not None:
             object.__setattr__(self, "providers", {provider.name: provider})
 
+    def secrets_of(self, mode: Mode, stage: Stage[S] | None = None) -> frozenset[str]:
+        """Return what must stand in nothing that is written of a session: its own secrets, and those of all agents."""
+        of_agents = map(secrets_of, self.providers.values())
+        return frozenset[str]().union(mode.secrets, () if stage is None else stage.secrets, *of_agents)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup(Generic[S]):
@@ -95,8 +101,8 @@ class Setup(Generic[S]):
         return replace(self, instruments=replace(self.instruments, provider=None, limits=limits))
 
     def describe(self, error: BaseException) -> str:
-        """Return what went wrong outside any cell in words, without the secrets of the modes."""
-        secrets = (secret for mode in self.modes.values() for secret in mode.secrets)
+        """Return what went wrong outside any cell in words, without the secrets of modes and agents."""
+        secrets = (secret for mode in self.modes.values() for secret in self.instruments.secrets_of(mode))
         return Redaction.of(secrets).text(describe_error(error))
 
 

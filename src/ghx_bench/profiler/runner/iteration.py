@@ -117,13 +117,14 @@ def _without_outcome(task: Task[Any], started_at: datetime, error: Exception | N
     error = error or EnvironmentFailure("the lifecycle swallowed what went wrong in the cell's scope")
     cause = cause_of(error, otherwise=Cause.ENVIRONMENT)
     conversation = task.conversation
+    secrets = task.instruments.secrets_of(task.mode)
     return Failed(
         cell=task.cell,
         started_at=started_at,
         cause=cause,
         error=error,
         evidence=conversation.evidence() if conversation else None,
-        redaction=conversation.redaction if conversation else Redaction.of(task.mode.secrets),
+        redaction=conversation.redaction if conversation else Redaction.of(secrets),
     )
 
 

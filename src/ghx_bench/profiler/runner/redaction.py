@@ -3,9 +3,11 @@
 import base64
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -13,6 +15,7 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 
 from ghx_bench._base.wire import WireModel
+from ghx_bench.profiler.trace import ReasoningEvent, SessionTrace, TextOutputEvent, TraceEvent
 
 STAND_IN = "***"
 """What stands where a secret was."""
@@ -20,14 +23,24 @@ STAND_IN = "***"
 SHORTEST = 8
 """Characters; what is shorter is no secret, and would be found in the middle of ordinary words."""
 
+_TOKEN = re.compile(r"[\w-]+")
+"""What keys and tokens look like; other secrets, such as an address, may begin as other texts do."""
+
+_SHORTEST_PART, _LONGEST_PART = 12, 24
+"""How many characters of a token are hidden where the rest is cut off: half of them, within these bounds."""
+
+_ESCAPE = re.compile(r"\\\\*(?:u((?!00[01])[0-9a-fA-F]{4})|x([2-7][0-9a-fA-F])|(/))|%(?:25)*([2-7][0-9a-fA-F])")
+"""One character as JSON, Python or a URL can write it; more backslashes, or `%25`, if that was written so once more."""
+
 M = TypeVar("M", bound=WireModel)
 
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """Replaces the secrets of a session, however they are spelled: as they are, in a URL, in JSON, or in base64.
+    """Replaces the secrets of a session in texts, however they are spelled.
 
-    What else an agent makes of a secret, say by turning it round, is not recognised.
+    A character can be an escape of JSON or of a URL, the whole can be in base64, and of a token that was cut off one
+    half is enough. What else a program makes of a secret, such as reversing it, is not recognised.
     """
 
     _secrets: re.Pattern[str] | None = None
@@ -35,14 +48,19 @@ class Redaction:
     @classmethod
     def of(cls, secrets: Iterable[str]) -> "Redaction":
         """Return what takes these secrets out; those that are too short to be any are left in."""
-        told = (each for secret in secrets if len(secret) >= SHORTEST for each in _spellings(secret))
-        spellings = {each for each in told if len(each) >= SHORTEST}
+        whole = {each for each in secrets if len(each) >= SHORTEST}
+        spellings = {each for secret in whole for each in _spellings(secret) if len(each) >= SHORTEST}
         longest_first = sorted(spellings, key=lambda each: (-len(each), each))
-        return cls(re.compile("|".join(map(re.escape, longest_first))) if longest_first else None)
+        parts = {part for secret in whole if _TOKEN.fullmatch(secret) for part in _match_parts(secret)}
+        patterns = [*map(re.escape, longest_first), *sorted(parts)]
+        return cls(re.compile("|".join(patterns)) if patterns else None)
 
     def text(self, text: str) -> str:
         """Return a text without the secrets."""
-        return text if self._secrets is None else self._secrets.sub(STAND_IN, text)
+        if self._secrets is None:
+            return text
+        text = self._secrets.sub(STAND_IN, text)
+        return _hide_escaped(text, self._secrets) if _ESCAPE.search(text) else text
 
     def value(self, value: JsonValue) -> JsonValue:
         """Return a JSON value without the secrets, in keys as in values."""
@@ -61,7 +79,8 @@ class Redaction:
         if self._secrets is None:
             return record
         content = record.to_bytes()
-        if self._secrets.search(content.decode()) is None:
+        text = content.decode()
+        if self.text(text) == text:
             return record
         fields: dict[str, JsonValue] = from_json(content)
         kept = {name: fields[name] for name in keeping if name in fields}
@@ -73,6 +92,34 @@ class Redaction:
             for problem in error.errors(include_url=False, include_context=False, include_input=False):
                 _put_back(clean, fields, problem["loc"])
             return type(record).model_validate(clean)
+
+    def trace(self, trace: SessionTrace) -> SessionTrace:
+        """Return a trace without the secrets, also where each of several texts holds a part of one."""
+        clean = self.record(trace, keeping=("sessionId",))
+        parts: set[tuple[str, str]] = set()
+        for kind in (TextOutputEvent, ReasoningEvent):
+            texts = [event.content for event in clean.events if isinstance(event, kind)]
+            parts |= {(kind.__name__, texts[position]) for position in self._find_parts(texts)}
+
+        def hide(event: TraceEvent) -> TraceEvent:
+            is_text = isinstance(event, TextOutputEvent | ReasoningEvent)
+            is_part = is_text and (type(event).__name__, event.content) in parts
+            return event.model_copy(update={"content": STAND_IN}) if is_part else event
+
+        if not parts:
+            return clean
+        turns = [each.model_copy(update={"events": tuple(map(hide, each.events))}) for each in clean.turns]
+        return clean.model_copy(update={"events": tuple(map(hide, clean.events)), "turns": tuple(turns)})
+
+    def _find_parts(self, texts: Sequence[str]) -> set[int]:
+        """Return the positions of texts that have no secret, but one together with those that follow."""
+        joined = "".join(texts)
+        if self._secrets is None or self.text(joined) == joined:
+            return set()
+        ends = list(accumulate(map(len, texts)))
+        # Where only escapes spell it, it is not worth finding out which texts these are.
+        spans = [secret.span() for secret in self._secrets.finditer(joined)] or [(0, len(joined))]
+        return {each for start, end in spans for each in range(bisect_right(ends, start), bisect_left(ends, end) + 1)}
 
     def _object(self, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
         clean: dict[str, JsonValue] = {}
@@ -86,7 +133,7 @@ class Redaction:
 
 @dataclass(frozen=True, slots=True)
 class StreamRedaction:
-    """Replaces one secret in bytes that come piece by piece, in all spellings of `Redaction`.
+    """Replaces one secret in bytes that come piece by piece, in the spellings of `Redaction` that are not decoded.
 
     As many asterisks as it had bytes stand in its place, so that a length which was announced stays right.
     """
@@ -144,6 +191,38 @@ def _put_back(clean: JsonValue, fields: JsonValue, place: tuple[int | str, ...])
                 return
             case _:
                 continue
+
+
+def _hide_escaped(text: str, secrets: re.Pattern[str]) -> str:
+    """Return a text without the secrets of which some characters are escapes."""
+    pieces: list[str] = []
+    # Where each escape begins and ends: in the decoded text, and in the text itself.
+    decoded_places, places, length, done = [0], [0], 0, 0
+    for escape in _ESCAPE.finditer(text):
+        digits = escape[escape.lastindex or 0]
+        pieces += (text[done : escape.start()], "/" if digits == "/" else chr(int(digits, 16)))
+        length += escape.start() - done + 1
+        decoded_places += (length - 1, length)
+        places += escape.span()
+        done = escape.end()
+
+    def find_place(decoded_place: int) -> int:
+        nearest = bisect_right(decoded_places, decoded_place) - 1
+        return places[nearest] + decoded_place - decoded_places[nearest]
+
+    decoded = "".join((*pieces, text[done:]))
+    clean, done = list[str](), 0
+    for secret in secrets.finditer(decoded):
+        clean += (text[done : find_place(secret.start())], STAND_IN)
+        done = find_place(secret.end())
+    return "".join((*clean, text[done:]))
+
+
+def _match_parts(token: str) -> Iterator[str]:
+    """Yield patterns of what is left of a token that was cut off: its beginning and more, or its end."""
+    length = max(_SHORTEST_PART, min(len(token) // 2, _LONGEST_PART))
+    yield rf"{re.escape(token[:length])}[\w-]*"
+    yield re.escape(token[-length:])
 
 
 def _spellings(secret: str) -> Iterator[str]:

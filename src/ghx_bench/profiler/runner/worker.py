@@ -314,7 +314,7 @@ class RunWorker(Generic[S]):
 def _bundle_of(outcome: Outcome) -> SessionAnalysisBundle | None:
     if not outcome.analyses or outcome.evidence is None or outcome.evidence.trace is None:
         return None
-    return SessionAnalysisBundle(
+    bundle = SessionAnalysisBundle(
         session_id=outcome.evidence.trace.session_id,
         scenario_id=outcome.cell.scenario_id,
         mode=outcome.cell.mode,
@@ -322,3 +322,4 @@ def _bundle_of(outcome: Outcome) -> SessionAnalysisBundle | None:
         agent=outcome.cell.agent,
         results={result.analyzer: result for result in outcome.analyses},
     )
+    return outcome.redaction.record(bundle, keeping=("sessionId", "scenarioId", "mode", "model", "agent"))
