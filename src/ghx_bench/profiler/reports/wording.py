@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.metric_table import UNKNOWN
-from ghx_bench.profiler.stats.multiplicity import FAMILY_NAMES
 from ghx_bench.profiler.stats.plan import Target
-from ghx_bench.profiler.stats.result_records import Estimate, ModeComparison, SuccessRate, Unit
+from ghx_bench.profiler.stats.result_records import FAMILY_NAMES, Estimate, ModeComparison, SuccessRate, Unit
 from ghx_bench.profiler.stats.scales import reduction_words
 from ghx_bench.profiler.tool_use import ToolUse
 

@@ -36,7 +36,7 @@ from ghx_bench.profiler.stats.result_records import (
     VarianceComponents,
 )
 from ghx_bench.profiler.stats.results import Adjusted, TargetTest, target_result
-from ghx_bench.profiler.stats.scales import ReductionScale, is_amount, reduction_scale_of
+from ghx_bench.profiler.stats.scales import ReductionScale, is_amount
 from ghx_bench.profiler.stats.verdict_rules import Question, notes_after, notes_before
 
 _TARGETS: tuple[Target, ...] = ("suite", "population")
@@ -207,7 +207,7 @@ def _curves(question: Question, sample: PairedSample, seed: int) -> dict[Target,
 
 
 def _apply_tests(question: Question, sample: PairedSample, curves: Mapping[Target, Curve | Refusal]) -> _Examined:
-    reductions = reduction_scale_of(sample, is_rate=question.metric == SUCCESS, is_amount=is_amount(question.metric))
+    reductions = sample.reduction_scale(is_rate=question.metric == SUCCESS, is_amount=is_amount(question.metric))
     return _Examined(
         analysis_set="intention-to-treat",
         left_out=(),

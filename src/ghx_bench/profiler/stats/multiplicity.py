@@ -6,9 +6,6 @@ import numpy as np
 
 from ghx_bench.profiler.stats.arrays import FloatArray, as_floats
 from ghx_bench.profiler.stats.errors import BadSampleError
-from ghx_bench.profiler.stats.result_records import Adjustment
-
-FAMILY_NAMES: dict[Adjustment, str] = {"none": "", "holm": "Holm", "benjamini-hochberg": "Benjamini-Hochberg"}
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:

@@ -20,7 +20,6 @@ from ghx_bench.profiler.stats.observations import (
 from ghx_bench.profiler.stats.pairs import PairedSample, variance_components
 from ghx_bench.profiler.stats.plan import Target
 from ghx_bench.profiler.stats.result_records import Scale, VarianceComponents
-from ghx_bench.profiler.stats.scales import reduction_scale_of
 
 USUAL_WITHIN_CV = 0.3
 USUAL_BETWEEN_SD = 0.1
@@ -71,7 +70,7 @@ def pilot_components(
     arm_a, arm_b = as_arm(a), as_arm(b)
     observations.require_arms(arm_a, arm_b)
     sample, _ = pair_up(observations, arm_a, arm_b, metric, headline_set(metric))
-    base = reduction_scale_of(sample, is_rate=metric == SUCCESS).base
+    base = sample.reduction_scale(is_rate=metric == SUCCESS).base
     with np.errstate(over="ignore", invalid="ignore"):  # what does not fit is refused below
         components = variance_components(sample, base=base)
     fewest, count = (2 if target == "population" else 1), len(sample.scenarios)

@@ -9,6 +9,7 @@ import numpy as np
 from ghx_bench.profiler.stats.arrays import FloatArray, IntArray
 from ghx_bench.profiler.stats.descriptive import cliffs_delta, corrected_for_small_samples
 from ghx_bench.profiler.stats.result_records import EffectSizes, Scale, VarianceComponents
+from ghx_bench.profiler.stats.scales import ReductionScale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +136,13 @@ class PairedSample:
         if not self.blocks:
             return 0.0, 0.0
         return float(np.mean(self.by_scenario(self.a.means))), float(np.mean(self.by_scenario(self.b.means)))
+
+    def reduction_scale(self, *, is_rate: bool, is_amount: bool = False) -> ReductionScale:
+        """Return how reductions of this sample are read."""
+        center_a, center_b = self.centers
+        return ReductionScale(
+            scale=self.scale, is_rate=is_rate, center_a=center_a, center_b=center_b, is_amount=is_amount
+        )
 
     @property
     def forms(self) -> float:

@@ -4,6 +4,7 @@ Conventions, kept everywhere: a reduction is positive when A is lower than B; an
 estimate; `None` is "not estimable" (or, for a bound, "no bound"), with the reason beside it; no p-value is 0.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from ghx_bench._base.wire import OMITTABLE, Count, WireModel
@@ -19,6 +20,7 @@ Scale = Literal["log", "raw"]
 Unit = Literal["percent", "percentage points"]
 Family = Literal["primary", "exploratory"]
 Adjustment = Literal["none", "holm", "benjamini-hochberg"]
+FAMILY_NAMES: Mapping[Adjustment, str] = {"none": "", "holm": "Holm", "benjamini-hochberg": "Benjamini-Hochberg"}
 AnalysisSet = Literal["intention-to-treat", "per-protocol", "both-succeeded"]
 Tier = Literal["better", "worse", "equivalent", "inconclusive", "unreliable baseline", "insufficient data"]
 """What a gate is told about a later run, seen from the first."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from math import exp, expm1, isfinite, log1p
 
 from ghx_bench.profiler.metric_table import METRICS
-from ghx_bench.profiler.stats.pairs import PairedSample
 from ghx_bench.profiler.stats.result_records import Estimate, Scale, Unit
 
 
@@ -89,14 +88,6 @@ class ReductionScale:
 
 _LARGEST_LOG = 700.0
 """Beyond this a ratio does not fit a float."""
-
-
-def reduction_scale_of(sample: PairedSample, *, is_rate: bool, is_amount: bool = False) -> ReductionScale:
-    """Return how reductions of this sample read."""
-    center_a, center_b = sample.centers
-    return ReductionScale(
-        scale=sample.scale, is_rate=is_rate, center_a=center_a, center_b=center_b, is_amount=is_amount
-    )
 
 
 _LARGEST_FACTOR = 20

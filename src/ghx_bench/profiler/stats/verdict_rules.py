@@ -9,11 +9,11 @@ import numpy as np
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.stats.curves import Curve
-from ghx_bench.profiler.stats.multiplicity import FAMILY_NAMES
 from ghx_bench.profiler.stats.observations import SUCCESS, Observations, mark_compared_rows, unmeasured_rows
 from ghx_bench.profiler.stats.pairs import PairedSample
 from ghx_bench.profiler.stats.plan import PLACES, AnalysisPlan, Target
 from ghx_bench.profiler.stats.result_records import (
+    FAMILY_NAMES,
     Adjustment,
     AnalysisSet,
     PairedAnalysis,
