@@ -12,7 +12,7 @@ from ghx_bench.eval.cli.baseline_comparison import resolve_metric
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.cli.measuring import exit_code
 from ghx_bench.eval.project.config import EvalConfig
-from ghx_bench.eval.project.gates import GateResult, GateTally, judge
+from ghx_bench.eval.project.gates import BaselineVerdict, GateResult, GateTally, judge
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.result_records import Tier
 from ghx_bench.profiler.store.record import read_record
@@ -224,9 +224,9 @@ def test_a_gate_beside_a_baseline_fails_on_its_words_and_no_others(
     asked = list[str]()
 
     def fails_on(tier: Tier) -> bool:
-        def verdict(name: str) -> tuple[Tier, str]:
+        def verdict(name: str) -> BaselineVerdict:
             asked.append(name)
-            return tier, f"It is {tier}."
+            return BaselineVerdict(tier=tier, words=f"It is {tier}.")
 
         (result,) = judge([gate], tally, verdict)
         assert result.reason in (None, f"It is {tier}.")
@@ -236,6 +236,24 @@ def test_a_gate_beside_a_baseline_fails_on_its_words_and_no_others(
     assert set(asked) == {metric}
     with pytest.raises(FlagError, match="needs a baseline"):
         judge([gate], tally)
+
+
+@pytest.mark.parametrize(
+    ("gate", "failing"),
+    [
+        ("worse:attack_success", {"worse", "insufficient data", "unreliable baseline"}),
+        ("unreliable", {"unreliable baseline"}),
+    ],
+)
+def test_of_what_must_be_judged_worse_fails_without_a_verdict_too(gate: str, failing: set[str], tmp_path: Path) -> None:
+    tally = GateTally.of(read_record(write_run(tmp_path / "run", ROWS) / "run.json"))
+
+    def fails_on(tier: Tier) -> bool:
+        verdict = BaselineVerdict(tier=tier, words=f"It is {tier}.", must_be_judged=True)
+        (result,) = judge([gate], tally, lambda _: verdict)
+        return result.failed
+
+    assert {tier for tier in TIERS if fails_on(tier)} == failing
 
 
 @pytest.mark.parametrize(
@@ -253,6 +271,7 @@ def test_a_gate_beside_a_baseline_fails_on_its_words_and_no_others(
         ("turns", "agent_turns"),
         ("API calls", "api_calls"),
         ("success", "success"),
+        ("attack success", "attack_success"),
         ("api_rest_calls", "api_rest_calls"),
         ("kilometres", "kilometres"),
     ],

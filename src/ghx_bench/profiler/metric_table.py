@@ -15,6 +15,9 @@ Display = Literal["plan", "glance", "session", "terminal"]
 
 Better = Literal["lower", "higher", "neither"]
 
+ATTACK_SUCCESS = "attack_success"
+"""Whether an attack on a session has succeeded: comparisons of runs and gates look for this metric by its name."""
+
 UNKNOWN = "unknown"
 """What is written in the place of a number that is not known."""
 
@@ -43,6 +46,8 @@ class Metric:
     """Whether it is never below 0."""
     most: float | None = None
     """What it is never above."""
+    is_binary: bool = False
+    """Whether it is 0 or 1 in every row: then it is compared as success is, in percentage points."""
     definition: str = ""
     """What it measures; in docs/reports.md the same words stand."""
     source: Source | None = None
@@ -117,6 +122,7 @@ METRICS = MetricTable(
             name="success",
             better="higher",
             is_amount=False,
+            is_binary=True,
             definition="whether the scorer found the task done, by an agent that kept to its time and budget and did "
             "not refuse",
             source="bench",
@@ -372,6 +378,7 @@ METRICS = MetricTable(
             unit="ratio",
             better="neither",
             most=1.0,
+            is_binary=True,
             definition="whether a tool of the mode made any request of the session (1) or none (0); unknown where the "
             "session asked for nothing",
             source="bench",
@@ -392,6 +399,25 @@ METRICS = MetricTable(
             definition="turns of the agent: what it did between two of its model calls is one",
             source="agent or meter",
             shown={"glance": 4, "session": 5, "terminal": 4},
+        ),
+        Metric(
+            name=ATTACK_SUCCESS,
+            label="attack success",
+            unit="sessions",
+            is_amount=False,
+            most=1,
+            is_binary=True,
+            definition="under attack: 1 where the attack has succeeded, 0 where it has not",
+            source="bench",
+        ),
+        Metric(
+            name="over_refusal",
+            unit="sessions",
+            is_amount=False,
+            most=1,
+            is_binary=True,
+            definition="in a benign twin: 1 where an order of somebody with a say was not followed, 0 where it was",
+            source="bench",
         ),
     )
 )

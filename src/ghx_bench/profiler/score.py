@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from ghx_bench._base.wire import OMITTABLE, ForeignModel, Number
 from ghx_bench.profiler.causes import Cause, MeasurementError
+from ghx_bench.profiler.metric_table import ATTACK_SUCCESS
 from ghx_bench.profiler.metrics import CustomMetric
 
 
@@ -91,7 +92,7 @@ class Safety(ForeignModel):
         if not self.was_met:
             return told
         if self.succeeded is not None:
-            told.append(CustomMetric("attack_success", int(self.succeeded), "sessions"))
+            told.append(CustomMetric(ATTACK_SUCCESS, int(self.succeeded), "sessions"))
         if self.order_followed is not None and has_ended_by_itself:
             told.append(CustomMetric("over_refusal", int(not self.order_followed), "sessions"))
         return told

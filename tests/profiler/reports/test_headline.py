@@ -20,6 +20,7 @@ LABELS = {
     "latency_wall_ms": "wall time",
     "cost_total_usd": "cost",
     "api_calls": "API calls",
+    "attack_success": "attack success",
 }
 
 
@@ -104,6 +105,15 @@ def test_an_amount_is_told_with_its_size_and_interval(
     told = [contrast("axi", "success", "not estimable", None), amount]
 
     assert write_sentences(told, rates(gh=(9, 9), axi=(9, 9))) == (f"axi and gh solve every task; {said}.",)
+
+
+def test_a_metric_that_is_0_or_1_is_told_in_points() -> None:
+    contrasts = [contrast("axi", "attack_success", "worse", 60.0, low=40.0, high=75.0)]
+
+    (sentence,) = write_sentences(contrasts, rates(gh=(20, 20), axi=(20, 20)))
+
+    assert sentence == "axi and gh solve every task; axi needs 60 points more attack success (40 to 75 points)."
+    assert [each.text for each in choose_chips(contrasts)] == ["axi: attack success +60 points (+40 to +75)"]
 
 
 def test_arms_of_one_fate_share_a_sentence_and_the_rest_are_called_the_others() -> None:

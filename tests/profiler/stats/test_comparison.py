@@ -198,6 +198,28 @@ def test_always_against_never_is_decided_by_the_permutation_test_with_newcombes_
     assert "Newcombe" in found.intention_to_treat.suite.method
 
 
+@pytest.mark.parametrize("metric", ["attack_success", "over_refusal", "adoption"])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([1] * 6, [0] * 6),
+        ([1, 1, 1, 0, 1, 1], [0, 0, 1, 0, 0, 1]),
+        ([1] * 6, [1] * 6),
+    ],
+)
+def test_a_metric_that_is_0_or_1_is_compared_as_success_is(metric: str, a: list[int], b: list[int]) -> None:
+    # So few rows that no shuffle is drawn at random.
+    values = {"a": {"s1": a}, "b": {"s1": b}}
+
+    binary = compare_modes(rows_of(values, f"metric_{metric}"), "a", "b", metric, PLAN)
+    success = compare_modes(rows_of(values, "success"), "a", "b", "success", PLAN)
+
+    words = {"verdict", "words", "reason"}
+    assert (binary.unit, binary.headline.scale) == ("percentage points", "raw")
+    assert binary.headline.suite.model_dump(exclude=words) == success.headline.suite.model_dump(exclude=words)
+    assert (binary.p is None) is (a == b)
+
+
 def test_always_against_never_in_three_repetitions_is_inconclusive() -> None:
     found = compare_modes(rows_of({"a": {"s1": [1] * 3}, "b": {"s1": [0] * 3}}, "success"), "a", "b", "success", PLAN)
 

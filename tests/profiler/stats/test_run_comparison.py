@@ -241,6 +241,18 @@ def test_a_metric_asked_alone_is_not_adjusted_for_others() -> None:
     assert wall.words.partition(": ")[2].startswith("wall time ")
 
 
+def test_attacks_are_compared_where_the_first_run_or_the_later_one_knows_them() -> None:
+    attacked = [
+        (arm, each.model_copy(update={"metrics": {"attack_success": 1}})) for arm, each in run_of("two", 0, modes="x")
+    ]
+
+    two, three = compare(run_of("one", 0, modes="x"), attacked, run_of("three", 0, modes="x")).runs
+
+    assert two.attacks is not None
+    assert two.attacks.tier == "insufficient data"
+    assert three.attacks is None
+
+
 def test_a_renamed_agent_is_compared_all_the_same() -> None:
     def by(agent: str, run: list[tuple[Arm, ProfileRow]]) -> list[tuple[Arm, ProfileRow]]:
         return [(arm, each.model_copy(update={"provider": agent})) for arm, each in run]

@@ -12,7 +12,9 @@ from pydantic import JsonValue
 
 from ghx_bench._base.errors import FlagError, InputError
 from ghx_bench._base.problems import did_you_mean, one_line
+from ghx_bench.eval.project.gates import BaselineVerdict
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
+from ghx_bench.profiler.metric_table import ATTACK_SUCCESS
 from ghx_bench.profiler.reports.data.runs import changes_between
 from ghx_bench.profiler.reports.data.sources import Source, open_sources
 from ghx_bench.profiler.stats.plan import AnalysisPlan
@@ -22,12 +24,14 @@ if TYPE_CHECKING:  # numpy loads where runs are compared, and is only there wher
     from ghx_bench.profiler.cell import Matrix
     from ghx_bench.profiler.reports.data.material import Material
     from ghx_bench.profiler.reports.data.reading import ReadRows
-    from ghx_bench.profiler.stats.result_records import OverallComparison, RunComparison, Tier
+    from ghx_bench.profiler.stats.result_records import OverallComparison, RunComparison
     from ghx_bench.profiler.store.record import MatrixRecord
     from ghx_bench.profiler.store.run_conditions import Changes
 
 _SUCCESS = "success"
 """As `stats.observations` has it, which loads numpy."""
+_LEADING = (_SUCCESS, ATTACK_SUCCESS)
+"""The metrics whose verdicts stand before everything else."""
 
 
 def resolve_metric(name: str, record: RunRecord) -> str:
@@ -80,23 +84,30 @@ class BaselineComparison:
     apart: str
     """Which arms differ in success by themselves where the runs as a whole do not; empty where none does."""
 
-    def tier_of(self, metric: str) -> tuple[Tier, str]:
-        """Return what the run is on a metric that a gate named, and in which words."""
+    def verdict_on(self, metric: str) -> BaselineVerdict:
+        """Return what the run is on a metric that a gate named."""
         found = self.asked[metric]
-        return found.tier_alone, one_line(found.words)
+        return BaselineVerdict(
+            tier=found.tier_alone,
+            words=one_line(found.words),
+            must_be_judged=found.metric == ATTACK_SUCCESS and self.compared.attacks is not None,
+        )
 
     @property
     def headline(self) -> str:
-        """The verdict on success, in a sentence."""
-        return one_line(self.compared.metrics[0].words)
+        """The verdict on success in a sentence, or that on attacks if they succeed more often."""
+        return one_line(self.compared.verdicts[0].words)
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Single arms that went apart, what differs between the runs, and the verdicts on other metrics."""
+        """The other verdict of success and attacks, arms that went apart, what differs, verdicts on other metrics."""
+        verdicts = self.compared.verdicts[1:]
+        leading = [one_line(each.words) for each in verdicts if each.metric in _LEADING]
         # Of a metric that neither run knows, such as the cost of an agent without a model, there is nothing to say.
-        others = [one_line(each.words) for each in self.compared.metrics[1:] if each.metric in self.known]
+        known = [each for each in verdicts if each.metric in self.known and each.metric not in _LEADING]
         apart = [one_line(self.apart)] if self.apart else []
-        return (*apart, one_line(f"Changed: {self.changes}."), *others)
+        changed = one_line(f"Changed: {self.changes}.")
+        return (*leading, *apart, changed, *(one_line(each.words) for each in known))
 
     @property
     def table(self) -> list[list[str]]:
@@ -258,7 +269,7 @@ def _name_difference(
 
 
 def _narrow(read: ReadRows, asked: Iterable[str]) -> ReadRows:
-    """Return the rows with the metrics of the plan and those asked for: all others would be compared for nothing.
+    """Return the rows with the metrics of the plan, attacks and those asked for: others would be compared for nothing.
 
     Controls are compared where there are no other agents: a replay with its like, or a solution with an older one.
     """
@@ -267,7 +278,7 @@ def _narrow(read: ReadRows, asked: Iterable[str]) -> ReadRows:
     observations = read.columns.observations
     if set(observations.arm.known) <= set(read.tally.controls.arms):
         read.tally.controls = ControlTally()
-    wanted = {*read.arrangement.plan.plan.primary, *asked}
+    wanted = {*read.arrangement.plan.plan.primary, ATTACK_SUCCESS, *asked}
     kept = {name: values for name, values in observations.metrics.items() if name in wanted}
     return replace(read, columns=replace(read.columns, observations=replace(observations, metrics=kept)))
 

@@ -237,7 +237,7 @@ class RunJudge:
             comparison = compare_with_baseline(
                 judging.against, self._run, aside=self._aside, wanted=wanted, labels=labels
             )
-        gates = judge(judging.fail_on, self._tally, None if comparison is None else comparison.tier_of)
+        gates = judge(judging.fail_on, self._tally, None if comparison is None else comparison.verdict_on)
         return self._judgement(gates, comparison)
 
     def conclude_without_baseline(self, reason: str) -> "Judgement":

@@ -98,7 +98,7 @@ def compare_flows(runs: Sequence[Path], modes: tuple[str, str], gates: Sequence[
     return Flows(
         comparison=comparison,
         material=material,
-        gates=judge(judging.fail_on, tally, comparison.tier_of),
+        gates=judge(judging.fail_on, tally, comparison.verdict_on),
         cautions=(*_warn_of_controls((before, after)), *tool_use.warn_of_leaks(material)),
     )
 

@@ -31,7 +31,8 @@ _FAILING: dict[Kind, frozenset[Tier]] = {
 }
 """What the gates that need a baseline fail on."""
 
-_OPEN: frozenset[Tier] = frozenset({"inconclusive", "unreliable baseline", "insufficient data"})
+_UNJUDGED: frozenset[Tier] = frozenset({"unreliable baseline", "insufficient data"})
+_OPEN: frozenset[Tier] = frozenset({"inconclusive", *_UNJUDGED})
 _OF_A_METRIC: tuple[Kind, ...] = ("worse", "not-equivalent", "inconclusive")
 _RATE = re.compile(r"success\s*<\s*([01](?:\.\d{1,9})?|\.\d{1,9})")
 _WORDS = ("wrong", "right", "impure", "attacked", *_FAILING)
@@ -184,8 +185,18 @@ class GateTally:
         self.by_arm.setdefault(str(arm), []).append(success)
 
 
-Judge = Callable[[str], tuple[Tier, str]]
-"""Says of a metric, as a gate names it, what a run is beside its baseline, and in which words."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineVerdict:
+    """What a run is beside its baseline on one metric, and in which words."""
+
+    tier: Tier
+    words: str
+    must_be_judged: bool = False
+    """Whether `worse` also fails where rows allow no verdict: so it is for attacks, since no verdict is no safety."""
+
+
+Judge = Callable[[str], BaselineVerdict]
+"""Returns the verdict on a metric, as a gate names it."""
 
 
 def judge(gates: Sequence[str], tally: GateTally, beside_baseline: Judge | None = None) -> tuple[GateResult, ...]:
@@ -208,10 +219,11 @@ def _judge_gate(gate: str, condition: Condition, tally: GateTally, beside_baseli
         return GateResult(gate=gate, reason=reason, open_question=question)
     if beside_baseline is None:
         raise FlagError("--fail-on", f"{gate!r} needs a baseline")
-    tier, words = beside_baseline(condition.metric)
-    if tier in _FAILING[condition.kind]:
-        return GateResult(gate=gate, reason=words)
-    return GateResult(gate=gate, open_question=words if tier in _OPEN else None)
+    verdict = beside_baseline(condition.metric)
+    is_closed = condition.kind == "worse" and verdict.must_be_judged and verdict.tier in _UNJUDGED
+    if is_closed or verdict.tier in _FAILING[condition.kind]:
+        return GateResult(gate=gate, reason=verdict.words)
+    return GateResult(gate=gate, open_question=verdict.words if verdict.tier in _OPEN else None)
 
 
 def _reason(condition: Condition, tally: GateTally) -> str | None:

@@ -36,7 +36,7 @@ from ghx_bench.profiler.stats.result_records import (
     VarianceComponents,
 )
 from ghx_bench.profiler.stats.results import Adjusted, TargetTest, target_result
-from ghx_bench.profiler.stats.scales import ReductionScale, is_amount
+from ghx_bench.profiler.stats.scales import ReductionScale, is_amount, is_binary
 from ghx_bench.profiler.stats.verdict_rules import Question, notes_after, notes_before
 
 _TARGETS: tuple[Target, ...] = ("suite", "population")
@@ -165,6 +165,8 @@ def _sets(metric: str) -> tuple[AnalysisSet, ...]:
     """Return the sets of rows a metric is looked at on: the headline's, the second view, and successes alone."""
     if metric == SUCCESS:
         return "intention-to-treat", "per-protocol"
+    if headline_set(metric) == "intention-to-treat":
+        return "intention-to-treat", "per-protocol", "both-succeeded"
     return "per-protocol", "intention-to-treat", "both-succeeded"
 
 
@@ -207,7 +209,7 @@ def _curves(question: Question, sample: PairedSample, seed: int) -> dict[Target,
 
 
 def _apply_tests(question: Question, sample: PairedSample, curves: Mapping[Target, Curve | Refusal]) -> _Examined:
-    reductions = sample.reduction_scale(is_rate=question.metric == SUCCESS, is_amount=is_amount(question.metric))
+    reductions = sample.reduction_scale(is_rate=is_binary(question.metric), is_amount=is_amount(question.metric))
     return _Examined(
         analysis_set="intention-to-treat",
         left_out=(),

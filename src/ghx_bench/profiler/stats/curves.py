@@ -11,6 +11,7 @@ from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.pairs import PairedSample
 from ghx_bench.profiler.stats.permutation import PermutationCurve, permutation_curve
 from ghx_bench.profiler.stats.probability import SMALLEST_P, normal_quantile, t_quantile, t_two_sided_p
+from ghx_bench.profiler.stats.scales import is_binary
 
 FEWEST_SCENARIOS = 6
 """Below this nothing is said about tasks like these: sign-flips could not reach p = 0.05, and t would lean on five
@@ -86,7 +87,7 @@ class StudentCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeparatedCurve:
-    """The permutation test where one mode always succeeded and the other never.
+    """The permutation test where one mode always succeeded and the other never, or had 1 and 0 of another 0/1 metric.
 
     The p-value stands, but inverting the test by shifting would leave an interval without width. Where the test
     rejects, the bounds come from Wilson's intervals of the two rates (Newcombe's); elsewhere there are none.
@@ -132,19 +133,19 @@ def suite_curve(
     sample: PairedSample, metric: str, *, resamples: int, rng: np.random.Generator
 ) -> PermutationCurve | SeparatedCurve | Refusal:
     """Return what can be said of these scenarios: shuffles within scenario, noise from repetitions."""
-    is_success = metric == SUCCESS
+    is_rate = is_binary(metric)
     if len(sample.blocks) == 1 and not sample.has_repetitions:
         return Refusal(reason="one scenario, one repetition: too few")
     if not sample.varies:
         return Refusal(reason=_why_all_alike(sample, metric))
     # Shuffles of constant repetitions reach the smallest p for any difference, however small.
-    if not is_success and sample.has_repetitions and not sample.repetitions_vary:
+    if not is_rate and sample.has_repetitions and not sample.repetitions_vary:
         reason = "repetitions do not vary within any scenario: zero variance, so no noise to compare with"
         return Refusal(reason=reason, stays_in_family=True)
     curve = permutation_curve(sample, resamples=resamples, rng=rng)
     if not curve.is_degenerate:
         return curve
-    if is_success:
+    if is_rate:
         return SeparatedCurve(permutation=curve, size_a=sample.a.values.size, size_b=sample.b.values.size)
     return Refusal(reason=_SAME_DIFFERENCE, stays_in_family=True)
 

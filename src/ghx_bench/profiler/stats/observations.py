@@ -11,13 +11,14 @@ import numpy as np
 
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.errors import UnknownNameError
-from ghx_bench.profiler.metric_table import METRICS
+from ghx_bench.profiler.metric_table import ATTACK_SUCCESS, METRICS
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.scenario import scenario_of
 from ghx_bench.profiler.stats.arrays import BoolArray, FloatArray, IntArray
 from ghx_bench.profiler.stats.errors import BadPairError
 from ghx_bench.profiler.stats.pairs import PairedBlock, PairedSample
 from ghx_bench.profiler.stats.result_records import AnalysisSet, LeftOut, Scale
+from ghx_bench.profiler.stats.scales import is_binary
 
 SUCCESS = "success"
 _COST = "cost_total_usd"
@@ -222,9 +223,10 @@ def headline_set(metric: str) -> AnalysisSet:
     """Return the rows that the verdict on a metric rests on.
 
     All rows for success: who could not be measured did not succeed. Measured rows for amounts: what a row spent
-    before the bench, the environment or the model service spoiled it says nothing about its mode.
+    before the bench, the environment or the model service spoiled it says nothing about its mode. All rows that know
+    it for attack success: an attack that succeeded counts, however its session ended.
     """
-    return "intention-to-treat" if metric == SUCCESS else "per-protocol"
+    return "intention-to-treat" if metric in (SUCCESS, ATTACK_SUCCESS) else "per-protocol"
 
 
 def why_unpaired(observations: Observations, a: Arm, b: Arm, metric: str, analysis_set: AnalysisSet) -> str:
@@ -254,7 +256,7 @@ def pair_up(
     shared = sorted(sides[a].keys() & sides[b].keys())
     # Logs want values above 0; groups are sorted, so the first value is the smallest.
     is_positive = all(float(sides[arm][key][0]) > 0 for arm in (a, b) for key in shared)
-    scale: Scale = "log" if is_positive and metric != SUCCESS else "raw"
+    scale: Scale = "log" if is_positive and not is_binary(metric) else "raw"
     blocks = (
         PairedBlock(
             scenario=scenario_of(observations.scenario.known[scenario]),

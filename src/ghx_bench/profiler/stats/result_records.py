@@ -350,6 +350,22 @@ class RunComparison(WireModel):
     alpha: float
     metrics: tuple[OverallComparison, ...]
     """The primary metrics, success first."""
+    attacks: OverallComparison | None = None
+    """Attack success, planned or not; `None` where no row of either run has a value."""
+
+    @property
+    def has_more_attacks(self) -> bool:
+        """Return whether attacks were shown to succeed more often in the later run."""
+        return self.attacks is not None and self.attacks.tier == "worse"
+
+    @property
+    def verdicts(self) -> tuple[OverallComparison, ...]:
+        """The verdicts in reading order: attacks first if they succeed more often, else after success."""
+        if self.attacks is None:
+            return self.metrics
+        others = [each for each in self.metrics if each.metric != self.attacks.metric]
+        place = 0 if self.has_more_attacks else 1
+        return (*others[:place], self.attacks, *others[place:])
 
     def of(self, metric: str) -> OverallComparison | None:
         """Return the comparison on a primary metric; `None` where it is none."""

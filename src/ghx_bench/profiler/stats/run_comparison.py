@@ -12,10 +12,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ghx_bench.profiler.cell import Arm
-from ghx_bench.profiler.metric_table import METRICS, MetricTable
+from ghx_bench.profiler.metric_table import ATTACK_SUCCESS, METRICS, MetricTable
 from ghx_bench.profiler.stats.comparison import Draft, adjust_family, conclude, examine
 from ghx_bench.profiler.stats.curves import Refusal, why_no_population
-from ghx_bench.profiler.stats.observations import SUCCESS, Factor, Observations, mark_compared_rows, pair_up
+from ghx_bench.profiler.stats.observations import (
+    SUCCESS,
+    Factor,
+    Observations,
+    headline_set,
+    mark_compared_rows,
+    pair_up,
+)
 from ghx_bench.profiler.stats.permutation import smallest_p_of
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.stats.probability import normal_quantile
@@ -28,7 +35,7 @@ from ghx_bench.profiler.stats.result_records import (
     Tier,
 )
 from ghx_bench.profiler.stats.results import TargetTest
-from ghx_bench.profiler.stats.scales import change_words, direction_words, natural_words, span_words
+from ghx_bench.profiler.stats.scales import change_words, direction_words, is_binary, natural_words, span_words
 from ghx_bench.profiler.stats.verdict_rules import Question, decide
 
 _SHOWN = frozenset({"better", "worse", "lower", "higher"})
@@ -56,6 +63,8 @@ def compare_runs(
     others = [metric for metric in plan.primary if metric != SUCCESS]
     found = overall.compare([SUCCESS] if SUCCESS in plan.primary else [])
     found |= overall.compare(others)
+    attacked = [run for run in overall.later if overall.knows(ATTACK_SUCCESS, run)]
+    attacks = overall.compare([ATTACK_SUCCESS], attacked)
     shown = {(each.metric, each.after) for each in found.values() if each.comparison.verdict in _SHOWN}
     planned = {(metric, a, b) for a, b in pairs for metric, run in shown if (a.run, b.run) == (run, runs[0])}
     arms = _compare_arms(observations, plan, pairs=pairs, planned=planned, seed=seed)
@@ -66,6 +75,7 @@ def compare_runs(
             target=plan.target,
             alpha=plan.alpha,
             metrics=tuple(found[metric, run] for metric in dict.fromkeys((SUCCESS, *others)) if (metric, run) in found),
+            attacks=attacks.get((ATTACK_SUCCESS, run)),
         )
         for run in overall.later
     )
@@ -120,6 +130,12 @@ class _Overall:
             observations=pooled, plan=plan, metrics=metrics, seed=seed, first=first, later=tuple(later), counts=counts
         )
 
+    def knows(self, metric: str, run: str) -> bool:
+        """Return whether a row of the first run or of a later one has a value of a metric."""
+        rows = self.observations.arm.are(self.first) | self.observations.arm.are(_whole(run))
+        values = self.observations.metrics.get(metric)
+        return values is not None and bool(np.any(rows & ~np.isnan(values)))
+
     def compare(
         self, metrics: Sequence[str], runs: Sequence[str] | None = None
     ) -> dict[tuple[str, str], OverallComparison]:
@@ -151,7 +167,7 @@ class _Overall:
             tier=tier,
             tier_alone=alone,
             reason=reason,
-            words=_say(tier, reason, comparison, (before, after), self.metrics),
+            words=_say(tier, reason, comparison, _count_ones(draft, before, after), self.metrics),
             comparison=comparison,
         )
 
@@ -283,25 +299,43 @@ def _word(test: TargetTest, p: float | None, equivalence: float | None) -> Tier:
             return "inconclusive"
         sample = test.sample
         rows = min(sample.a.values.size, sample.b.values.size) if test.target == "suite" else len(sample.scenarios)
-        is_same = test.question.metric != SUCCESS or 100 * _unseen_change(rows, plan.alpha) <= plan.margin_pct
+        is_same = not is_binary(test.question.metric) or 100 * _unseen_change(rows, plan.alpha) <= plan.margin_pct
         return "equivalent" if is_same else "inconclusive"
     word = decide(test.question, curve, 1.0 if p is None else p, equivalence)
     return word if word in ("better", "worse", "equivalent") else "inconclusive"
 
 
 def _unseen_change(rows: int, alpha: float) -> float:
-    """Return by how much success may have changed though all rows of both runs agree: Newcombe's bound, a share."""
+    """Return by how much a rate may have changed though all rows of both runs agree: Newcombe's bound, a share."""
     square = normal_quantile(1 - alpha) ** 2
     return square / (rows + square)
 
 
+_Counts = tuple[tuple[int, int], tuple[int, int]]
+"""In how many of how many rows something is so, in the first run and in the later one."""
+
+
+def _count_ones(draft: Draft, before: RunCount, after: RunCount) -> _Counts | None:
+    """Count the rows in which a 0/1 metric is 1; `None` for amounts, and where no rows are compared."""
+    metric = draft.question.metric
+    if metric == SUCCESS:
+        return (before.solved, before.rows), (after.solved, after.rows)
+    sample = draft.analyses[headline_set(metric)].sample
+    if not (is_binary(metric) and sample.blocks):
+        return None
+    earlier, later = sample.b.values, sample.a.values
+    return (int(earlier.sum()), earlier.size), (int(later.sum()), later.size)
+
+
 def _say(
-    tier: Tier, reason: str | None, comparison: ModeComparison, runs: tuple[RunCount, RunCount], metrics: MetricTable
+    tier: Tier, reason: str | None, comparison: ModeComparison, counts: _Counts | None, metrics: MetricTable
 ) -> str:
     """Return one sentence for people: the word, what it is about, the change and its interval."""
     change, interval = _say_change(comparison)
-    if comparison.metric == SUCCESS:
-        said = _say_solved(*runs, is_shown=tier in ("better", "worse"))
+    if counts is not None:
+        is_success = comparison.metric == SUCCESS
+        words = "{} solved" if is_success else f"{metrics.label(comparison.metric)} in {{}} sessions"
+        said = _say_counts(words, *counts, is_shown=tier in ("better", "worse"))
         known = [each for each in (change, interval) if each]
     else:
         is_same = tier == "equivalent" and not change
@@ -322,12 +356,12 @@ def _say_open(comparison: ModeComparison) -> str:
     return f"; a change by up to {100 * _unseen_change(rows, comparison.alpha):.0f} points could have gone unseen"
 
 
-def _say_solved(before: RunCount, after: RunCount, *, is_shown: bool) -> str:
-    """Return how many rows were solved, and how many before."""
-    counted = f"{after.solved} of {after.rows} solved"
-    if (before.solved, before.rows) == (after.solved, after.rows):
+def _say_counts(words: str, before: tuple[int, int], after: tuple[int, int], *, is_shown: bool) -> str:
+    """Put counts into words: those of the later run, then those of the first one where they differ."""
+    counted = words.format(f"{after[0]} of {after[1]}")
+    if before == after:
         return f"{counted}, as before"
-    earlier = str(before.solved) if before.rows == after.rows else f"{before.solved} of {before.rows}"
+    earlier = str(before[0]) if before[1] == after[1] else f"{before[0]} of {before[1]}"
     return f"{counted} instead of {earlier}" if is_shown else f"{counted}, {earlier} before"
 
 

@@ -14,6 +14,12 @@ def is_amount(metric: str) -> bool:
     return found is not None and found.is_amount
 
 
+def is_binary(metric: str) -> bool:
+    """Return whether a metric is 0 or 1 in every row, so that it is compared as success is."""
+    found = METRICS.find(metric)
+    return found is not None and found.is_binary
+
+
 def within_bounds(metric: str, estimate: Estimate) -> Estimate:
     """Cut an interval off where a metric cannot be: amounts below 0, a rate of errors above 1."""
     low, high, found = estimate.low, estimate.high, METRICS.find(metric)
@@ -29,7 +35,7 @@ class ReductionScale:
     """How a reduction on the scale of the analysis reads.
 
     Logs read as per cent of B's geometric mean. Raw values read as per cent of B's mean, which is taken as known; rates
-    of success read as percentage points.
+    of 0/1 metrics, such as success, read as percentage points.
     """
 
     scale: Scale

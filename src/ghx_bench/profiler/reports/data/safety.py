@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import JsonValue
 
 from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.metric_table import ATTACK_SUCCESS
 from ghx_bench.profiler.scenario import scenario_of, variant_of
 from ghx_bench.profiler.stats.arrays import BoolArray, FloatArray
 from ghx_bench.profiler.stats.comparison import compare_modes
@@ -145,7 +146,7 @@ def find_safety(
 
 def _views(observations: Observations, threatened: AbstractSet[str]) -> dict[Measure, Observations]:
     """Return the rows that each measure is of, with what it counts as their success."""
-    attack = observations.metrics.get("attack_success", np.full(len(observations), np.nan))
+    attack = observations.metrics.get(ATTACK_SUCCESS, np.full(len(observations), np.nan))
     refusal = observations.metrics.get("over_refusal", np.full(len(observations), np.nan))
     # By scenario and not by what was measured: a session that was shown no text still has a task.
     forms = {name: variant_of(name) for name in observations.scenario.known if scenario_of(name) in threatened}

@@ -47,7 +47,7 @@ def _elements(material: Material) -> Iterator[Element]:
         "Success is compared over all rows, and one that could not be measured is a failure (intention to treat). "
         "Amounts are compared over measured rows (per protocol). The other choice of rows follows, folded."
     )
-    overall = [each.comparison for run in material.run_comparisons for each in run.metrics]
+    overall = [each.comparison for run in material.run_comparisons for each in run.verdicts]
     if overall:
         yield from _comparison_tables(metrics, f"Runs over all modes together, {PLACES[target]}", overall, target)
     primary = material.primary

@@ -175,7 +175,10 @@ def _rates_by_task(material: Material, comparison: ModeComparison) -> Iterator[t
 
 
 def _tell_runs(material: Material) -> Headline:
-    """Tell of each later run whether it is better or worse than the first, then what changed."""
+    """Tell of each later run whether it is better or worse than the first, then what changed.
+
+    Attacks that succeed more often come before everything else.
+    """
     overall = [[_overall(material, each) for each in run.metrics] for run in material.run_comparisons]
     together = [each for told in overall for each in told]
     # With one arm, the run as a whole is that arm.
@@ -183,9 +186,18 @@ def _tell_runs(material: Material) -> Headline:
     runs = zip(material.run_comparisons, overall, strict=True)
     changes = changes_between(material.sources, material.inventories)
     scope = (_scope(material, together), _tell_arms(arms), write_open(together), _tell_unknown(changes))
-    told = [sentence for run, of_run in runs for sentence in (tell_run(run, of_run), tell_arms_apart(material, run))]
+    alarms = [_tell_attack_rate(run) for run in material.run_comparisons if run.has_more_attacks]
+    told = [
+        sentence
+        for run, of_run in runs
+        for sentence in (
+            tell_run(run, of_run),
+            "" if run.has_more_attacks else _tell_attack_rate(run),
+            tell_arms_apart(material, run),
+        )
+    ]
     return Headline(
-        sentences=(*filter(None, told), *_tell_changes(changes)),
+        sentences=(*alarms, *filter(None, told), *_tell_changes(changes)),
         scope=tuple(filter(None, scope)),
         chips=choose_chips([*together, *arms], names_references=False),
     )
@@ -209,6 +221,14 @@ _TIERS: Mapping[Tier, str] = {
 }
 
 
+def _tell_attack_rate(run: RunComparison) -> str:
+    """Return the verdict on attacks; empty where no row tells of any."""
+    if run.attacks is None:
+        return ""
+    tier, _, rest = run.attacks.words.partition(":")
+    return f"{tier}{_name_runs(run)}:{rest}"
+
+
 def tell_run(run: RunComparison, overall: Sequence[Contrast]) -> str:
     """Answer whether a run got worse: success in counts, then what is shown to cost more or less."""
     before, after, success = run.before, run.after, run.of(SUCCESS)
@@ -216,11 +236,17 @@ def tell_run(run: RunComparison, overall: Sequence[Contrast]) -> str:
     spent = [f"it {say_amounts([amounts])}"] if amounts else []
     solved_before = f"{before.solved:,}" if before.rows == after.rows else f"{before.solved:,} of {before.rows:,}"
     told = [f"{after.solved:,} of {after.rows:,} solved instead of {solved_before}{say_points(overall)}", *spent]
-    whose = "" if (before.run, after.run) == ("before", "after") else f", {after.run} against {before.run}"
+    whose = _name_runs(run)
     if success is None:
         return f"{_TIERS['inconclusive']}{whose}: {'; '.join(told)}."
     why = f" ({success.reason})" if success.reason else ""
     return f"{_TIERS[success.tier]}{whose}{why}: {'; '.join(told)}."
+
+
+def _name_runs(run: RunComparison) -> str:
+    """Return which runs a sentence is about; empty where they have no names of their own."""
+    before, after = run.before.run, run.after.run
+    return "" if (before, after) == ("before", "after") else f", {after} against {before}"
 
 
 def tell_arms_apart(material: Material, run: RunComparison) -> str:

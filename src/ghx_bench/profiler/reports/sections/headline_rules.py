@@ -11,6 +11,7 @@ from ghx_bench.profiler.reports.report_document import Chip, Tone
 from ghx_bench.profiler.reports.wording import MOST_NAMES, join_names, percent, spoken, spoken_change
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.result_records import Verdict
+from ghx_bench.profiler.stats.scales import is_binary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,7 @@ class Contrast:
     """What people call the metric."""
     verdict: Verdict
     change: float | None
-    """How much more, in per cent; of success, in percentage points. `None` where there is no such number."""
+    """How much more, in per cent; of a 0/1 metric, in percentage points. `None` where there is no such number."""
     low: float | None = None
     high: float | None = None
     more_is_better: bool = False
@@ -262,13 +263,13 @@ def _say_size(contrasts: Sequence[Contrast]) -> str:
     changes = sorted((each.change for each in contrasts if each.change is not None), key=abs)
     if len(changes) < len(contrasts):
         return ""
-    ends = (changes[0], changes[-1])
-    if changes[-1] >= _TELLS_FACTOR:
+    ends, unit = (changes[0], changes[-1]), _unit(contrasts[0])
+    if changes[-1] >= _TELLS_FACTOR and unit == " %":
         factors = dict.fromkeys(f"{1 + end / 100:.1f}".removesuffix(".0") for end in ends)
         return f"{' to '.join(factors)} times"
     if len(contrasts) > 1:
-        return f"{' to '.join(dict.fromkeys(spoken(abs(end)) for end in ends))} %"
-    return f"{spoken(abs(changes[0]))} %{_interval(contrasts[0])}"
+        return f"{' to '.join(dict.fromkeys(spoken(abs(end)) for end in ends))}{unit}"
+    return f"{spoken(abs(changes[0]))}{unit}{_interval(contrasts[0])}"
 
 
 def _interval(contrast: Contrast) -> str:
@@ -276,7 +277,7 @@ def _interval(contrast: Contrast) -> str:
     if contrast.low is None or contrast.high is None:
         return ""
     near, far = sorted((contrast.low, contrast.high), key=abs)
-    return f" ({spoken(abs(near))} to {spoken(abs(far))} %)"
+    return f" ({spoken(abs(near))} to {spoken(abs(far))}{_unit(contrast)})"
 
 
 def _say_equivalent(arms: Sequence[Sequence[Contrast]]) -> str:
@@ -397,4 +398,4 @@ def _bounds(contrast: Contrast) -> str:
 
 
 def _unit(contrast: Contrast) -> str:
-    return " points" if contrast.metric == SUCCESS else " %"
+    return " points" if is_binary(contrast.metric) else " %"

@@ -46,7 +46,7 @@ def _elements(material: Material) -> Iterator[Element]:
             "Each later run is held against the first over all modes together, success first. A single mode is tested "
             "only for a metric in which the runs differ as a whole."
         )
-        yield Conclusions(tuple(_conclude_run(each) for run in material.run_comparisons for each in run.metrics))
+        yield Conclusions(tuple(_conclude_run(each) for run in material.run_comparisons for each in run.verdicts))
     if not material.primary:
         if not material.run_comparisons:
             yield Paragraph(say_why_alone(material))
