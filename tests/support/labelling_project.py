@@ -39,7 +39,10 @@ execution: {repetitions: 1, warmup: false}
 output: {reports_dir: reports}
 """,
     "modes/told.yaml": "name: told\nextends: baseline\ninstructions: Use `gh`.\n",
-    "bin/tag": '#!/bin/sh\n[ "$1" = --version ] && exec echo tag 1.0\nexec gh issue edit "$2" --repo "$1" --add-label "$TAG"\n',
+    "bin/tag": """#!/bin/sh
+[ "$1" = --version ] && exec echo tag 1.0
+exec gh issue edit "$2" --repo "$1" --add-label "$TAG"
+""",
     "scorers.py": """
 with open("loads", "a") as file:
     file.write("loaded\\n")
