@@ -56,10 +56,10 @@ prove: .venv/setup-dev.done ## Set up and prove every built-in scenario, and the
 
 # Agents first, so that a registry that is not reached is said once, and not by every test. Two workers, however many
 # processors there are: each has two sessions at work at once, which take up to 2 GB each.
-test-agents: .venv/setup-dev.done ## Set up, install real agents into .cache, and run them with scripted models
+test-agents: .venv/setup-dev.done ## Set up, install real agents into .cache, run them with scripted models, and test slow installs
 	@$(BIN)/ghx-bench doctor $(AGENTS) $(TOOLS)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --agents -n 2 --dist worksteal tests/real_agents \
-	    tests/eval/test_rival_modes.py tests/eval/toolsets/test_real_tools.py $(PYTEST_FLAGS)
+	    tests/eval/test_rival_modes.py tests/eval/toolsets/test_real_tools.py tests/project/test_install_lines.py $(PYTEST_FLAGS)
 
 # What one benchmark deletes slows down the next (see `workplace` in benchmarks/_processes.py): all is removed at the end.
 bench: .venv/setup-bench.done ## Set up and measure the bench itself, next to its rivals

@@ -26,7 +26,7 @@ MARKS = {
     "process": "starts programs of this project, or Python; found by what the test refers to, see `programs`",
     "client": "drives programs of others (gh, git over HTTP, Node, MCP servers); found like `process`",
     "browser": "drives a browser",
-    "agents": "runs real agents, or tools of others, installed into the cache for that; only with --agents",
+    "agents": "runs real agents or tools of others, installed for that, or takes long to install; only with --agents",
     "slow": "computes for seconds, though it starts nothing",
 }
 MEMORY, LEAST_MEMORY = Path("/dev/shm"), 4 << 30

@@ -102,8 +102,13 @@ def test_without_its_extra_it_says_how_to_install_it(
 
     code, printed = run_in_process(capsys, "run", "--dry-run", "--agent", "loop", "--model", "openai/gpt-5")
     _, listed = run_in_process(capsys, "list", "agents", "--json")
+    _, table = run_in_process(capsys, "list", "agents")
+    _, needs = run_in_process(capsys, "doctor")
 
+    install = extras.how_to_install("loop")
     assert code != 0
-    assert "agent loop needs the extra 'loop': install it with `pip install 'ghx-bench[loop]'`" in printed
+    assert f"agent loop needs the extra 'loop': install it with `{install}`" in printed
+    assert f"to install the extra loop: {install}\n" in table
+    assert f"only for the agent loop: {install}\n" in needs
     entry = next(each for each in json.loads(listed) if each["name"] == "loop")
-    assert (entry["installed"], entry["needs"]) == (False, ["needs pip install 'ghx-bench[loop]'"])
+    assert (entry["installed"], entry["needs"]) == (False, ["needs the extra loop"])

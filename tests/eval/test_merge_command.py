@@ -59,7 +59,7 @@ def run_job(name: str, folder: Path, place: str, shard: str = "") -> str:
     job.mkdir()
     write_files(job, {"eval.config.yaml": CONFIG})
     for step in ACTIONS["jobs"][name]["steps"]:
-        given = {key: value.replace("${{ matrix.shard }}", shard) for key, value in step.get("with", {}).items()}
+        given = {key: str(value).replace("${{ matrix.shard }}", shard) for key, value in step.get("with", {}).items()}
         if step.get("run", "").startswith("ghx-bench"):
             script = step["run"].replace("${{ matrix.shard }}", shard).replace("ghx-bench", str(COMMAND), 1)
             done = subprocess.run(

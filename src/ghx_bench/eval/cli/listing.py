@@ -124,6 +124,7 @@ def list_modes(*, listing: Listing = _HERE) -> int:
 
 def list_agents(*, listing: Listing = _HERE) -> int:
     """List the agents, for `run --agent`: whether they are installed, and what they need."""
+    from ghx_bench._base.extras import how_to_install, is_installed
     from ghx_bench.agents.drivers.recipe import recipe_names
     from ghx_bench.eval.agent_factory import AGENTS
     from ghx_bench.eval.project.config_file import project_config
@@ -151,7 +152,10 @@ def list_agents(*, listing: Listing = _HERE) -> int:
         ]
         for each in entries
     ]
-    return _print(entries, in_columns(("name", "kind", "version", "installed", "chosen", "description"), rows), listing)
+    table = in_columns(("name", "kind", "version", "installed", "chosen", "description"), rows)
+    missing = [extra for extra in ("agents", "loop") if not is_installed(extra)]
+    remedies = [f"to install the extra {extra}: {how_to_install(extra)}" for extra in missing]
+    return _print(entries, "\n".join([table, *remedies]), listing)
 
 
 _NO_RECIPE: Entry = {"protocol": None, "version": None, "installed": None, "needs": []}
@@ -159,13 +163,13 @@ _NO_RECIPE: Entry = {"protocol": None, "version": None, "installed": None, "need
 
 def _recipe_agent(agent: str, chosen: Sequence[str]) -> Entry:
     """Return an agent that a recipe describes, with what it needs and does not have yet."""
-    from ghx_bench._base.extras import how_to_install, is_installed
+    from ghx_bench._base.extras import is_installed
     from ghx_bench.agents.drivers.installation import AGENTS_FOLDER, find_launch
     from ghx_bench.agents.npm import NotInstalledError
     from ghx_bench.eval.project.recipe_agents import VENDORS, recipe_of
 
     recipe, installed = recipe_of(agent), False
-    needs = [] if is_installed("agents") else [f"needs {how_to_install('agents')}"]
+    needs = [] if is_installed("agents") else ["needs the extra agents"]
     if not needs:
         try:
             find_launch(recipe, AGENTS_FOLDER)
@@ -188,7 +192,7 @@ def _recipe_agent(agent: str, chosen: Sequence[str]) -> Entry:
 
 def _loop(chosen: Sequence[str]) -> Entry:
     """Return the agent that is a loop of our own."""
-    from ghx_bench._base.extras import how_to_install, is_installed
+    from ghx_bench._base.extras import is_installed
     from ghx_bench.eval.project.loop_agent import LOOP, LOOP_DESCRIPTION
 
     installed = is_installed(LOOP)
@@ -200,7 +204,7 @@ def _loop(chosen: Sequence[str]) -> Entry:
         "protocol": LOOP,
         "version": None,
         "installed": installed,
-        "needs": [] if installed else [f"needs {how_to_install(LOOP)}"],
+        "needs": [] if installed else [f"needs the extra {LOOP}"],
     }
 
 

@@ -132,8 +132,8 @@ def show_result(
         judgement.publish()
     with redirect_stdout(sys.stderr) if as_json else nullcontext():
         if report is not None and verdict is None:
-            install = how_to_install("report")
-            print(f"for verdicts and a report: {install}, then ghx-bench report {result.directory}")
+            command = shlex.join(["ghx-bench", "report", str(result.directory)])
+            print(f"for verdicts and a report: {how_to_install('report')} && {command}")
         _show_verdict(result, failures, verdict, record)
     if mistake is not None:
         return complain(str(mistake), mistake.exit_code)

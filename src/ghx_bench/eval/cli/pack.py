@@ -50,7 +50,7 @@ def pack(
             _add_report(folder)
         write_pack(folder, record, file)
     if report and not is_installed("report"):
-        print(f"without a report, for which something is missing: {how_to_install('report')}")
+        print(f"without a report, which needs the extra 'report': install it with `{how_to_install('report')}`")
     for line in _describe(record):
         print(line)
     print(f"{plural(record.rows, 'row')}, {file.stat().st_size:,} bytes: {file}")

@@ -110,10 +110,13 @@ def _measure(names: tuple[str, ...], tools: list[Path], config: Path | None, mea
 
 
 def _as_text(measured: Surface, *, only_lint: bool, brief: bool) -> str:
+    from ghx_bench._base.extras import how_to_install
     from ghx_bench.eval.cli.listing import in_columns
     from ghx_bench.eval.toolsets.surface_tables import brief_table, lines_of, tables_of
 
     tables = [brief_table(measured)] if brief else tables_of(measured)
     parts = [f"{table.title}\n{in_columns(table.header, table.rows)}" for table in tables]
-    notes = [] if brief else ["\n".join(lines_of(measured, with_all=only_lint))]
-    return "\n\n".join([*parts, *notes])
+    notes = [] if brief else list(lines_of(measured, with_all=only_lint))
+    if notes and measured.tokens_are_estimated:
+        notes.append(f"to count tokens: {how_to_install('tokens')}")
+    return "\n\n".join([*parts, *(["\n".join(notes)] if notes else [])])

@@ -197,7 +197,7 @@ def lines_of(surface: Surface, *, with_all: bool = False) -> Iterator[str]:
     """Yield what the tables do not say: what went wrong where, and what tokens are."""
     number = _numbers(surface)
     yield f"tokens: {surface.tokenizer}" + (
-        ", an estimate (`pip install 'ghx-bench[tokens]'` counts them)" if surface.tokens_are_estimated else ""
+        ", an estimate (the extra `tokens` counts them)" if surface.tokens_are_estimated else ""
     )
     for each in surface.modes:
         if each.by_schema_only:
