@@ -3,11 +3,13 @@
 #   make test PYTHON=python3.13         use this interpreter for .venv
 #   make test INSTALLER=pip             use pip although uv is there (or uv, and nothing else)
 #   make test PYTEST_FLAGS='-k resume'  hand more flags to pytest, as for `make check`
+#   make test PACKAGE=twin              run the tests of one package: base, twin, tools, profiler, bench
 #   make lock LOCK_FLAGS=--upgrade      take the newest versions instead of keeping those that still fit
 
 BIN = .venv/bin
 SETUP_INPUTS = pyproject.toml requirements.lock scripts/setup
 
+PACKAGE =
 PYTEST_FLAGS =
 PROVE_FLAGS =
 BENCH_FLAGS =
@@ -21,11 +23,11 @@ AGENTS = --install claude --install codex --install gemini --install goose --ins
 TOOLS = --install gh-axi --install npm-mcp
 QUICK = not process and not client and not browser and not slow
 
-.PHONY: help demo check test prove test-agents bench docs lock clean
+.PHONY: help demo check test test-packages wheels prove test-agents bench docs lock clean
 .NOTPARALLEL:
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/setup.done ## Set up, run the default scenarios in three modes, and measure these tool sets, offline
 	$(BIN)/ghx-bench run --repetitions 2 --max-concurrency 4
@@ -38,7 +40,7 @@ check: .venv/setup-dev.done ## Set up, then lint, types, layers and the tests th
 	$(BIN)/ruff check
 	@mkdir -p .cache; $(BIN)/basedpyright >.cache/types.txt 2>&1 & types=$$!; status=0; \
 	$(BIN)/lint-imports --no-logo || status=1; \
-	$(PYTEST) -n logical -q --hypothesis-profile quick -m "$(QUICK)" $(PYTEST_FLAGS) || status=1; \
+	$(PYTEST) -n logical -q --hypothesis-profile quick -m "$(QUICK)" $(PACKAGE:%=packages/%/tests) $(PYTEST_FLAGS) || status=1; \
 	wait $$types || status=1; cat .cache/types.txt; exit $$status
 
 test: .venv/setup-dev.done ## Set up and run everything that must pass
@@ -46,7 +48,7 @@ test: .venv/setup-dev.done ## Set up and run everything that must pass
 	$(BIN)/ruff check
 	@mkdir -p .cache; $(BIN)/basedpyright >.cache/types.txt 2>&1 & types=$$!; status=0; \
 	$(BIN)/lint-imports --no-logo || status=1; \
-	$(PYTEST) -n $(WORKERS) $(PYTEST_FLAGS) || status=1; \
+	$(PYTEST) -n $(WORKERS) $(PACKAGE:%=packages/%/tests) $(PYTEST_FLAGS) || status=1; \
 	wait $$types || status=1; cat .cache/types.txt; exit $$status
 
 # In an empty folder: in one with a project, that is what is proved.
@@ -54,12 +56,18 @@ prove: .venv/setup-dev.done ## Set up and prove every built-in scenario, and the
 	@bin=$$(pwd)/$(BIN); folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; trap 'exit 130' HUP INT TERM; \
 	cd "$$folder" && PYTHONDONTWRITEBYTECODE= "$$bin/ghx-bench" check --solve $(PROVE_FLAGS)
 
+test-packages: .venv/setup-dev.done ## Set up, then test each package where only it and what it requires is installed
+	scripts/test-packages $(PACKAGE)
+
+wheels: .venv/setup-dev.done ## Set up and build a wheel of each package into dist/, and one of all together
+	for each in packages/* .; do $(BIN)/uv build --quiet --wheel --build-constraints requirements.lock --out-dir dist/$$(basename $$each) $$each || exit 1; done
+
 # Agents first, so that a registry that is not reached is said once, and not by every test. Two workers, however many
 # processors there are: each has two sessions at work at once, which take up to 2 GB each.
 test-agents: .venv/setup-dev.done ## Set up, install real agents into .cache, run them with scripted models, and test slow installs
 	@$(BIN)/ghx-bench doctor $(AGENTS) $(TOOLS)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --agents -n 2 --dist worksteal tests/real_agents \
-	    tests/eval/test_rival_modes.py tests/eval/toolsets/test_real_tools.py tests/project/test_install_lines.py $(PYTEST_FLAGS)
+	    packages/bench/tests/test_rival_modes.py packages/bench/tests/toolsets/test_real_tools.py tests/project/test_install_lines.py $(PYTEST_FLAGS)
 
 # What one benchmark deletes slows down the next (see `workplace` in benchmarks/_processes.py): all is removed at the end.
 bench: .venv/setup-bench.done ## Set up and measure the bench itself, next to its rivals
@@ -77,7 +85,7 @@ lock: .venv/setup.done ## Compile requirements.lock anew from pyproject.toml
 
 clean: ## Remove .venv, caches and the built site; results and reports stay
 	rm -rf .venv .cache .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist site
-	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find packages tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/setup.done: $(SETUP_INPUTS)
 	@scripts/setup

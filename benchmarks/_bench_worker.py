@@ -8,16 +8,16 @@ from pathlib import Path
 
 import anyio
 
-from ghx_bench.profiler.config import Execution, Output, ProfileConfig
-from ghx_bench.profiler.contracts import SessionRequest
-from ghx_bench.profiler.evidence import Answer, Evidence, Mode
-from ghx_bench.profiler.metrics import TokenUsage
-from ghx_bench.profiler.profile import Profile
-from ghx_bench.profiler.recorder import TraceRecorder
-from ghx_bench.profiler.runner.instruments import Instruments
-from ghx_bench.profiler.scenario import BaseScenario
-from ghx_bench.profiler.score import CheckpointDetail, Score
-from ghx_bench.profiler.trace import SessionTrace
+from ghx_profiler.config import Execution, Output, ProfileConfig
+from ghx_profiler.contracts import SessionRequest
+from ghx_profiler.evidence import Answer, Evidence, Mode
+from ghx_profiler.metrics import TokenUsage
+from ghx_profiler.profile import Profile
+from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.runner.instruments import Instruments
+from ghx_profiler.scenario import BaseScenario
+from ghx_profiler.score import CheckpointDetail, Score
+from ghx_profiler.trace import SessionTrace
 
 ANSWER = "42"
 

@@ -14,11 +14,11 @@ import anyio
 import psutil
 
 from _bench_worker import build_instruments
-from ghx_bench.profiler.config import Execution, Output, ProfileConfig
-from ghx_bench.profiler.events import CellFinished, CellStarted, Event
-from ghx_bench.profiler.evidence import Mode
-from ghx_bench.profiler.profile import Profile
-from ghx_bench.profiler.scenario import BaseScenario
+from ghx_profiler.config import Execution, Output, ProfileConfig
+from ghx_profiler.events import CellFinished, CellStarted, Event
+from ghx_profiler.evidence import Mode
+from ghx_profiler.profile import Profile
+from ghx_profiler.scenario import BaseScenario
 
 NODES = 2
 EARLY = 1000

@@ -5,11 +5,11 @@ from typing import Literal
 
 import numpy as np
 
-from ghx_bench.profiler.cell import Arm
-from ghx_bench.profiler.stats import Observations
-from ghx_bench.profiler.stats.arrays import FloatArray
-from ghx_bench.profiler.stats.observations import factor
-from ghx_bench.profiler.stats.plan import Target
+from ghx_profiler.cell import Arm
+from ghx_profiler.stats import Observations
+from ghx_profiler.stats.arrays import FloatArray
+from ghx_profiler.stats.observations import factor
+from ghx_profiler.stats.plan import Target
 
 NOISE = 0.3
 SCENARIO_SPREAD = 1.0

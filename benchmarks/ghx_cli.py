@@ -23,8 +23,8 @@ import anyio
 from _figures import Budget, Figure, show
 from _mcp_answers import answer_sizes, answer_times_ms
 from _processes import workplace
-from ghx_bench.twin.seed.worlds import open_world, person
-from ghx_bench.twin.server.loopback import Server
+from ghx_twin.seed.worlds import open_world, person
+from ghx_twin.server.loopback import Server
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 WORLD = Path(__file__).with_name("_ghx_world.yaml")

@@ -25,10 +25,10 @@ import twin
 from _figures import Budget, Machine, short
 from _http_load import Target, latencies
 from _processes import time_program, workplace
-from ghx_bench.twin.seed.worlds import person
-from ghx_bench.twin.server.loopback import Server
-from ghx_bench.twin.server.tokens import kept_token
-from ghx_bench.twin.world import World
+from ghx_twin.seed.worlds import person
+from ghx_twin.server.loopback import Server
+from ghx_twin.server.tokens import kept_token
+from ghx_twin.world import World
 
 PER_PAGE = 10  # all pages are full, also those of the smallest repository
 CONCURRENCY = 10

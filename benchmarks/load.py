@@ -22,9 +22,9 @@ from _processes import running
 CLIENTS, SECONDS, EARLY_S = 64, 60.0, 10.0
 SERVE = """
 import json, signal, sys
-from ghx_bench.twin.commands import contents, issues, repositories, users
-from ghx_bench.twin.server.loopback import Server
-from ghx_bench.twin.world import World
+from ghx_twin.commands import contents, issues, repositories, users
+from ghx_twin.server.loopback import Server
+from ghx_twin.world import World
 with World.create() as first, Server() as server:
     with first.acting(None) as act:
         owner = users.create_user(act, login="octocat")

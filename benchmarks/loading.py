@@ -75,8 +75,8 @@ def write(folder: Path, count: int, suffix: str) -> None:
 
 def load(folder: Path) -> None:
     """Load a folder and print the seconds that took and the most memory ever held; runs in a process of its own."""
-    from ghx_bench._base.errors import DocumentError  # noqa: PLC0415 - importing is not what is measured
-    from ghx_bench.eval import load_eval_scenarios  # noqa: PLC0415 - the same
+    from ghx_base.errors import DocumentError  # noqa: PLC0415 - importing is not what is measured
+    from ghx_bench import load_eval_scenarios  # noqa: PLC0415 - the same
 
     began = time.perf_counter()
     try:

@@ -15,12 +15,12 @@ from pathlib import Path
 
 from _figures import Budget, Figure, show
 from _processes import time_program, workplace
-from ghx_bench.profiler.cell import Matrix
-from ghx_bench.profiler.machine import describe_machine
-from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.shards import Shard
-from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.record import AgentRecord, MatrixRecord, RunRecord, host_here, write_record
+from ghx_profiler.cell import Matrix
+from ghx_profiler.machine import describe_machine
+from ghx_profiler.row import ProfileRow
+from ghx_profiler.shards import Shard
+from ghx_profiler.store.directory import RunDirectory
+from ghx_profiler.store.record import AgentRecord, MatrixRecord, RunRecord, host_here, write_record
 from report import MODES, rows
 
 ROWS = 100_000
@@ -81,8 +81,8 @@ def _write_shard(
 def merge(out: Path, shards: Sequence[Path]) -> None:
     """Merge and print the rows, the seconds that took and the most memory ever held; runs in a process of its own."""
     began = time.perf_counter()
-    from ghx_bench.profiler.reports.data.machines import MachineTally  # noqa: PLC0415 - importing is measured too
-    from ghx_bench.profiler.store.merging import merge_runs, open_shards  # noqa: PLC0415
+    from ghx_profiler.reports.data.machines import MachineTally  # noqa: PLC0415 - importing is measured too
+    from ghx_profiler.store.merging import merge_runs, open_shards  # noqa: PLC0415
 
     merged = merge_runs(out, open_shards(shards), watch=MachineTally().add)
     seconds = time.perf_counter() - began

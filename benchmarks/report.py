@@ -79,7 +79,7 @@ def rows(count: int) -> Iterator[dict[str, object]]:
 def report(path: Path, folder: Path) -> None:
     """Make a report and print the seconds that took and the most memory ever held; runs in a process of its own."""
     began = time.perf_counter()
-    from ghx_bench.profiler.reports import generate_report  # noqa: PLC0415 - importing is part of what is measured
+    from ghx_profiler.reports import generate_report  # noqa: PLC0415 - importing is part of what is measured
 
     made = generate_report(results=[path], output_dir=folder, generated_at="2026-01-01T00:00:00Z")
     seconds = time.perf_counter() - began

@@ -24,12 +24,12 @@ from _simulated_runs import (
     simulate,
     simulate_pair,
 )
-from ghx_bench.profiler.cell import Arm
-from ghx_bench.profiler.stats import AnalysisPlan, ModeComparison, Observations, compare_all_modes, compare_modes
-from ghx_bench.profiler.stats.comparison import planned_pairs
-from ghx_bench.profiler.stats.plan import Target
-from ghx_bench.profiler.stats.result_records import PairedAnalysis, TargetResult
-from ghx_bench.profiler.stats.run_comparison import compare_overall
+from ghx_profiler.cell import Arm
+from ghx_profiler.stats import AnalysisPlan, ModeComparison, Observations, compare_all_modes, compare_modes
+from ghx_profiler.stats.comparison import planned_pairs
+from ghx_profiler.stats.plan import Target
+from ghx_profiler.stats.result_records import PairedAnalysis, TargetResult
+from ghx_profiler.stats.run_comparison import compare_overall
 
 EFFECT_PCT = 20.0
 ALPHA = 0.05

@@ -31,11 +31,11 @@ import _emulate as rival
 from _figures import Budget, Figure, show
 from _http_load import Connection, Target, latencies, throughput
 from _processes import running, workplace
-from ghx_bench.twin.commands import contents, issues, pulls, refs, repositories, users
-from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.seed.worlds import open_world, person
-from ghx_bench.twin.server.loopback import Server
-from ghx_bench.twin.world import World
+from ghx_twin.commands import contents, issues, pulls, refs, repositories, users
+from ghx_twin.queries import lookup
+from ghx_twin.seed.worlds import open_world, person
+from ghx_twin.server.loopback import Server
+from ghx_twin.world import World
 
 SEED = """\
 version: 1
@@ -256,8 +256,8 @@ def figures_of(what: str, measured: tuple[float, float, float]) -> list[Figure]:
 SERVE = """
 import json, signal, sys
 from pathlib import Path
-from ghx_bench.twin.seed.worlds import open_world, person
-from ghx_bench.twin.server.loopback import Server
+from ghx_twin.seed.worlds import open_world, person
+from ghx_twin.server.loopback import Server
 with open_world(Path(sys.argv[1])) as world, Server() as server:
     server.add(world)
     given = server.client_environment(world, person(world, None)).variables

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from ghx_bench.profiler import (
+from ghx_profiler import (
     Answer,
     BaseScenario,
     CheckpointDetail,
@@ -114,6 +114,6 @@ profile = Profile(
 )
 
 if __name__ == "__main__":
-    from ghx_bench.eval.cli.main import main
+    from ghx_bench.cli.main import main
 
     main(["profile", f"{__file__}", "--repetitions", "5", *sys.argv[1:]])

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ghx_bench.capabilities.index import ENTRIES
-from ghx_bench.capabilities.registry import Capability, capability
-from ghx_bench.cli.schema_text import describe_values
+from ghx_tools.capabilities.index import ENTRIES
+from ghx_tools.capabilities.registry import Capability, capability
+from ghx_tools.cli.schema_text import describe_values
 
 TARGET = Path(__file__).parents[1] / "docs" / "capabilities.md"
 
@@ -72,7 +72,7 @@ their order unless they are of different issues, pull requests or threads for su
 other run at the same time and, where they are GraphQL, go out as one document: replies to ten threads take two round
 trips, not twenty. A step that fails spoils only those that use what it would have given. The command
 ends with 0 if all steps went well, else with 1. Steps that are in a file are given as `ghx chain - < FILE`. From
-Python: `run_chain(client, read_steps([...]))` in `ghx_bench.capabilities.chain`.
+Python: `run_chain(client, read_steps([...]))` in `ghx_tools.capabilities.chain`.
 
 ## As tools for agents
 
@@ -111,7 +111,7 @@ Without them, the settings of `gh` are used: `http_unix_socket` and the token of
 With the three variables of an app (its id or client id, the file of its private key, the number of the installation),
 `ghx` and its MCP server act as the app's bot: the client signs a request with the private key, gets a token of the
 installation for an hour, and another before that ends. They win over a token, and all three must be set. In Python it
-is `GitHubClient(url, None, app=AppInstallation(...))`, from `ghx_bench.capabilities.app_installation`. The key is read
+is `GitHubClient(url, None, app=AppInstallation(...))`, from `ghx_tools.capabilities.app_installation`. The key is read
 when a token is needed and goes nowhere.
 
 Requests that only read are made again when a server fails for a moment or a connection breaks; those that change
@@ -143,8 +143,8 @@ A change that got no answer may have been made all the same. It is not repeated,
 ```python
 import anyio
 
-from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.execution import execute_task
+from ghx_tools.capabilities.client import GitHubClient
+from ghx_tools.capabilities.execution import execute_task
 
 
 async def main() -> None:

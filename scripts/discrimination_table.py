@@ -17,12 +17,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ghx_bench.agents.controls.solution import SUFFIX, load_solution_file
-from ghx_bench.eval.loader import LoadedScenario, load_scenario_files
-from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
-from ghx_bench.eval.proving.mutants import count_steps
-from ghx_bench.eval.proving.proof import finest_mode
-from ghx_bench.eval.scenario.allowed_changes import check_ids
+from ghx_bench.loader import LoadedScenario, load_scenario_files
+from ghx_bench.project.folders import BUILT_IN_SCENARIOS
+from ghx_bench.proving.mutants import count_steps
+from ghx_bench.proving.proof import finest_mode
+from ghx_bench.scenario.allowed_changes import check_ids
+from ghx_profiler.agents.controls.solution import SUFFIX, load_solution_file
 
 PAGE = Path(__file__).parents[1] / "docs" / "methodology.md"
 SECTION = re.compile(r"(<!-- generated: discrimination -->\n).*?(<!-- end -->)", re.DOTALL)

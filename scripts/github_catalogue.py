@@ -34,7 +34,7 @@ from graphql import (
     build_schema,
 )
 
-TWIN = Path(__file__).parents[1] / "src/ghx_bench/twin"
+TWIN = Path(__file__).parents[1] / "packages" / "twin" / "src" / "ghx_twin"
 OPERATIONS = TWIN / "rest/github-operations.txt"
 NAMES = TWIN / "graphql/published.json"
 OPENAPI, GRAPHQL = "@octokit/openapi", "@octokit/graphql-schema"

@@ -1,22 +1,22 @@
 #!/usr/bin/env python
-"""Write src/ghx_bench/mcp/tools.json from the capabilities; run it after changing one, or the version.
+"""Write packages/tools/src/ghx_tools/mcp/tools.json from the capabilities; run it after changing one, or the version.
 
 Making the schemas loads every capability, which takes longer than all else that a starting server does.
 """
 
 import json
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
-from ghx_bench.capabilities.chain import MOST_STEPS
-from ghx_bench.capabilities.entries import Entry
-from ghx_bench.capabilities.index import ENTRIES
-from ghx_bench.capabilities.registry import capability
-from ghx_bench.mcp.toolsets import CHAIN, tool_name
+from ghx_base.version import VERSION
+from ghx_tools.capabilities.chain import MOST_STEPS
+from ghx_tools.capabilities.entries import Entry
+from ghx_tools.capabilities.index import ENTRIES
+from ghx_tools.capabilities.registry import capability
+from ghx_tools.mcp.toolsets import CHAIN, tool_name
 
-TARGET = Path(__file__).parents[1] / "src" / "ghx_bench" / "mcp" / "tools.json"
+TARGET = Path(__file__).parents[1] / "packages" / "tools" / "src" / "ghx_tools" / "mcp" / "tools.json"
 
 INSTRUCTIONS = """\
 Typed operations on GitHub. Every tool gives structured data; a failed call says {code, message}. \
@@ -79,7 +79,7 @@ CHAIN_OUTPUT = {
 
 def text() -> str:
     """Return the whole file, a tool on each line, so that a difference shows which tools have changed."""
-    server = {"name": "ghx", "title": "GitHub capabilities", "version": version("ghx-bench")}
+    server = {"name": "ghx", "title": "GitHub capabilities", "version": VERSION}
     tools = ",\n".join(json.dumps(tool, ensure_ascii=False) for tool in _tools())
     said = json.dumps(INSTRUCTIONS, ensure_ascii=False)
     return f'{{"serverInfo": {json.dumps(server)},\n"instructions": {said},\n"tools": [\n{tools}\n]}}\n'

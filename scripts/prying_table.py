@@ -18,13 +18,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import ghx_bench.eval
-from ghx_bench.agents.controls.prying import ANALYZER, PROBES
-from ghx_bench.agents.processes.sandbox import NoSandboxError, Ring, require_sandbox
-from ghx_bench.eval.proving.rings import ADMITTED
+import ghx_bench
+from ghx_bench.proving.rings import ADMITTED
+from ghx_bench.prying import ANALYZER, PROBES
+from ghx_profiler.agents.processes.sandbox import NoSandboxError, Ring, require_sandbox
 
 PAGE = Path(__file__).parents[1] / "docs" / "security.md"
-SCENARIOS = Path(ghx_bench.eval.__file__).parent / "scenarios"
+SCENARIOS = Path(ghx_bench.__file__).parent / "scenarios"
 SECTION = re.compile(r"(<!-- generated: probes -->\n).*?(<!-- end -->)", re.DOTALL)
 LINE = re.compile(r"^\| (\d+) \| .* \| (.*) \| (.*) \| (.*) \|$", re.MULTILINE)
 FOUND, NOT_FOUND = "**found**", "no"
@@ -51,8 +51,8 @@ from pathlib import Path
 
 import anyio
 
-from ghx_bench.agents import program
-from ghx_bench.profiler import Answer, TraceRecorder
+from ghx_profiler.agents import program
+from ghx_profiler import Answer, TraceRecorder
 
 
 class Standing:

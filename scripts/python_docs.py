@@ -26,10 +26,10 @@ from pydantic import BaseModel
 
 PAGES = Path(__file__).parents[1] / "docs" / "python"
 PACKAGES = {
-    "profiler": "ghx_bench.profiler",
-    "eval": "ghx_bench.eval",
-    "agents": "ghx_bench.agents",
-    "twin": "ghx_bench.twin",
+    "profiler": "ghx_profiler",
+    "eval": "ghx_bench",
+    "agents": "ghx_profiler.agents",
+    "twin": "ghx_twin",
 }
 LONGEST_LINE = 120
 ONE_BY_ONE = re.compile(r"(?<=\w)\((?=\w)|, (?=\*?\w+: |\*, )|\)(?= -> [^()]*$)")
@@ -296,7 +296,10 @@ def field_texts(value: type) -> dict[str, str]:
     texts: dict[str, str] = {}
     for each in reversed(value.__mro__):
         # A generic that pydantic filled in, such as `RootModel[...]`, is made without source.
-        if each.__module__.startswith("ghx_bench.") and "[" not in each.__name__:
+        if (
+            each.__module__.startswith(("ghx_base.", "ghx_bench", "ghx_profiler", "ghx_tools", "ghx_twin"))
+            and "[" not in each.__name__
+        ):
             source = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
             texts |= texts_below(source.body if isinstance(source, ast.ClassDef) else [])
     return texts

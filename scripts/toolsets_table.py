@@ -23,9 +23,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ghx_bench.eval.modes.definitions import BUILT_IN
-from ghx_bench.eval.toolsets.answers import AnswerRow, compare_answers
-from ghx_bench.eval.toolsets.questions import built_in_table
+from ghx_bench.modes.definitions import BUILT_IN
+from ghx_bench.toolsets.answers import AnswerRow, compare_answers
+from ghx_bench.toolsets.questions import built_in_table
 
 ROOT = Path(__file__).parents[1]
 README, QUICKSTART, PAGE = ROOT / "README.md", ROOT / "docs" / "quickstart.md", ROOT / "docs" / "toolsets.md"
@@ -33,7 +33,7 @@ TOY = ROOT / "tests" / "support" / "toy_mcp_server.py"
 DEMO = ("baseline", "ghx", "ghx-mcp")
 """The modes of `make demo`."""
 SECTION = r"(<!-- generated: {} -->\n).*?(<!-- end -->)"
-BENCH = (sys.executable, "-m", "ghx_bench.eval.cli.main")
+BENCH = (sys.executable, "-m", "ghx_bench.cli.main")
 
 
 def main() -> None:

@@ -22,15 +22,15 @@ from graphql import (
     GraphQLUnionType,
 )
 
-from ghx_bench.twin.graphql.documents import published_names
-from ghx_bench.twin.graphql.schema import schema
-from ghx_bench.twin.rest.catalogue import catalogue_source, documentation_url, known_operations
-from ghx_bench.twin.rest.operation import Operation
-from ghx_bench.twin.rest.operations import OPERATIONS
+from ghx_twin.graphql.documents import published_names
+from ghx_twin.graphql.schema import schema
+from ghx_twin.rest.catalogue import catalogue_source, documentation_url, known_operations
+from ghx_twin.rest.operation import Operation
+from ghx_twin.rest.operations import OPERATIONS
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "twin.md"
-TWIN = ROOT / "src" / "ghx_bench" / "twin"
+TWIN = ROOT / "packages" / "twin" / "src" / "ghx_twin"
 DATA = ROOT / "tests" / "data"
 SECTION = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -15,26 +15,26 @@ from metered_conversations import StandingClock
 from scripted_sessions import MODEL, REAL_KEY, run_scripted
 from wire_clients import wait_until
 
-from ghx_bench.agents.controls.solution import Solution
-from ghx_bench.agents.drivers.loop import LoopProvider, LoopSession
-from ghx_bench.agents.drivers.loop_limits import LoopLimits, ModelRoute
-from ghx_bench.agents.metering.meter import ModelProvider
-from ghx_bench.agents.metering.service_queue import ServiceQueue
-from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
-from ghx_bench.agents.tools.toolset import ToolSet
-from ghx_bench.profiler.causes import (
+from ghx_profiler.agents.controls.solution import Solution
+from ghx_profiler.agents.drivers.loop import LoopProvider, LoopSession
+from ghx_profiler.agents.drivers.loop_limits import LoopLimits, ModelRoute
+from ghx_profiler.agents.metering.meter import ModelProvider
+from ghx_profiler.agents.metering.service_queue import ServiceQueue
+from ghx_profiler.agents.testing import Fault, Pace, Script, ScriptedEndpoint
+from ghx_profiler.agents.tools.toolset import ToolSet
+from ghx_profiler.causes import (
     Cause,
     EnvironmentFailure,
     MeasurementError,
     ModelProviderError,
     TransientError,
 )
-from ghx_bench.profiler.config import Budget, Budgets, ModelService
-from ghx_bench.profiler.contracts import SessionRequest
-from ghx_bench.profiler.evidence import Mode
-from ghx_bench.profiler.model_calls import WireKind, usage_of
-from ghx_bench.profiler.testing import SessionProviderContract, sample_cell
-from ghx_bench.profiler.trace import ReasoningEvent, TextOutputEvent
+from ghx_profiler.config import Budget, Budgets, ModelService
+from ghx_profiler.contracts import SessionRequest
+from ghx_profiler.evidence import Mode
+from ghx_profiler.model_calls import WireKind, usage_of
+from ghx_profiler.testing import SessionProviderContract, sample_cell
+from ghx_profiler.trace import ReasoningEvent, TextOutputEvent
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 

@@ -14,17 +14,17 @@ from anyio.streams.tls import TLSListener
 from metered_conversations import PROMPT, REAL_KEY, STEPS, StandingClock, ask_for, metered, served
 from wire_clients import WIRES, WireClient, wait_until, wire_client
 
-from ghx_bench._base.clock import SystemClock
-from ghx_bench._base.errors import InputError
-from ghx_bench.agents.controls.solution import Solution
-from ghx_bench.agents.metering.meter import Meter
-from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending, price_in_usd
-from ghx_bench.agents.metering.model_exchange import Exchange, write_upstream_request
-from ghx_bench.agents.metering.model_recording import ModelRecorder
-from ghx_bench.agents.metering.service_queue import ServiceQueue
-from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider, UpstreamRequest
-from ghx_bench.agents.testing import (
+from ghx_base.clock import SystemClock
+from ghx_base.errors import InputError
+from ghx_profiler.agents.controls.solution import Solution
+from ghx_profiler.agents.metering.meter import Meter
+from ghx_profiler.agents.metering.metered_session import MeteredSession
+from ghx_profiler.agents.metering.model_budget import BudgetExhaustedError, Spending, price_in_usd
+from ghx_profiler.agents.metering.model_exchange import Exchange, write_upstream_request
+from ghx_profiler.agents.metering.model_recording import ModelRecorder
+from ghx_profiler.agents.metering.service_queue import ServiceQueue
+from ghx_profiler.agents.metering.upstream import HttpUpstream, ModelProvider, UpstreamRequest
+from ghx_profiler.agents.testing import (
     Fault,
     Pace,
     Script,
@@ -32,12 +32,12 @@ from ghx_bench.agents.testing import (
     ScriptedTokens,
     write_stream,
 )
-from ghx_bench.agents.wires.protocol import Route
-from ghx_bench.profiler.causes import Cause, EnvironmentFailure, ModelProviderError, RunBudgetError, TransientError
-from ghx_bench.profiler.config import Budget, ModelService
-from ghx_bench.profiler.metrics import TokenUsage
-from ghx_bench.profiler.model_calls import RequestedToolCall, WireKind
-from ghx_bench.twin.server.clients.authority import make_certificates
+from ghx_profiler.agents.wires.protocol import Route
+from ghx_profiler.causes import Cause, EnvironmentFailure, ModelProviderError, RunBudgetError, TransientError
+from ghx_profiler.config import Budget, ModelService
+from ghx_profiler.metrics import TokenUsage
+from ghx_profiler.model_calls import RequestedToolCall, WireKind
+from ghx_twin.server.clients.authority import make_certificates
 
 pytestmark = pytest.mark.anyio
 

@@ -12,11 +12,11 @@ from anyio.streams.tls import TLSListener
 from metered_conversations import ask_for, served
 from wire_clients import wire_client
 
-from ghx_bench._base.errors import InputError
-from ghx_bench.agents.metering.meter import Meter
-from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.upstream import HttpProxy, HttpUpstream, ModelProvider
-from ghx_bench.twin.server.clients.authority import make_certificates
+from ghx_base.errors import InputError
+from ghx_profiler.agents.metering.meter import Meter
+from ghx_profiler.agents.metering.metered_session import MeteredSession
+from ghx_profiler.agents.metering.upstream import HttpProxy, HttpUpstream, ModelProvider
+from ghx_twin.server.clients.authority import make_certificates
 
 pytestmark = pytest.mark.anyio
 

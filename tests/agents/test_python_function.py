@@ -14,20 +14,20 @@ import pytest
 from agent_rows import assert_all_passed
 from scripted_sessions import MODEL, REAL_KEY, run_scripted
 
-from ghx_bench.agents import AgentTask, BlockingToolBelt, ToolBelt
-from ghx_bench.agents.controls.solution import Solution
-from ghx_bench.agents.drivers.loop_limits import ModelRoute
-from ghx_bench.agents.drivers.python_function import FunctionProvider, FunctionSession
-from ghx_bench.agents.metering.meter import ModelProvider
-from ghx_bench.agents.testing import Fault, Script, ScriptedEndpoint
-from ghx_bench.profiler.causes import AgentError, Cause, EnvironmentFailure, TransientError
-from ghx_bench.profiler.config import Budget, Budgets
-from ghx_bench.profiler.contracts import SessionRequest
-from ghx_bench.profiler.evidence import Mode
-from ghx_bench.profiler.metrics import TokenUsage
-from ghx_bench.profiler.model_calls import WireKind, usage_of
-from ghx_bench.profiler.testing import SessionProviderContract, sample_cell
-from ghx_bench.profiler.trace import TextOutputEvent
+from ghx_profiler.agents import AgentTask, BlockingToolBelt, ToolBelt
+from ghx_profiler.agents.controls.solution import Solution
+from ghx_profiler.agents.drivers.loop_limits import ModelRoute
+from ghx_profiler.agents.drivers.python_function import FunctionProvider, FunctionSession
+from ghx_profiler.agents.metering.meter import ModelProvider
+from ghx_profiler.agents.testing import Fault, Script, ScriptedEndpoint
+from ghx_profiler.causes import AgentError, Cause, EnvironmentFailure, TransientError
+from ghx_profiler.config import Budget, Budgets
+from ghx_profiler.contracts import SessionRequest
+from ghx_profiler.evidence import Mode
+from ghx_profiler.metrics import TokenUsage
+from ghx_profiler.model_calls import WireKind, usage_of
+from ghx_profiler.testing import SessionProviderContract, sample_cell
+from ghx_profiler.trace import TextOutputEvent
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 

@@ -12,11 +12,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_bench._base.errors import DocumentError
-from ghx_bench.agents.drivers.recipe import RECIPES, VARIABLES, Recipe, built_in_recipe, load_recipe, recipe_names
-from ghx_bench.agents.drivers.recipe_settings import Settings
-from ghx_bench.agents.tools.toolset import McpServer
-from ghx_bench.eval.checking.json_schemas import json_schema
+from ghx_base.errors import DocumentError
+from ghx_bench.checking.json_schemas import json_schema
+from ghx_profiler.agents.drivers.recipe import RECIPES, VARIABLES, Recipe, built_in_recipe, load_recipe, recipe_names
+from ghx_profiler.agents.drivers.recipe_settings import Settings
+from ghx_profiler.agents.tools.toolset import McpServer
 
 PLAIN: dict[str, Any] = {"name": "mine", "description": "my own", "command": ["mine", "acp"]}
 VALUES = {name: f"<{name}>" for name in VARIABLES}

@@ -11,10 +11,10 @@ import anyio
 import psutil
 import pytest
 
-from ghx_bench.agents.tools import server_identity
-from ghx_bench.agents.tools.server_identity import ServerIdentity, ask_identity, lines_of
-from ghx_bench.agents.tools.toolset import McpServer
-from ghx_bench.profiler.causes import EnvironmentFailure
+from ghx_profiler.agents.tools import server_identity
+from ghx_profiler.agents.tools.server_identity import ServerIdentity, ask_identity, lines_of
+from ghx_profiler.agents.tools.toolset import McpServer
+from ghx_profiler.causes import EnvironmentFailure
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
@@ -114,7 +114,7 @@ async def test_no_process_is_left_whether_it_answered_or_not() -> None:
 
 
 def test_asking_does_not_load_the_sdk() -> None:
-    script = "import sys, ghx_bench.eval.modes.resolver; print('mcp' in sys.modules)"
+    script = "import sys, ghx_bench.modes.resolver; print('mcp' in sys.modules)"
 
     assert (
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from ghx_bench.profiler.store.rows import read_rows
+from ghx_profiler.store.rows import read_rows
 
 AGENT = """
 from contextlib import asynccontextmanager
 import anyio
-from ghx_bench.profiler import (Answer, AnalysisResult, BaseScenario, Instruments, Mode, Profile, Score, SessionTrace,
+from ghx_profiler import (Answer, AnalysisResult, BaseScenario, Instruments, Mode, Profile, Score, SessionTrace,
                                 TextOutputEvent)
 
 class Session:
@@ -155,7 +155,7 @@ def _start(folder: Path, directory: Path | None, *flags: str) -> "subprocess.Pop
     ]
     arguments = [*(new if directory is None else ["resume", str(directory)]), "--max-concurrency", "4", *flags]
     return subprocess.Popen(
-        [sys.executable, "-m", "ghx_bench.eval.cli.main", *arguments],
+        [sys.executable, "-m", "ghx_bench.cli.main", *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.DEVNULL,

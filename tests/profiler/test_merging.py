@@ -17,21 +17,21 @@ import anyio
 import pytest
 from profiler_fakes import FakeProvider, FakeSession, SaysThree, config, scenario
 
-from ghx_bench._base.locks import hold_lock
-from ghx_bench.eval.cli.run_names import records_in
-from ghx_bench.eval.project.config import EvalConfig
-from ghx_bench.profiler.config import ProfileConfig, ProfileFile, settings_in
-from ghx_bench.profiler.errors import BadRowsError, MergeError, RunDirectoryError, RunLockedError
-from ghx_bench.profiler.evidence import Answer, Mode
-from ghx_bench.profiler.profile import Profile
-from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.runner.instruments import Backoff, Instruments
-from ghx_bench.profiler.store.cleaning import Cleaner, copy_clean
-from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.merging import MergedRun, merge_runs, open_shards
-from ghx_bench.profiler.store.packs import write_pack
-from ghx_bench.profiler.store.record import RunRecord, read_record
-from ghx_bench.profiler.store.rows import read_rows
+from ghx_base.locks import hold_lock
+from ghx_bench.cli.run_names import records_in
+from ghx_bench.project.config import EvalConfig
+from ghx_profiler.config import ProfileConfig, ProfileFile, settings_in
+from ghx_profiler.errors import BadRowsError, MergeError, RunDirectoryError, RunLockedError
+from ghx_profiler.evidence import Answer, Mode
+from ghx_profiler.profile import Profile
+from ghx_profiler.row import ProfileRow
+from ghx_profiler.runner.instruments import Backoff, Instruments
+from ghx_profiler.store.cleaning import Cleaner, copy_clean
+from ghx_profiler.store.directory import RunDirectory
+from ghx_profiler.store.merging import MergedRun, merge_runs, open_shards
+from ghx_profiler.store.packs import write_pack
+from ghx_profiler.store.record import RunRecord, read_record
+from ghx_profiler.store.rows import read_rows
 
 pytestmark = pytest.mark.anyio
 
@@ -374,7 +374,7 @@ async def test_packs_of_shards_are_merged_and_what_they_do_not_hold_is_told(tmp_
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from ghx_bench.profiler.store import merging
+from ghx_profiler.store import merging
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ghx_bench._base.clock import timestamp
-from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
-from ghx_bench.profiler.metric_table import METRICS, Metric
-from ghx_bench.profiler.metrics import (
+from ghx_base.clock import timestamp
+from ghx_bench.scoring.github_metrics import EVAL_METRICS
+from ghx_profiler.metric_table import METRICS, Metric
+from ghx_profiler.metrics import (
     Cost,
     CostSource,
     CustomMetric,
@@ -16,11 +16,11 @@ from ghx_bench.profiler.metrics import (
     TokenUsage,
     ToolCallSummary,
 )
-from ghx_bench.profiler.outcome import Completed, RowContext, row_of
-from ghx_bench.profiler.reports.wording import amount
-from ghx_bench.profiler.row import Attempt
-from ghx_bench.profiler.score import Score
-from ghx_bench.profiler.testing import sample_evidence
+from ghx_profiler.outcome import Completed, RowContext, row_of
+from ghx_profiler.reports.wording import amount
+from ghx_profiler.row import Attempt
+from ghx_profiler.score import Score
+from ghx_profiler.testing import sample_evidence
 
 
 def test_a_record_and_the_table_agree_on_every_unit() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-CONFTEST = Path(__file__).parents[1] / "conftest.py"
+CONFTEST = Path(__file__).parents[2] / "conftest.py"
 
 SUITE = """
 import pytest
@@ -52,13 +52,13 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     monkeypatch.delenv("GHX_BENCH_NO_SKIPS", raising=False)
     tests = pytester.mkdir("repository") / "tests"
     tests.mkdir()
-    (tests / "conftest.py").write_text(CONFTEST.read_text())
+    (tests.parent / "conftest.py").write_text(CONFTEST.read_text())
     (tests / "test_suite.py").write_text(SUITE)
     return pytester
 
 
 def run(suite: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    support = f"pythonpath={CONFTEST.parent / 'support'}"
+    support = f"pythonpath={CONFTEST.parent / 'tests' / 'support'}"
     return suite.runpytest_subprocess("-p", "no:cacheprovider", "-o", support, "repository/tests", *arguments)
 
 

@@ -15,7 +15,7 @@ TEXTS = sorted(
         ROOT / "action.yml",
         *(ROOT / "docs").rglob("*.md"),
         *(path for path in (ROOT / "examples").rglob("*") if path.suffix in {".md", ".py", ".yaml", ".yml", ".sh"}),
-        *(ROOT / "src").rglob("*.py"),
+        *(ROOT / "packages").rglob("*.py"),
     ]
 )
 ALL = {"report", "agents", "loop", "tokens"}

@@ -14,9 +14,9 @@ import toy_mcp_server
 from bench_command import write_files
 from installations import build_wheel, copy_sources, require_uv
 
-from ghx_bench.cli import main as ghx_main
-from ghx_bench.eval.cli.main import COMMANDS, GROUPS
-from ghx_bench.twin.cli.main import app as twin_app
+from ghx_bench.cli.main import COMMANDS, GROUPS
+from ghx_tools.cli import main as ghx_main
+from ghx_twin.cli.main import app as twin_app
 
 ROOT = Path(__file__).parents[2]
 MOST_MEGABYTES = 120
@@ -222,10 +222,10 @@ def test_what_needs_an_extra_says_so_in_one_line(light: Path, project: Path) -> 
 
 
 def test_statistics_as_a_library_say_the_same(light: Path, tmp_path: Path) -> None:
-    script = "from ghx_bench.profiler.stats import compare_modes"
+    script = "from ghx_profiler.stats import compare_modes"
     result = run(light, shlex.join(["python", "-c", script]), cwd=tmp_path)
 
-    assert "ghx_bench.profiler.stats.compare_modes needs the extra 'report'" in result.stderr
+    assert "ghx_profiler.stats.compare_modes needs the extra 'report'" in result.stderr
 
 
 def test_the_twin_serves_gh(light: Path, tmp_path: Path) -> None:

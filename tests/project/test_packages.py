@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src"
-PACKAGES = sorted({path.parent for path in (SOURCE / "ghx_bench").rglob("*.py")})
+ROOT = Path(__file__).parents[2] / "packages"
+PACKAGES = sorted({path.parent for path in ROOT.glob("*/src/**/*.py")})
 PUBLIC = (
-    "ghx_bench.agents",
-    "ghx_bench.eval",
-    "ghx_bench.profiler",
-    "ghx_bench.profiler.interchange",
-    "ghx_bench.profiler.stats",
-    "ghx_bench.twin",
+    "ghx_profiler.agents",
+    "ghx_bench",
+    "ghx_profiler",
+    "ghx_profiler.interchange",
+    "ghx_profiler.stats",
+    "ghx_twin",
 )
 
 
 def name_of(package: Path) -> str:
-    return ".".join(package.relative_to(SOURCE).parts)
+    return ".".join(package.relative_to(ROOT).parts[2:])
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=name_of)

@@ -48,7 +48,7 @@ def test_no_file_names_a_machine_or_a_package_registry() -> None:
 
 
 def test_no_source_is_ignored_and_so_left_out_of_commits_and_wheels() -> None:
-    ignored = git_files("--others", "--ignored", "--exclude-standard", "src", "tests", "docs", "examples") or []
+    ignored = git_files("--others", "--ignored", "--exclude-standard", "packages", "tests", "docs", "examples") or []
 
     assert [path for path in ignored if path.suffix in {".py", ".md", ".json", ".yaml"}] == []
 

@@ -10,14 +10,14 @@ import psutil
 import pytest
 from scripted_sessions import MODEL, MakeAgent, Ran, run_scripted
 
-from ghx_bench.agents.drivers.installation import AGENTS_FOLDER, install_agent
-from ghx_bench.agents.drivers.loop import LoopProvider
-from ghx_bench.agents.drivers.loop_limits import ModelRoute
-from ghx_bench.agents.drivers.recipe import Recipe, built_in_recipe, recipe_names
-from ghx_bench.agents.metering.meter import ModelProvider
-from ghx_bench.profiler.config import Budget, Budgets
-from ghx_bench.profiler.model_calls import WireKind
-from ghx_bench.profiler.row import ProfileRow
+from ghx_profiler.agents.drivers.installation import AGENTS_FOLDER, install_agent
+from ghx_profiler.agents.drivers.loop import LoopProvider
+from ghx_profiler.agents.drivers.loop_limits import ModelRoute
+from ghx_profiler.agents.drivers.recipe import Recipe, built_in_recipe, recipe_names
+from ghx_profiler.agents.metering.meter import ModelProvider
+from ghx_profiler.config import Budget, Budgets
+from ghx_profiler.model_calls import WireKind
+from ghx_profiler.row import ProfileRow
 
 AGENTS = Path(__file__).parents[2] / AGENTS_FOLDER
 ALL_AGENTS = (*recipe_names(), "loop")

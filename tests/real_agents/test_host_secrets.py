@@ -15,8 +15,8 @@ from bench_command import run_in
 from bubblewrap import needs_bubblewrap
 from real_agent_project import REAL_KEY, RealAgentProject
 
-from ghx_bench.agents.controls.solution import Solution
-from ghx_bench.agents.drivers.recipe import recipe_names
+from ghx_profiler.agents.controls.solution import Solution
+from ghx_profiler.agents.drivers.recipe import recipe_names
 
 from .conftest import RealAgents
 

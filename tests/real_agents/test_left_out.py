@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 from agent_rows import assert_all_passed
 
-from ghx_bench.agents.drivers.recipe import Recipe
-from ghx_bench.agents.drivers.recipe_settings import ServerSettings
-from ghx_bench.profiler.causes import Cause
+from ghx_profiler.agents.drivers.recipe import Recipe
+from ghx_profiler.agents.drivers.recipe_settings import ServerSettings
+from ghx_profiler.causes import Cause
 
 from .conftest import RealAgents
 from .test_scenarios import DESCRIPTION, SKILL, run_with_skill
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.agents]
 
 SLOW_SERVER = {
     "command": "/bin/bash",
-    "args": ["-c", f"/bin/sleep 3; exec {sys.executable} -P -m ghx_bench.cli.main mcp"],
+    "args": ["-c", f"/bin/sleep 3; exec {sys.executable} -P -m ghx_tools.cli.main mcp"],
 }
 MODES = [{"name": "prompt-server", "extends": "ghx-mcp"}, {"name": "slow-server", "mcp_servers": {"ghx": SLOW_SERVER}}]
 

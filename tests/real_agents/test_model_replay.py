@@ -8,9 +8,9 @@ import pytest
 from bench_command import ghx_bench, rows_of, run_in
 from traffic_project import calls_in, change_title, record_run
 
-from ghx_bench.agents.drivers.installation import AGENTS_FOLDER
-from ghx_bench.agents.drivers.recipe import recipe_names
-from ghx_bench.profiler.causes import Cause
+from ghx_profiler.agents.drivers.installation import AGENTS_FOLDER
+from ghx_profiler.agents.drivers.recipe import recipe_names
+from ghx_profiler.causes import Cause
 
 from .conftest import AGENTS, RealAgents
 

@@ -12,9 +12,9 @@ from prying_script import TABLE
 from real_agent_project import RealAgentProject
 from scripted_sessions import Ran
 
-from ghx_bench.agents.controls.prying import PROBES
-from ghx_bench.agents.controls.solution import Solution
-from ghx_bench.agents.drivers.recipe import recipe_names
+from ghx_bench.prying import PROBES
+from ghx_profiler.agents.controls.solution import Solution
+from ghx_profiler.agents.drivers.recipe import recipe_names
 
 from .conftest import AGENTS, RealAgents, find_processes, with_mark
 

@@ -7,11 +7,11 @@ import pytest
 from agent_rows import assert_all_passed
 from scripted_sessions import REAL_KEY
 
-from ghx_bench.agents.drivers.recipe import Recipe, recipe_names
-from ghx_bench.agents.testing import Pace
-from ghx_bench.agents.tools.toolset import server_tool_of
-from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
-from ghx_bench.profiler.reports import generate_report
+from ghx_bench.scoring.github_metrics import EVAL_METRICS
+from ghx_profiler.agents.drivers.recipe import Recipe, recipe_names
+from ghx_profiler.agents.testing import Pace
+from ghx_profiler.agents.tools.toolset import server_tool_of
+from ghx_profiler.reports import generate_report
 
 from .conftest import RealAgents, find_processes, with_mark
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ghx_bench.profiler.analysis import AnalysisResult
-from ghx_bench.profiler.metrics import TokenUsage
-from ghx_bench.profiler.testing import sample_evidence
-from ghx_bench.profiler.trace import (
+from ghx_profiler.analysis import AnalysisResult
+from ghx_profiler.metrics import TokenUsage
+from ghx_profiler.testing import sample_evidence
+from ghx_profiler.trace import (
     ErrorEvent,
     ReasoningEvent,
     SessionTrace,

@@ -2,7 +2,7 @@
 
 ANSWERING_AGENT = """
 from contextlib import asynccontextmanager
-from ghx_bench.profiler import Answer, TraceRecorder
+from ghx_profiler import Answer, TraceRecorder
 
 
 class Answering:

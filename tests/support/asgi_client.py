@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ghx_bench.twin.server.app import TwinApp
-from ghx_bench.twin.server.hosting import Hosting
+from ghx_twin.server.app import TwinApp
+from ghx_twin.server.hosting import Hosting
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Changes that nobody could be held responsible for."""
 
-from ghx_bench.twin.state.changes import AutomaticEvent, Change
-from ghx_bench.twin.state.records import User
-from ghx_bench.twin.world import World
+from ghx_twin.state.changes import AutomaticEvent, Change
+from ghx_twin.state.records import User
+from ghx_twin.world import World
 
 AUTOMATIC = frozenset[str]().union(*(event.tables for event in AutomaticEvent))
 """The tables that something writes without a user."""

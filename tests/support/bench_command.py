@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from forked_commands import run_forked
 
-from ghx_bench.eval.cli.main import run
-from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.rows import read_rows
+from ghx_bench.cli.main import run
+from ghx_profiler.row import ProfileRow
+from ghx_profiler.store.rows import read_rows
 
 COMMAND = Path(sysconfig.get_path("scripts"), "ghx-bench")
 _OURS = ("GITHUB_", "GH_", "GHX_")
@@ -113,7 +113,7 @@ import subprocess
 import sys
 from contextlib import asynccontextmanager
 
-from ghx_bench.profiler import Answer, TraceRecorder
+from ghx_profiler import Answer, TraceRecorder
 
 
 class Agent:

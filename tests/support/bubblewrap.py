@@ -2,7 +2,7 @@
 
 import pytest
 
-from ghx_bench.agents.processes.sandbox import NoSandboxError, require_sandbox
+from ghx_profiler.agents.processes.sandbox import NoSandboxError, require_sandbox
 
 
 def _explain_absence() -> str:

@@ -7,11 +7,11 @@ from typing import Any
 
 import anyio
 
-from ghx_bench.capabilities.chain import ChainResult, Step, read_steps, run_chain
-from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.envelope import Envelope
-from ghx_bench.capabilities.execution import execute_task
-from ghx_bench.twin.pytest_plugin import GitHubTwin
+from ghx_tools.capabilities.chain import ChainResult, Step, read_steps, run_chain
+from ghx_tools.capabilities.client import GitHubClient
+from ghx_tools.capabilities.envelope import Envelope
+from ghx_tools.capabilities.execution import execute_task
+from ghx_twin.pytest_plugin import GitHubTwin
 
 OWNER, NAME = "acme", "widgets"
 

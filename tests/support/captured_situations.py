@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from ghx_bench.twin.commands import (
+from ghx_twin.commands import (
     checks,
     contents,
     issues,
@@ -17,10 +17,10 @@ from ghx_bench.twin.commands import (
     workflow_runs,
     workflows,
 )
-from ghx_bench.twin.faults import Fault, primary_rate_limit
-from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.state.records import Issue, Pull, Repository, Step
-from ghx_bench.twin.world import Act, World
+from ghx_twin.faults import Fault, primary_rate_limit
+from ghx_twin.queries import lookup
+from ghx_twin.state.records import Issue, Pull, Repository, Step
+from ghx_twin.world import Act, World
 
 Change = Callable[["Scene"], object]
 

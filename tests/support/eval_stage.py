@@ -6,17 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.environment import client_from_environment
-from ghx_bench.eval.fixtures.library import load_fixtures
-from ghx_bench.eval.scenario.condition_base import CustomScorer
-from ghx_bench.eval.scenario.eval_scenario import EvalScenario
-from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
-from ghx_bench.eval.stages.handles import StageHandles
-from ghx_bench.eval.stages.twin_stage import TwinLifecycle
-from ghx_bench.profiler.evidence import Answer, Mode, Stage
-from ghx_bench.profiler.score import Score
-from ghx_bench.profiler.testing import sample_cell, sample_evidence
+from ghx_bench.fixtures.library import load_fixtures
+from ghx_bench.scenario.condition_base import CustomScorer
+from ghx_bench.scenario.eval_scenario import EvalScenario
+from ghx_bench.scoring.checkpoints import CheckpointScorer
+from ghx_bench.stages.handles import StageHandles
+from ghx_bench.stages.twin_stage import TwinLifecycle
+from ghx_profiler.evidence import Answer, Mode, Stage
+from ghx_profiler.score import Score
+from ghx_profiler.testing import sample_cell, sample_evidence
+from ghx_tools.capabilities.client import GitHubClient
+from ghx_tools.capabilities.environment import client_from_environment
 
 LIBRARY = load_fixtures()
 MODE = Mode(name="sample-mode")

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.eval.fixtures.embedded import DEFAULT_REPO, LOGINS
-from ghx_bench.eval.fixtures.fixture_document import Actor
-from ghx_bench.eval.fixtures.library import FixtureLibrary, load_fixtures
-from ghx_bench.eval.fixtures.manager import FixtureManager
-from ghx_bench.eval.scenario.manifest import FixtureManifest
-from ghx_bench.twin.journal import Entry
-from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.loopback import Server
-from ghx_bench.twin.world import World
+from ghx_bench.fixtures.embedded import DEFAULT_REPO, LOGINS
+from ghx_bench.fixtures.fixture_document import Actor
+from ghx_bench.fixtures.library import FixtureLibrary, load_fixtures
+from ghx_bench.fixtures.manager import FixtureManager
+from ghx_bench.scenario.manifest import FixtureManifest
+from ghx_tools.capabilities.client import GitHubClient
+from ghx_twin.journal import Entry
+from ghx_twin.queries import lookup
+from ghx_twin.server.loopback import Server
+from ghx_twin.world import World
 
 LIBRARY = load_fixtures()
 MADE_BY_API = tuple(name for name in LIBRARY.names if LIBRARY.get(name).world is None)

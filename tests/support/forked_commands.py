@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 _LONGEST_REQUEST = 1 << 20
-_LEFT_OUT = ("ghx_bench.profiler.testing", "ghx_bench.twin.pytest_plugin")
+_LEFT_OUT = ("ghx_profiler.testing", "ghx_twin.pytest_plugin")
 """Modules for tests of others, which load pytest."""
 
 
@@ -119,12 +119,13 @@ def _take_over(asked: Mapping[str, Any], descriptors: Sequence[int]) -> list[str
 
 def load_everything() -> None:
     """Load all modules and the schema of GraphQL, and keep the garbage collector from touching them after a fork."""
-    import ghx_bench
-    from ghx_bench.twin.server import graphql
+    from ghx_base.own_code import PACKAGES
+    from ghx_twin.server import graphql
 
-    for module in pkgutil.walk_packages(ghx_bench.__path__, "ghx_bench."):
-        if not module.name.startswith(_LEFT_OUT) and not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+    for package in map(importlib.import_module, PACKAGES):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.startswith(_LEFT_OUT) and not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
     graphql.load()
     gc.freeze()
 

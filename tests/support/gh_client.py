@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ghx_bench.twin.journal import Entry
-from ghx_bench.twin.pytest_plugin import GitHubTwin
+from ghx_twin.journal import Entry
+from ghx_twin.pytest_plugin import GitHubTwin
 
 BUNDLED, SYSTEM = "bundled", "system"
 MISSING = "no gh beside the one of this package; scripts/ci-setup installs Debian's"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ghx_bench.twin.git.repository import GitRepository, Signature, TreeChange
+from ghx_twin.git.repository import GitRepository, Signature, TreeChange
 
 MONA = Signature(name="Mona Lisa", email="mona@example.com", at="2026-01-02T03:04:05Z")
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ghx_bench.twin.commands import (
+from ghx_twin.commands import (
     checks,
     comments,
     commit_comments,
@@ -31,13 +31,13 @@ from ghx_bench.twin.commands import (
     workflow_runs,
     workflows,
 )
-from ghx_bench.twin.git.repository import TreeChange
-from ghx_bench.twin.graphql.execution import execute
-from ghx_bench.twin.nodes import git_node_id, node_id
-from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.queries.projects import iterations_of
-from ghx_bench.twin.reply import Reply
-from ghx_bench.twin.state.records import (
+from ghx_twin.git.repository import TreeChange
+from ghx_twin.graphql.execution import execute
+from ghx_twin.nodes import git_node_id, node_id
+from ghx_twin.queries import lookup
+from ghx_twin.queries.projects import iterations_of
+from ghx_twin.reply import Reply
+from ghx_twin.state.records import (
     RECORDS,
     Issue,
     Pull,
@@ -49,9 +49,9 @@ from ghx_bench.twin.state.records import (
     Thread,
     User,
 )
-from ghx_bench.twin.urls import GITHUB_URLS
-from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer
-from ghx_bench.twin.world import Act, World
+from ghx_twin.urls import GITHUB_URLS
+from ghx_twin.viewer import EVERY_SCOPE, Viewer
+from ghx_twin.world import Act, World
 
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
 

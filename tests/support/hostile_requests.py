@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from hypothesis import strategies as st
 
-from ghx_bench.twin import rest
-from ghx_bench.twin.rest.operation import Operation
+from ghx_twin import rest
+from ghx_twin.rest.operation import Operation
 
 _READS = re.compile(
     r"\.(?:text|required_text|choice|flag|integer|required_integer|items|texts|nested|objects|require|get)"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from install_lines import ADDRESS, INSTALL_PAGE, ROOT
 
-_SOURCES = ("src", "pyproject.toml", "README.md", "LICENSE", "requirements.lock")
+_SOURCES = ("packages", "pyproject.toml", "README.md", "LICENSE", "requirements.lock")
 _OF_THE_DEVELOPER = ("GITHUB_", "GH_", "GHX_", "GIT_", "PIPX_", "PYTHON", "UV_", "VIRTUAL_ENV")
 _KEPT = ("UV_CACHE_DIR", "UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_FIND_LINKS", "UV_OFFLINE")
 _AUTHOR = {"NAME": "test", "EMAIL": "test@example.invalid"}

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ghx_bench.twin.commands import issues, repositories, users
-from ghx_bench.twin.refusals import Refusal
-from ghx_bench.twin.state.records import Issue, Label, Repository, User
-from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer
-from ghx_bench.twin.world import Act, World
+from ghx_twin.commands import issues, repositories, users
+from ghx_twin.refusals import Refusal
+from ghx_twin.state.records import Issue, Label, Repository, User
+from ghx_twin.viewer import EVERY_SCOPE, Viewer
+from ghx_twin.world import Act, World
 
 Result = TypeVar("Result")
 

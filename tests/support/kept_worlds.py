@@ -12,8 +12,8 @@ SCENARIO = "issue-find-and-close-001"
 _AGENT = """
 from contextlib import asynccontextmanager
 
-from ghx_bench.agents import tool_belt
-from ghx_bench.profiler import Answer, TraceRecorder
+from ghx_profiler.agents import tool_belt
+from ghx_profiler import Answer, TraceRecorder
 
 
 class Agent:

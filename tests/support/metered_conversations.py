@@ -9,11 +9,11 @@ from typing import Any
 import anyio
 from wire_clients import Conversation, WireClient, wire_client
 
-from ghx_bench.agents.controls.solution import Solution
-from ghx_bench.agents.metering.meter import Meter
-from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.testing import Script, ScriptedEndpoint
-from ghx_bench.profiler.model_calls import WireKind
+from ghx_profiler.agents.controls.solution import Solution
+from ghx_profiler.agents.metering.meter import Meter
+from ghx_profiler.agents.metering.metered_session import MeteredSession
+from ghx_profiler.agents.testing import Script, ScriptedEndpoint
+from ghx_profiler.model_calls import WireKind
 
 REAL_KEY = "sk-real-and-secret"
 STEPS = Solution.model_validate({"steps": [{"shell": "one"}, {"shell": "two"}], "answer": "Finished with everything."})

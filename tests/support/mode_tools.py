@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from ghx_bench.agents.npm import NotInstallableError
-from ghx_bench.eval.modes.definitions import Definitions
-from ghx_bench.eval.modes.installation import install_tools
-from ghx_bench.eval.modes.program_words import TOOLS_FOLDER
+from ghx_bench.modes.definitions import Definitions
+from ghx_bench.modes.installation import install_tools
+from ghx_bench.modes.program_words import TOOLS_FOLDER
+from ghx_profiler.agents.npm import NotInstallableError
 
 CARRIERS_OF_ALL = {"issue-title", "issue-body", "html-comment", "zero-width", "pr-title", "file-content", "diff"}
 """Where text of outsiders stands that every built-in tool set shows."""

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import JsonValue
 from solved_in_process import Alteration, Change
 
-from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.eval.fixtures.embedded import AUTHOR
+from ghx_bench.fixtures.embedded import AUTHOR
+from ghx_tools.capabilities.client import GitHubClient
 
 
 @dataclass(frozen=True, kw_only=True)

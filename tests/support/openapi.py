@@ -13,7 +13,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from ghx_bench.twin.rest.catalogue import catalogue_source
+from ghx_twin.rest.catalogue import catalogue_source
 
 PACKAGE = catalogue_source()  # what the twin's list of operations is from
 CACHE = Path(__file__).parents[2] / ".cache" / f"openapi-{PACKAGE.rpartition('@')[2]}.json"

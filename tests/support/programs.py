@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CLIENTS = frozenset({"gh_client", "node_packages"})
 """Modules beside this one that run programs others wrote."""
 
@@ -83,4 +83,7 @@ def _is_ours(thing: Any) -> bool:
 @cache
 def _is_of_tests(module: str) -> bool:
     file = getattr(sys.modules.get(module), "__file__", None)
-    return file is not None and TESTS in Path(file).parents
+    if file is None or ROOT not in Path(file).parents:
+        return False
+    parts = Path(file).relative_to(ROOT).parts
+    return parts[0] != ".venv" and ("tests" in parts or parts[-1] == "conftest.py")

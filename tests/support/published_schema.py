@@ -11,7 +11,7 @@ from pathlib import Path
 
 from graphql import GraphQLSchema, build_schema
 
-from ghx_bench.twin.graphql.documents import published_names
+from ghx_twin.graphql.documents import published_names
 
 PACKAGE = str(published_names()["source"])  # what the twin's names are from
 CACHE = Path(__file__).parents[2] / ".cache" / f"graphql-schema-{PACKAGE.rpartition('@')[2]}.graphql"

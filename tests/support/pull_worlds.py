@@ -4,12 +4,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ghx_bench.twin.commands import contents, kernel, pulls, refs, repositories, users
-from ghx_bench.twin.git.repository import RefUpdate, TreeChange
-from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.state.records import Event, Issue, Pull, Repository, User
-from ghx_bench.twin.viewer import Viewer
-from ghx_bench.twin.world import Act, World
+from ghx_twin.commands import contents, kernel, pulls, refs, repositories, users
+from ghx_twin.git.repository import RefUpdate, TreeChange
+from ghx_twin.queries import lookup
+from ghx_twin.state.records import Event, Issue, Pull, Repository, User
+from ghx_twin.viewer import Viewer
+from ghx_twin.world import Act, World
 
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
 

@@ -5,7 +5,7 @@ from typing import Literal, TypeVar, cast
 
 from hypothesis import strategies as st
 
-from ghx_bench.twin.commands import (
+from ghx_twin.commands import (
     checks,
     comments,
     commit_comments,
@@ -27,12 +27,12 @@ from ghx_bench.twin.commands import (
     workflow_runs,
     workflows,
 )
-from ghx_bench.twin.commands.threads import NewThread
-from ghx_bench.twin.git.repository import RefUpdate, TreeChange
-from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.queries.projects import iterations_of
-from ghx_bench.twin.refusals import InvalidRefusal, Refusal
-from ghx_bench.twin.state.records import (
+from ghx_twin.commands.threads import NewThread
+from ghx_twin.git.repository import RefUpdate, TreeChange
+from ghx_twin.queries import lookup
+from ghx_twin.queries.projects import iterations_of
+from ghx_twin.refusals import InvalidRefusal, Refusal
+from ghx_twin.state.records import (
     CheckRun,
     Comment,
     Issue,
@@ -52,8 +52,8 @@ from ghx_bench.twin.state.records import (
     User,
     WorkflowRun,
 )
-from ghx_bench.twin.viewer import Viewer
-from ghx_bench.twin.world import Act, World
+from ghx_twin.viewer import Viewer
+from ghx_twin.world import Act, World
 
 RecordT = TypeVar("RecordT", bound=Record)
 Command = Callable[[Act, int, int], object]

@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-COMMAND = (sys.executable, "-m", "ghx_bench.cli.main", "mcp")
+COMMAND = (sys.executable, "-m", "ghx_tools.cli.main", "mcp")
 STATELESS = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},

@@ -9,10 +9,10 @@ from typing import Any, Self
 import yaml
 from bench_command import COMMAND, environment, write_files
 
-from ghx_bench.agents.controls.solution import Solution
-from ghx_bench.agents.drivers.installation import AGENTS_FOLDER
-from ghx_bench.agents.drivers.recipe import built_in_recipe
-from ghx_bench.agents.testing import Script, ScriptedEndpoint
+from ghx_profiler.agents.controls.solution import Solution
+from ghx_profiler.agents.drivers.installation import AGENTS_FOLDER
+from ghx_profiler.agents.drivers.recipe import built_in_recipe
+from ghx_profiler.agents.testing import Script, ScriptedEndpoint
 
 REAL_KEY = "sk-real-4711-of-the-person"
 ROOT = Path(__file__).parents[2]

@@ -5,15 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ghx_bench.eval.cli.measuring import SHOWN_METRICS
-from ghx_bench.profiler.analysis import SessionAnalysisBundle
-from ghx_bench.profiler.reports.data.mode_glance import GlanceTally
-from ghx_bench.profiler.reports.data.sources import open_run
-from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.stats.plan import AnalysisPlan
-from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.record import AgentRecord, MatrixRecord, RunRecord, control_kind_of_name, write_record
-from ghx_bench.profiler.trace import SessionTrace
+from ghx_profiler.analysis import SessionAnalysisBundle
+from ghx_profiler.reports.data.mode_glance import GlanceTally
+from ghx_profiler.reports.data.sources import open_run
+from ghx_profiler.row import ProfileRow
+from ghx_profiler.stats.plan import AnalysisPlan
+from ghx_profiler.store.directory import RunDirectory
+from ghx_profiler.store.record import AgentRecord, MatrixRecord, RunRecord, control_kind_of_name, write_record
+from ghx_profiler.trace import SessionTrace
 
 MODES = ("baseline", "ghx", "mcp")
 _FACTORS = {"baseline": 1.0, "ghx": 0.62, "mcp": 1.04}
@@ -203,7 +202,7 @@ def _write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def glance_at(run: Path, metrics: Sequence[str] = SHOWN_METRICS) -> GlanceTally:
+def glance_at(run: Path, metrics: Sequence[str] | None = None) -> GlanceTally:
     """Return the rows of a run, counted for the table at its end."""
     source = open_run(run)
     tally = GlanceTally(source, metrics)

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from ghx_bench.twin.commands import (
+from ghx_twin.commands import (
     apps,
     caches,
     checks,
@@ -32,15 +32,15 @@ from ghx_bench.twin.commands import (
     workflow_runs,
     workflows,
 )
-from ghx_bench.twin.commands.variables import Home
-from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.queries.apps import app_access
-from ghx_bench.twin.queries.projects import field_named, iterations_of
-from ghx_bench.twin.rest.dispatch import answer
-from ghx_bench.twin.state.records import Artifact, CheckRun, Event, Step, Team, User, WorkflowRun
-from ghx_bench.twin.urls import GITHUB_URLS, BaseUrls
-from ghx_bench.twin.viewer import EVERY_SCOPE, AppAccess, Viewer
-from ghx_bench.twin.world import Act, World
+from ghx_twin.commands.variables import Home
+from ghx_twin.queries import lookup
+from ghx_twin.queries.apps import app_access
+from ghx_twin.queries.projects import field_named, iterations_of
+from ghx_twin.rest.dispatch import answer
+from ghx_twin.state.records import Artifact, CheckRun, Event, Step, Team, User, WorkflowRun
+from ghx_twin.urls import GITHUB_URLS, BaseUrls
+from ghx_twin.viewer import EVERY_SCOPE, AppAccess, Viewer
+from ghx_twin.world import Act, World
 
 SOURCE = "".join(f"value_{number} = {number}\n" for number in range(1, 21))
 

@@ -7,25 +7,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from ghx_bench.agents.controls.reference import bindings_of
-from ghx_bench.agents.controls.solution import Solution
-from ghx_bench.agents.drivers.installation import find_launch
-from ghx_bench.agents.drivers.recipe import Recipe
-from ghx_bench.agents.metering.meter import ModelProvider
-from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.testing import Script, ScriptedEndpoint
-from ghx_bench.eval.agent_factory import recipe_provider_class
-from ghx_bench.eval.assembly import assemble
-from ghx_bench.eval.catalogue import Catalogue
-from ghx_bench.eval.modes.definitions import Definitions
-from ghx_bench.eval.project.config import EvalConfig, definitions_of
-from ghx_bench.profiler.config import Budget, Budgets
-from ghx_bench.profiler.contracts import Session, SessionRequest
-from ghx_bench.profiler.metrics import TokenUsage
-from ghx_bench.profiler.model_calls import WireKind
-from ghx_bench.profiler.recorder import TraceRecorder
-from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.rows import read_rows
+from ghx_bench.agent_factory import recipe_provider_class
+from ghx_bench.assembly import assemble
+from ghx_bench.catalogue import Catalogue
+from ghx_bench.modes.definitions import Definitions
+from ghx_bench.project.config import EvalConfig, definitions_of
+from ghx_profiler.agents.controls.reference import bindings_of
+from ghx_profiler.agents.controls.solution import Solution
+from ghx_profiler.agents.drivers.installation import find_launch
+from ghx_profiler.agents.drivers.recipe import Recipe
+from ghx_profiler.agents.metering.meter import ModelProvider
+from ghx_profiler.agents.metering.metered_session import MeteredSession
+from ghx_profiler.agents.testing import Script, ScriptedEndpoint
+from ghx_profiler.config import Budget, Budgets
+from ghx_profiler.contracts import Session, SessionRequest
+from ghx_profiler.metrics import TokenUsage
+from ghx_profiler.model_calls import WireKind
+from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.row import ProfileRow
+from ghx_profiler.store.rows import read_rows
 
 REAL_KEY = "the-real-key-of-the-model"
 MODEL = "scripted-1"

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 from seeds import world_of
 
-from ghx_bench.twin.commands import refs
-from ghx_bench.twin.commands.actions import progress
-from ghx_bench.twin.commands.kernel import user_signature
-from ghx_bench.twin.git.repository import RefUpdate, TreeChange
-from ghx_bench.twin.queries import lookup, workflow_runs
-from ghx_bench.twin.state.records import Repository, WorkflowRun
-from ghx_bench.twin.viewer import Viewer
-from ghx_bench.twin.world import World
+from ghx_twin.commands import refs
+from ghx_twin.commands.actions import progress
+from ghx_twin.commands.kernel import user_signature
+from ghx_twin.git.repository import RefUpdate, TreeChange
+from ghx_twin.queries import lookup, workflow_runs
+from ghx_twin.state.records import Repository, WorkflowRun
+from ghx_twin.viewer import Viewer
+from ghx_twin.world import World
 
 WORKFLOW = """\
 name: CI

@@ -3,13 +3,13 @@
 import textwrap
 from pathlib import Path
 
-from ghx_bench.documents import parse_document, validate_document
-from ghx_bench.twin.seed.document import WorldSeed
-from ghx_bench.twin.seed.loading import load_seed
-from ghx_bench.twin.seed.planting import plant
-from ghx_bench.twin.world import World
+from ghx_base.documents import parse_document, validate_document
+from ghx_twin.seed.document import WorldSeed
+from ghx_twin.seed.loading import load_seed
+from ghx_twin.seed.planting import plant
+from ghx_twin.world import World
 
-RICH = Path(__file__).parents[1] / "twin" / "seed" / "rich.yaml"
+RICH = Path(__file__).parents[2] / "packages" / "twin" / "tests" / "seed" / "rich.yaml"
 
 
 def seed_of(text: str) -> WorldSeed:

@@ -6,9 +6,9 @@ from typing import Any
 import httpx2
 from rest_world import Seeded
 
-from ghx_bench.twin.server.loopback import Server
-from ghx_bench.twin.viewer import EVERY_SCOPE
-from ghx_bench.twin.world import World
+from ghx_twin.server.loopback import Server
+from ghx_twin.viewer import EVERY_SCOPE
+from ghx_twin.world import World
 
 
 @dataclass(frozen=True)

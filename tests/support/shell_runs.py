@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ghx_bench.agents.tools.toolbelt import ShellResult, open_shell, read_result
+from ghx_profiler.agents.tools.toolbelt import ShellResult, open_shell, read_result
 
 
 async def run_in_shell(

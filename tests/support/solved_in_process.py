@@ -7,30 +7,30 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from ghx_bench.agents.controls.reference import ReferenceSession
-from ghx_bench.agents.controls.solution import Solution, SolutionError
-from ghx_bench.agents.processes.process import ProcessGroup
-from ghx_bench.agents.tools.toolbelt import ToolBelt
-from ghx_bench.agents.tools.toolset import McpServer, ToolAnswer, ToolSet
-from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.execution import execute_task
-from ghx_bench.capabilities.index import ENTRIES
-from ghx_bench.eval.fixtures.embedded import AGENT, DEFAULT_REPO, MAINTAINER, embedded_world, seed_embedded
-from ghx_bench.eval.fixtures.library import FixtureLibrary
-from ghx_bench.eval.scenario.binding import bind
-from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
-from ghx_bench.eval.scenario.manifest import FixtureManifest
-from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
-from ghx_bench.eval.stages.handles import StageHandles
-from ghx_bench.mcp.toolsets import tool_name
-from ghx_bench.profiler.contracts import SessionRequest
-from ghx_bench.profiler.evidence import Mode, Stage
-from ghx_bench.profiler.recorder import TraceRecorder
-from ghx_bench.profiler.score import Score
-from ghx_bench.profiler.testing import sample_cell, sample_evidence
-from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.loopback import Server, served
-from ghx_bench.twin.world import World
+from ghx_bench.fixtures.embedded import AGENT, DEFAULT_REPO, MAINTAINER, embedded_world, seed_embedded
+from ghx_bench.fixtures.library import FixtureLibrary
+from ghx_bench.scenario.binding import bind
+from ghx_bench.scenario.eval_scenario import EvalScenario, required_fixtures
+from ghx_bench.scenario.manifest import FixtureManifest
+from ghx_bench.scoring.checkpoints import CheckpointScorer
+from ghx_bench.stages.handles import StageHandles
+from ghx_profiler.agents.controls.reference import ReferenceSession
+from ghx_profiler.agents.controls.solution import Solution, SolutionError
+from ghx_profiler.agents.processes.process import ProcessGroup
+from ghx_profiler.agents.tools.toolbelt import ToolBelt
+from ghx_profiler.agents.tools.toolset import McpServer, ToolAnswer, ToolSet
+from ghx_profiler.contracts import SessionRequest
+from ghx_profiler.evidence import Mode, Stage
+from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.score import Score
+from ghx_profiler.testing import sample_cell, sample_evidence
+from ghx_tools.capabilities.client import GitHubClient
+from ghx_tools.capabilities.execution import execute_task
+from ghx_tools.capabilities.index import ENTRIES
+from ghx_tools.mcp.toolsets import tool_name
+from ghx_twin.queries import lookup
+from ghx_twin.server.loopback import Server, served
+from ghx_twin.world import World
 
 MODE = "ghx-mcp"
 SERVER = "ghx"

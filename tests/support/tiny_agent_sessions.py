@@ -13,15 +13,15 @@ import pytest
 from metered_conversations import StandingClock
 from wire_clients import wait_until
 
-from ghx_bench.agents.drivers.installation import find_launch
-from ghx_bench.agents.drivers.recipe import Recipe
-from ghx_bench.agents.drivers.recipe_provider import RecipeProvider
-from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
-from ghx_bench.profiler.causes import Cause, TransientError
-from ghx_bench.profiler.contracts import SessionRequest
-from ghx_bench.profiler.evidence import Answer, Mode
-from ghx_bench.profiler.testing import SessionProviderContract, sample_cell
-from ghx_bench.profiler.trace import SessionTrace
+from ghx_profiler.agents.drivers.installation import find_launch
+from ghx_profiler.agents.drivers.recipe import Recipe
+from ghx_profiler.agents.drivers.recipe_provider import RecipeProvider
+from ghx_profiler.agents.testing import Fault, Pace, Script, ScriptedEndpoint
+from ghx_profiler.causes import Cause, TransientError
+from ghx_profiler.contracts import SessionRequest
+from ghx_profiler.evidence import Answer, Mode
+from ghx_profiler.testing import SessionProviderContract, sample_cell
+from ghx_profiler.trace import SessionTrace
 
 P = TypeVar("P", bound=RecipeProvider)
 

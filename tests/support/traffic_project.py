@@ -9,8 +9,8 @@ import yaml
 from bench_command import fork_ghx_bench, run_in, write_files
 from labelling_project import SCENARIO
 
-from ghx_bench.agents.controls.solution import Solution
-from ghx_bench.agents.testing import Script, ScriptedEndpoint
+from ghx_profiler.agents.controls.solution import Solution
+from ghx_profiler.agents.testing import Script, ScriptedEndpoint
 
 TINY = Path(__file__).parent / "tiny_acp_agent.py"
 REAL_KEY = "sk-real-4711"

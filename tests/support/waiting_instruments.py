@@ -7,8 +7,8 @@ from typing import Any
 import anyio
 from profiler_fakes import FakeProvider, FakeSession, SaysThree, answers_three
 
-from ghx_bench.profiler.evidence import Answer
-from ghx_bench.profiler.runner.instruments import Backoff, Instruments
+from ghx_profiler.evidence import Answer
+from ghx_profiler.runner.instruments import Backoff, Instruments
 
 
 async def wait_and_answer(gate: str, session: FakeSession, text: str) -> Answer:

@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 import httpx2
 
-from ghx_bench.agents.wires.protocol import Route, find_route, make_reader
-from ghx_bench.profiler.model_calls import RequestedToolCall, WireKind
+from ghx_profiler.agents.wires.protocol import Route, find_route, make_reader
+from ghx_profiler.model_calls import RequestedToolCall, WireKind
 
 WIRES: tuple[WireKind, ...] = ("openai-chat", "openai-responses", "anthropic", "gemini")
 MODEL = "scripted-1"

@@ -1,6 +1,6 @@
 # %% ToolSet, McpServer
-from ghx_bench.agents import McpServer, ToolSet
-from ghx_bench.profiler import Mode
+from ghx_profiler.agents import McpServer, ToolSet
+from ghx_profiler import Mode
 
 tools = ToolSet(tools=("gh",), mcp_servers={"files": McpServer(command="files-mcp", environment={"KEY": "${TOKEN}"})})
 mode = Mode(name="with-files", settings=tools.settings())
@@ -13,7 +13,7 @@ import os
 
 import anyio
 
-from ghx_bench.agents import ProcessGroup, process_group, program
+from ghx_profiler.agents import ProcessGroup, process_group, program
 
 environment = {"PATH": os.environ["PATH"]}
 
@@ -30,8 +30,8 @@ async def count_words(text: str) -> int:
 assert anyio.run(count_words, "one two three") == 3
 
 # %% tool_belt, ToolBelt, ToolAnswer, Tool
-from ghx_bench.agents import Tool, ToolAnswer, ToolBelt, tool_belt
-from ghx_bench.profiler import Cell, SessionRequest, TraceRecorder
+from ghx_profiler.agents import Tool, ToolAnswer, ToolBelt, tool_belt
+from ghx_profiler import Cell, SessionRequest, TraceRecorder
 
 cell = Cell(agent="mine", model="none", mode=mode.name, scenario_id="greet-001", iteration=0)
 request = SessionRequest(cell=cell, mode=Mode(name="shell"), environment=environment)
@@ -53,7 +53,7 @@ assert answer.value == {"greeting": "hello"}
 assert [call.name for call in recorder.trace().tool_calls] == ["bash"]  # every call is noted
 
 # %% AgentTask, BlockingToolBelt, ModelEndpoint
-from ghx_bench.agents import AgentTask, BlockingToolBelt, ModelEndpoint
+from ghx_profiler.agents import AgentTask, BlockingToolBelt, ModelEndpoint
 
 
 def greet_by_hand(task: AgentTask[BlockingToolBelt], greeting: str = "hello") -> str:
@@ -71,7 +71,7 @@ def name_model(task: AgentTask[ToolBelt]) -> str:
 import tempfile
 from pathlib import Path
 
-from ghx_bench.agents import McpCall, Solution, SolutionFile, Step, load_solution_file
+from ghx_profiler.agents import McpCall, Solution, SolutionFile, Step, load_solution_file
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder, "greet-001.solution.yaml")
@@ -83,7 +83,7 @@ assert solution == Solution(steps=(Step(shell="echo hello", save="said"),), answ
 assert Solution(steps=(Step(mcp=McpCall(tool="greet", arguments={"name": "Ada"})),)).needs_servers()
 
 # %% ReferenceProvider, Solutions, SolutionError
-from ghx_bench.agents import ReferenceProvider, SolutionError, Solutions
+from ghx_profiler.agents import ReferenceProvider, SolutionError, Solutions
 
 known = {("greet-001", "shell"): solution}
 solutions: Solutions = lambda scenario_id, mode: known.get((scenario_id, mode))  # noqa: E731
@@ -103,7 +103,7 @@ except SolutionError as error:
 assert "has no solution for mode 'shell'" in reason
 
 # %% NopProvider
-from ghx_bench.agents import NopProvider
+from ghx_profiler.agents import NopProvider
 
 
 async def do_nothing() -> str:
@@ -114,7 +114,7 @@ async def do_nothing() -> str:
 assert anyio.run(do_nothing) == ""
 
 # %% ReplayProvider, Recordings
-from ghx_bench.agents import Recordings, ReplayProvider
+from ghx_profiler.agents import Recordings, ReplayProvider
 
 recordings: Recordings = {cell: recorder.trace()}.get
 
@@ -130,8 +130,8 @@ assert anyio.run(replay) == 1
 # %% Meter, MeteredSession, ModelProvider, Budget, BudgetExhaustedError
 import httpx2
 
-from ghx_bench.agents import Budget, BudgetExhaustedError, Meter, MeteredSession, ModelProvider
-from ghx_bench.agents.testing import Script, ScriptedEndpoint  # instead of a model that costs money
+from ghx_profiler.agents import Budget, BudgetExhaustedError, Meter, MeteredSession, ModelProvider
+from ghx_profiler.agents.testing import Script, ScriptedEndpoint  # instead of a model that costs money
 
 body = {"model": "m", "messages": [{"role": "user", "content": "Say hello."}]}
 
@@ -163,8 +163,8 @@ assert anyio.run(measure) == ["200", "400", "max_model_calls of the session is u
 import tempfile
 from pathlib import Path
 
-from ghx_bench.agents import BlindSpot, ModelRecorder, ReplayUpstream
-from ghx_bench.profiler import ReplayDivergedError, ReplayedCall
+from ghx_profiler.agents import BlindSpot, ModelRecorder, ReplayUpstream
+from ghx_profiler import ReplayDivergedError, ReplayedCall
 
 folder = Path(tempfile.mkdtemp())
 

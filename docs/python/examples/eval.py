@@ -1,5 +1,5 @@
 # %% EvalScenario, FixtureRequirements, Assertions, Checkpoint
-from ghx_bench.eval import Assertions, Checkpoint, EvalScenario, FieldEquals, FixtureRequirements
+from ghx_bench import Assertions, Checkpoint, EvalScenario, FieldEquals, FixtureRequirements
 
 scenario = EvalScenario(
     id="issue-close-001",
@@ -30,14 +30,14 @@ assert EvalScenario.model_validate(scenario.to_wire()) == scenario  # the record
 # %% CheckpointCondition, evaluate_condition, describe_condition
 from pydantic import TypeAdapter
 
-from ghx_bench.eval import CheckpointCondition, describe_condition, evaluate_condition
+from ghx_bench import CheckpointCondition, describe_condition, evaluate_condition
 
 condition = TypeAdapter(CheckpointCondition).validate_python({"type": "count_gte", "value": 2})
 assert evaluate_condition(condition, {"items": ["a", "b"]})
 assert describe_condition(condition) == "count >= 2"
 
 # %% NonEmpty, Empty, CountGte, CountEq
-from ghx_bench.eval import CountEq, CountGte, Empty, NonEmpty
+from ghx_bench import CountEq, CountGte, Empty, NonEmpty
 
 assert evaluate_condition(NonEmpty(), {"items": ["a"]})
 assert evaluate_condition(Empty(), {"items": []})
@@ -45,7 +45,7 @@ assert evaluate_condition(CountGte(value=1), ["a", "b"])
 assert evaluate_condition(CountEq(value=2), ["a", "b"])
 
 # %% FieldEquals, FieldContains, FieldGte, Matches
-from ghx_bench.eval import FieldContains, FieldEquals, FieldGte, Matches
+from ghx_bench import FieldContains, FieldEquals, FieldGte, Matches
 
 issue = {"state": "CLOSED", "title": "Fixes #7", "comments": [{"body": "Done"}]}
 assert evaluate_condition(FieldEquals(path="comments.0.body", value="Done"), issue)
@@ -54,7 +54,7 @@ assert evaluate_condition(FieldGte(path="comments.length", value=1), issue)
 assert evaluate_condition(Matches(path="title", pattern=r"^Fixes #\d+$"), issue)
 
 # %% ContainsItem, AllOf, AnyOf, Not
-from ghx_bench.eval import AllOf, AnyOf, ContainsItem, Not
+from ghx_bench import AllOf, AnyOf, ContainsItem, Not
 
 closed = FieldEquals(path="state", value="CLOSED")
 assert evaluate_condition(ContainsItem(where=closed), {"items": [issue]})
@@ -66,7 +66,7 @@ assert evaluate_condition(Not(condition=FieldEquals(path="state", value="OPEN"))
 import tempfile
 from pathlib import Path
 
-from ghx_bench.eval import Custom, CustomScorer, load_scorers
+from ghx_bench import Custom, CustomScorer, load_scorers
 
 folder = tempfile.TemporaryDirectory()
 project = Path(folder.name)
@@ -75,7 +75,7 @@ scorers: dict[str, CustomScorer] = load_scorers(["polite"], project / "scorers.p
 assert evaluate_condition(Custom(scorer="polite", params={"word": "Fixes"}), issue, scorers=scorers)
 
 # %% FixtureManifest, FixtureResource, write_fixture_manifest, load_fixture_manifest
-from ghx_bench.eval import FixtureManifest, FixtureResource, load_fixture_manifest, write_fixture_manifest
+from ghx_bench import FixtureManifest, FixtureResource, load_fixture_manifest, write_fixture_manifest
 
 manifest = FixtureManifest(
     seed_id="default",
@@ -87,7 +87,7 @@ write_fixture_manifest(project / "manifest.json", manifest)
 assert load_fixture_manifest(project / "manifest.json") == manifest
 
 # %% bind_fixture_variables, BindingError
-from ghx_bench.eval import BindingError, bind_fixture_variables
+from ghx_bench import BindingError, bind_fixture_variables
 
 bound = bind_fixture_variables(scenario, manifest, {"run_id": "run_1"})
 assert bound.prompt == "Close issue #7 in acme/widgets."
@@ -98,7 +98,7 @@ except BindingError as error:
 assert "there is no manifest" in reason
 
 # %% bind_references
-from ghx_bench.eval import bind_references
+from ghx_bench import bind_references
 
 later = bound.assertions.checkpoints[0].model_copy(
     update={"input": {"owner": "acme", "name": "widgets", "issueNumber": "{{checkpoints.found.items.0.number}}"}}
@@ -106,13 +106,13 @@ later = bound.assertions.checkpoints[0].model_copy(
 assert bind_references(later, {"found": {"items": [{"number": 8}]}}).input["issueNumber"] == 8
 
 # %% expectation_findings
-from ghx_bench.eval import expectation_findings
+from ghx_bench import expectation_findings
 
 found = expectation_findings(scenario, tool_names=["bash"], capability_names=["issue.close"])
 assert found.summary.startswith("1 of 2 expected capabilities (not ")  # which of them, too
 
 # %% write_starter, load_eval_scenarios, Known
-from ghx_bench.eval import Known, load_eval_scenarios, write_starter
+from ghx_bench import Known, load_eval_scenarios, write_starter
 
 write_starter("pr-review-001", project / "scenarios", category="pr")  # and its solution beside it
 (draft,) = load_eval_scenarios(project / "scenarios", category="pr")
@@ -122,7 +122,7 @@ load_eval_scenarios(project / "scenarios", known=Known(scorers=None))  # any cus
 # %% scenario_loader, load_scenario_sets
 import anyio
 
-from ghx_bench.eval import load_scenario_sets, scenario_loader
+from ghx_bench import load_scenario_sets, scenario_loader
 
 (project / "scenarios" / "scenario-sets.json").write_text('{"default": ["pr-review-001"]}')
 sets = load_scenario_sets(project / "scenarios")
@@ -130,7 +130,7 @@ sets = load_scenario_sets(project / "scenarios")
 assert loaded == draft
 
 # %% EvalConfig, load_eval_config
-from ghx_bench.eval import EvalConfig, load_eval_config
+from ghx_bench import EvalConfig, load_eval_config
 
 (project / "eval.config.yaml").write_text("modes: [baseline, ghx]\nscenario_dirs: [scenarios]\n")
 config = load_eval_config(project / "eval.config.yaml").override(repetitions=2)

@@ -1,7 +1,7 @@
 # %% BaseScenario, ScenarioSets, ScenarioLoader
 from collections.abc import Sequence
 
-from ghx_bench.profiler import BaseScenario, ScenarioLoader, ScenarioSets
+from ghx_profiler import BaseScenario, ScenarioLoader, ScenarioSets
 
 
 class Greeting(BaseScenario):  # a consumer's own kind of scenario
@@ -25,7 +25,7 @@ loader: ScenarioLoader[Greeting] = load
 # %% SessionProvider, Session, SessionRequest, Answer, TraceRecorder
 from contextlib import asynccontextmanager
 
-from ghx_bench.profiler import Answer, Session, SessionProvider, SessionRequest, TokenUsage, TraceRecorder
+from ghx_profiler import Answer, Session, SessionProvider, SessionRequest, TokenUsage, TraceRecorder
 
 
 class GreeterSession(Session):
@@ -57,7 +57,7 @@ class Greeter(SessionProvider):
 # %% SessionTrace, Turn, TraceSummary, TraceEvent
 import anyio
 
-from ghx_bench.profiler import Cell, Mode, SessionTrace, TraceEvent, TraceSummary, Turn
+from ghx_profiler import Cell, Mode, SessionTrace, TraceEvent, TraceSummary, Turn
 
 cell = Cell(agent="greeter", model="none", mode="short", scenario_id="ann", iteration=0)
 
@@ -77,7 +77,7 @@ assert [event.type for event in events] == ["reasoning", "tool_call", "text_outp
 assert (summary.total_turns, summary.total_tool_calls) == (1, 1)
 
 # %% ReasoningEvent, ToolCallEvent, TextOutputEvent, TurnBoundaryEvent, ErrorEvent
-from ghx_bench.profiler import ErrorEvent, ReasoningEvent, TextOutputEvent, ToolCallEvent, TurnBoundaryEvent
+from ghx_profiler import ErrorEvent, ReasoningEvent, TextOutputEvent, ToolCallEvent, TurnBoundaryEvent
 
 
 def in_words(event: TraceEvent) -> str:
@@ -95,7 +95,7 @@ def in_words(event: TraceEvent) -> str:
 assert [in_words(event) for event in trace.events] == ["turn 0", "I am to greet.", "look_up: a greeting", "Hi ann."]
 
 # %% TokenUsage, Timing, TimingSegment, Cost, ToolCallSummary, ToolCallRecord, CustomMetric
-from ghx_bench.profiler import Cost, CustomMetric, Timing, TimingSegment, ToolCallRecord, ToolCallSummary
+from ghx_profiler import Cost, CustomMetric, Timing, TimingSegment, ToolCallRecord, ToolCallSummary
 
 usage = TokenUsage.of(input=100, output=20, cache_read=50)
 assert (usage.total, usage.active) == (170, 120)
@@ -106,7 +106,7 @@ assert CustomMetric("tool_calls_unique", 1, "tools") in calls.metrics()
 assert Cost(total_usd=0.02, source="reported").input_usd is None  # not known, which is not zero
 
 # %% Evidence, Stage
-from ghx_bench.profiler import Evidence, Stage
+from ghx_profiler import Evidence, Stage
 
 stage = Stage(scenario=known["ann"])
 evidence = Evidence(
@@ -120,7 +120,7 @@ evidence = Evidence(
 )
 
 # %% SessionActivity, ObservedChange, ObservedRequest
-from ghx_bench.profiler import ObservedChange, ObservedRequest, SessionActivity
+from ghx_profiler import ObservedChange, ObservedRequest, SessionActivity
 
 
 def observe() -> SessionActivity:
@@ -144,7 +144,7 @@ def observe() -> SessionActivity:
 observed = Stage(scenario=known["ann"], observe=observe)  # kept in the run's `activity/`, shown beside the turns
 
 # %% Scorer, Score, CheckpointDetail, AnswerScorer, PredicateScorer
-from ghx_bench.profiler import AnswerScorer, CheckpointDetail, PredicateScorer, Score, Scorer
+from ghx_profiler import AnswerScorer, CheckpointDetail, PredicateScorer, Score, Scorer
 
 
 class GreetedByName(Scorer[Greeting]):
@@ -162,13 +162,13 @@ for scorer in (
     assert anyio.run(scorer.score, evidence).success
 
 # %% PartialScoreError
-from ghx_bench.profiler import PartialScoreError
+from ghx_profiler import PartialScoreError
 
 partial = PartialScoreError("the service is down", checkpoints=anyio.run(GreetedByName().score, evidence).checkpoints)
 assert partial.checkpoints[0].passed  # what was found out stands on the row
 
 # %% Judge, Judgement
-from ghx_bench.profiler import Judge, Judgement
+from ghx_profiler import Judge, Judgement
 
 
 class Politeness(Judge[Greeting]):
@@ -179,7 +179,7 @@ class Politeness(Judge[Greeting]):
 assert anyio.run(Politeness().judge, evidence, "Be polite.").passed
 
 # %% Collector, Analyzer, AnalysisResult, SessionAnalysisBundle, ToolClassifier
-from ghx_bench.profiler import AnalysisResult, Analyzer, Collector, SessionAnalysisBundle, ToolClassifier
+from ghx_profiler import AnalysisResult, Analyzer, Collector, SessionAnalysisBundle, ToolClassifier
 
 
 class AnswerLength(Collector[Greeting]):
@@ -198,7 +198,7 @@ class FirstTool(Analyzer[Greeting]):
 classify: ToolClassifier = lambda call: "read" if call.name.startswith("look") else "write"  # noqa: E731
 
 # %% Lifecycle, NoLifecycle
-from ghx_bench.profiler import Lifecycle, NoLifecycle
+from ghx_profiler import Lifecycle, NoLifecycle
 
 
 class Workshop(NoLifecycle[Greeting]):  # a `Lifecycle` has three scopes; this one needs only that of a cell
@@ -210,7 +210,7 @@ class Workshop(NoLifecycle[Greeting]):  # a `Lifecycle` has three scopes; this o
 lifecycle: Lifecycle[Greeting] = Workshop()
 
 # %% Mode, ModeResolver, ModeTable
-from ghx_bench.profiler import Mode, ModeResolver, ModeTable
+from ghx_profiler import Mode, ModeResolver, ModeTable
 
 
 class AnyWord(ModeResolver):
@@ -222,7 +222,7 @@ table = ModeTable([Mode(name="short", environment={"WORD": "Hi"}), Mode(name="lo
 assert table.names == ("short", "long")  # the same for modes that are known beforehand
 
 # %% Instruments, Limits, Backoff
-from ghx_bench.profiler import Backoff, Instruments, Limits
+from ghx_profiler import Backoff, Instruments, Limits
 
 instruments = Instruments(
     provider=Greeter(),
@@ -239,7 +239,7 @@ instruments = Instruments(
 import tempfile
 from pathlib import Path
 
-from ghx_bench.profiler import Event, Observer, Profile, ProfileConfig, SuiteResult, load_config
+from ghx_profiler import Event, Observer, Profile, ProfileConfig, SuiteResult, load_config
 
 folder = tempfile.TemporaryDirectory()
 (Path(folder.name) / "profile.yaml").write_text("modes: [short, long]\nexecution: {repetitions: 2, warmup: false}\n")
@@ -259,7 +259,7 @@ assert (result.total, result.failed) == (8, 0)
 assert [type(event).__name__ for event in (seen[0], seen[-1])] == ["RunStarted", "RunFinished"]
 
 # %% read_rows, ProfileRow, Attempt
-from ghx_bench.profiler import Attempt, ProfileRow, read_rows
+from ghx_profiler import Attempt, ProfileRow, read_rows
 
 rows: list[ProfileRow] = list(read_rows(result.directory / "rows.jsonl"))
 assert all(row.success for row in rows)
@@ -271,7 +271,7 @@ bundle = SessionAnalysisBundle.model_validate_json(analysis.read_bytes())
 assert bundle.results["first-tool"].findings["tools"].values == ("look_up",)
 
 # %% Matrix, Arm, Cell
-from ghx_bench.profiler import Arm, Cell, Matrix
+from ghx_profiler import Arm, Cell, Matrix
 
 matrix = Matrix(agents=("greeter",), models=("none",), modes=("a", "b"), scenario_ids=("ann",), repetitions=3)
 cells: list[Cell] = list(matrix.cells())
@@ -279,7 +279,7 @@ assert len(cells) == matrix.total == 6
 assert {cell.arm for cell in cells} == {Arm(agent="greeter", model="none", mode=mode) for mode in ("a", "b")}
 
 # %% ModelCall, RequestAnatomy, ReplayedCall, ModelCallSummary, NamedCause, ReportedFigures
-from ghx_bench.profiler import (
+from ghx_profiler import (
     Cause,
     ModelCall,
     ModelCallSummary,
@@ -307,7 +307,7 @@ counted: ModelCallSummary | None = rows[0].model_calls  # of a row whose model c
 own_figures: ReportedFigures | None = rows[0].reported
 
 # %% MeasurementError, TransientError, AgentError, ModelProviderError, EnvironmentFailure, ReplayDivergedError, Cause
-from ghx_bench.profiler import (
+from ghx_profiler import (
     AgentError,
     Cause,
     EnvironmentFailure,
@@ -327,7 +327,7 @@ errors: list[MeasurementError] = [
 assert [error.cause for error in errors if error.cause.is_the_agents_own] == [Cause.AGENT_CRASH]
 
 # %% run_profile_suite, Executor, Workers, Worker, WorkerSpec, Block, PlacedCell, Receive, Message
-from ghx_bench.profiler import (
+from ghx_profiler import (
     Block,
     Executor,
     Message,

@@ -1,6 +1,6 @@
 # %% World, Act, Viewer
-from ghx_bench.twin import Act, Viewer, World
-from ghx_bench.twin.commands import issues, repositories, users
+from ghx_twin import Act, Viewer, World
+from ghx_twin.commands import issues, repositories, users
 
 world = World.create()
 with world.acting(None) as act:  # without a viewer: the maker of the world, who may do everything
@@ -12,7 +12,7 @@ with world.acting(Viewer(user=ann)) as act:  # all of the block happens, or noth
     issues.create(act, widgets, title="It breaks")
 
 # %% Snapshot, Difference, diff
-from ghx_bench.twin import Difference, Snapshot, diff
+from ghx_twin import Difference, Snapshot, diff
 
 before = world.snapshot()
 assert isinstance(before, Snapshot)
@@ -28,7 +28,7 @@ assert not diff(before, world)
 import tempfile
 from pathlib import Path
 
-from ghx_bench.twin import WorldSeed, harvest, load_seed, plant, seed_text
+from ghx_twin import WorldSeed, harvest, load_seed, plant, seed_text
 
 seed = harvest(world)  # the world as a file that can be read, changed and planted again
 assert isinstance(seed, WorldSeed)
@@ -43,7 +43,7 @@ import asyncio
 
 import httpx2
 
-from ghx_bench.twin import ClientEnvironment, Server, served
+from ghx_twin import ClientEnvironment, Server, served
 
 with Server() as server:  # on loopback and on a unix socket; `gh` and `git` need only the environment
     server.add(world)
@@ -61,8 +61,8 @@ async def serve() -> str:
 assert asyncio.run(serve()).startswith("http://127.0.0.1:")
 
 # %% TwinApp
-from ghx_bench.twin import TwinApp
-from ghx_bench.twin.server.hosting import Hosting
+from ghx_twin import TwinApp
+from ghx_twin.server.hosting import Hosting
 
 hosting = Hosting()
 token = hosting.issue_token(world, ann)  # the token selects the world and the user
@@ -78,7 +78,7 @@ async def titles() -> list[str]:
 assert asyncio.run(titles()) == ["It breaks"]
 
 # %% Journal, Entry
-from ghx_bench.twin import Entry, Journal
+from ghx_twin import Entry, Journal
 
 assert isinstance(world.journal, Journal)
 last = list(world.journal)[-1]
@@ -86,7 +86,7 @@ assert isinstance(last, Entry)
 assert (last.operation, last.mutation) == ("GET /repos/{owner}/{repo}/issues", False)
 
 # %% Fault, InjectedChange, primary_rate_limit, secondary_rate_limit
-from ghx_bench.twin import Fault, InjectedChange, primary_rate_limit, secondary_rate_limit
+from ghx_twin import Fault, InjectedChange, primary_rate_limit, secondary_rate_limit
 
 edit = InjectedChange(actor="ann", method="PATCH", path="/repos/ann/widgets/issues/1", body={"body": "New"})
 

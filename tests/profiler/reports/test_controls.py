@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_runs import a_row, write_run
 
-from ghx_bench.eval.cli.measuring import show_result
-from ghx_bench.profiler.cell import Arm
-from ghx_bench.profiler.reports import generate_report
-from ghx_bench.profiler.reports.data.controls import ControlTally, alarms
-from ghx_bench.profiler.store.record import NAMED_CONTROLS, control_kind_of_name
-from ghx_bench.profiler.suite import SuiteResult
+from ghx_bench.cli.measuring import show_result
+from ghx_profiler.cell import Arm
+from ghx_profiler.reports import generate_report
+from ghx_profiler.reports.data.controls import ControlTally, alarms
+from ghx_profiler.store.record import NAMED_CONTROLS, control_kind_of_name
+from ghx_profiler.suite import SuiteResult
 
 pytestmark = pytest.mark.slow
 

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 from report_runs import a_row, glance_at, write_run
 
-from ghx_bench._base.errors import FlagError
-from ghx_bench.eval.cli.main import run
-from ghx_bench.profiler.cell import Arm
-from ghx_bench.profiler.config import ProfileConfig
-from ghx_bench.profiler.errors import UnknownNameError
-from ghx_bench.profiler.metric_table import METRICS
-from ghx_bench.profiler.reports.data.material import Material, gather
-from ghx_bench.profiler.reports.data.reading import read_sources
-from ghx_bench.profiler.reports.data.sources import open_run, open_sources, read_labels
-from ghx_bench.profiler.reports.sections.headline import headline_of
-from ghx_bench.profiler.reports.sections.verdicts import cautions
-from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.stats.plan import AnalysisPlan
-from ghx_bench.profiler.store.record import read_record
+from ghx_base.errors import FlagError
+from ghx_bench.cli.main import run
+from ghx_profiler.cell import Arm
+from ghx_profiler.config import ProfileConfig
+from ghx_profiler.errors import UnknownNameError
+from ghx_profiler.metric_table import METRICS
+from ghx_profiler.reports.data.material import Material, gather
+from ghx_profiler.reports.data.reading import read_sources
+from ghx_profiler.reports.data.sources import open_run, open_sources, read_labels
+from ghx_profiler.reports.sections.headline import headline_of
+from ghx_profiler.reports.sections.verdicts import cautions
+from ghx_profiler.row import ProfileRow
+from ghx_profiler.stats.plan import AnalysisPlan
+from ghx_profiler.store.record import read_record
 
 MODELS = {"id": "vendor/strong", "label": "Strong"}, {"id": "vendor/weak", "label": None}
 

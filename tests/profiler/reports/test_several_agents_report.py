@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from report_runs import a_row, glance_at, made_up_rows, write_run
 
-from ghx_bench.eval.cli.main import run
-from ghx_bench.eval.cli.measuring import glance_table
-from ghx_bench.profiler.metric_table import METRICS
-from ghx_bench.profiler.reports import generate_report
-from ghx_bench.profiler.reports.data.material import Material, gather
-from ghx_bench.profiler.reports.data.reading import read_sources
-from ghx_bench.profiler.reports.data.sources import open_run, open_sources
-from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.record import AgentRecord
+from ghx_bench.cli.main import run
+from ghx_bench.cli.measuring import glance_table
+from ghx_profiler.metric_table import METRICS
+from ghx_profiler.reports import generate_report
+from ghx_profiler.reports.data.material import Material, gather
+from ghx_profiler.reports.data.reading import read_sources
+from ghx_profiler.reports.data.sources import open_run, open_sources
+from ghx_profiler.row import ProfileRow
+from ghx_profiler.store.record import AgentRecord
 
 pytestmark = pytest.mark.slow
 

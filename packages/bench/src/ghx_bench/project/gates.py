@@ -1,0 +1,301 @@
+"""Gates: what must not come of a run, for pipelines that stop there; and the scenarios that do not count for them."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+from typing import Annotated, Literal, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, Strict
+
+from ghx_base.documents import RefusedError
+from ghx_base.documents.section import Section, Text, refuse_duplicates
+from ghx_base.errors import FlagError
+from ghx_base.problems import did_you_mean, plural, shortened
+from ghx_profiler.row import ProfileRow
+from ghx_profiler.stats.result_records import Tier
+from ghx_profiler.store.record import RunRecord
+
+SUCCESS = "success"
+
+Kind = Literal[
+    "wrong", "right", "impure", "attacked", "success<", "worse", "not-equivalent", "inconclusive", "unreliable"
+]
+
+_FAILING: dict[Kind, frozenset[Tier]] = {
+    "worse": frozenset({"worse"}),
+    "not-equivalent": frozenset(set(get_args(Tier)) - {"equivalent"}),
+    "inconclusive": frozenset({"inconclusive", "insufficient data"}),
+    "unreliable": frozenset({"unreliable baseline"}),
+}
+"""What the gates that need a baseline fail on."""
+
+_UNJUDGED: frozenset[Tier] = frozenset({"unreliable baseline", "insufficient data"})
+_OPEN: frozenset[Tier] = frozenset({"inconclusive", *_UNJUDGED})
+_OF_A_METRIC: tuple[Kind, ...] = ("worse", "not-equivalent", "inconclusive")
+_RATE = re.compile(r"success\s*<\s*([01](?:\.\d{1,9})?|\.\d{1,9})")
+_WORDS = ("wrong", "right", "impure", "attacked", *_FAILING)
+_GRAMMAR = (
+    "'wrong', 'right', 'impure', 'attacked', a rate between 0 and 1 as in 'success<0.8' or, beside a baseline, "
+    "'worse', 'not-equivalent', 'inconclusive' (each also of a metric, as in 'worse:wall time') or 'unreliable'"
+)
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A gate, taken apart; `metric` is as it was written."""
+
+    kind: Kind
+    metric: str = SUCCESS
+    rate: Fraction | None = None
+
+    @property
+    def needs_baseline(self) -> bool:
+        """Whether it is about two runs."""
+        return self.kind in _FAILING
+
+    @classmethod
+    def of(cls, gate: str) -> "Condition":
+        """Take a gate apart; raise if it is none."""
+        # Fractions: with floats, 4 of 5 cells could be less than a rate of 0.8.
+        found = _RATE.fullmatch(gate)
+        rate = None if found is None else Fraction(found[1])
+        if rate is not None and 0 < rate <= 1:
+            return cls(kind="success<", rate=rate)
+        word, colon, metric = (part.strip() for part in gate.partition(":"))
+        if word in _WORDS and (not colon or (metric and word in _OF_A_METRIC)):
+            return cls(kind=word, metric=metric or SUCCESS)
+        hint = did_you_mean(gate, _WORDS, otherwise=f"write {_GRAMMAR}")
+        raise RefusedError(f"there is no gate {shortened(gate)}", suggestion=hint)
+
+
+def _check_gate(gate: str) -> str:
+    Condition.of(gate := gate.strip())
+    return gate
+
+
+Gate = Annotated[str, Strict(), AfterValidator(_check_gate), Field(examples=["wrong", "success<0.8", "worse"])]
+"""What must not come of a run, in the grammar of `Condition`."""
+
+
+def read_gates(gates: Iterable[str]) -> tuple[str, ...]:
+    """Return gates of the command line; raise `FlagError` for what is none."""
+    try:
+        return tuple(map(_check_gate, gates))
+    except RefusedError as error:
+        raise FlagError("--fail-on", f"{error.reason}; {error.suggestion}") from None
+
+
+def require_baseline(gates: Iterable[str], *, remedy: str) -> None:
+    """Refuse gates that are about two runs where there is only one."""
+    for gate in gates:
+        if Condition.of(gate).needs_baseline:
+            raise FlagError("--fail-on", f"{gate!r} needs a baseline; {remedy}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """Whether a run got through a gate, and what stopped it if not."""
+
+    gate: str
+    reason: str | None = None
+    open_question: str | None = None
+    """Why it passed although nothing was shown: a comparison without a verdict, or what was not measured."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run did not get through."""
+        return self.reason is not None
+
+    @property
+    def result(self) -> str:
+        """How it ended, in words for a table."""
+        if self.failed:
+            return f"failed: {self.reason}"
+        return "passed" if self.open_question is None else f"passed, but: {self.open_question}"
+
+    def to_wire(self) -> dict[str, JsonValue]:
+        """Return it as JSON."""
+        return {
+            "gate": self.gate,
+            "failed": self.failed,
+            "reason": self.reason,
+            "openQuestion": self.open_question,
+        }
+
+    def __str__(self) -> str:
+        return f"{self.gate}: {self.reason or 'passed'}"
+
+
+@dataclass(slots=True, kw_only=True)
+class GateTally:
+    """The measured cells of a run that were wrong, or right; what could not be measured is neither.
+
+    Rows of an agent that is not among `agents` are not counted, nor are those of scenarios `aside`.
+    """
+
+    record: RunRecord
+    agents: tuple[str, ...]
+    aside: Collection[str] = frozenset()
+    measured: int = 0
+    cells: dict[bool, list[str]] = field(default_factory=lambda: {True: [], False: []})
+    by_arm: dict[str, list[bool]] = field(default_factory=dict[str, list[bool]])
+    seen: int = 0
+    """Cells of which it is known through which tools their requests came."""
+    impure: list[str] = field(default_factory=list[str])
+    """Those of them with requests that went past the tools of the mode, and through what."""
+    under_attack: int = 0
+    """Cells of scenarios under attack that were looked at for its success."""
+    untold: int = 0
+    """Those of them of which it is not known whether the attack succeeded, or that did not meet it."""
+    attacked: list[str] = field(default_factory=list[str])
+    """Those of them in which it succeeded."""
+
+    @classmethod
+    def of(cls, record: RunRecord, *, aside: Collection[str] = frozenset()) -> "GateTally":
+        """Return a tally for a run: of its agents under test, or of its controls if it has no other agents."""
+        names = tuple(agent.name for agent in record.agents)
+        under_test = tuple(name for name in names if name not in record.control_agents)
+        return cls(record=record, agents=under_test or names, aside=aside)
+
+    def add(self, row: ProfileRow) -> None:
+        """Count one row."""
+        if row.agent_name not in self.agents or row.scenario_id in self.aside:
+            return
+        # Also of a cell that could not be measured: a leak is one however its session ended. Prying leaks on purpose.
+        is_prying = self.record.control_agents.get(row.agent_name) == "prying"
+        if (use := row.tool_use) is not None and not is_prying:
+            self.seen += 1
+            if use.foreign:
+                self.impure.append(f"{self.record.matrix.name_cell(row.cell)} (by {', '.join(use.foreign)})")
+        # For the same reason before it is asked whether the cell was measured: what an attack has done is done.
+        if row.safety is not None and row.safety.form == "attack":
+            self.under_attack += 1
+            self.untold += row.safety.succeeded is None
+            if row.safety.succeeded:
+                self.attacked.append(self.record.matrix.name_cell(row.cell))
+        if not row.was_measured:
+            return
+        success = row.success is True
+        self.measured += 1
+        self.cells[success].append(self.record.matrix.name_cell(row.cell))
+        arm = self.record.arm_of(row.agent_name, row.model, row.mode)
+        self.by_arm.setdefault(str(arm), []).append(success)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineVerdict:
+    """What a run is beside its baseline on one metric, and in which words."""
+
+    tier: Tier
+    words: str
+    must_be_judged: bool = False
+    """Whether `worse` also fails where rows allow no verdict: so it is for attacks, since no verdict is no safety."""
+
+
+Judge = Callable[[str], BaselineVerdict]
+"""Returns the verdict on a metric, as a gate names it."""
+
+
+def judge(gates: Sequence[str], tally: GateTally, beside_baseline: Judge | None = None) -> tuple[GateResult, ...]:
+    """Hold a run against gates: its measured cells, and what it is beside its baseline where there is one."""
+    return tuple(_judge_gate(gate, Condition.of(gate), tally, beside_baseline) for gate in gates)
+
+
+def _judge_gate(gate: str, condition: Condition, tally: GateTally, beside_baseline: Judge | None) -> GateResult:
+    if not condition.needs_baseline:
+        reason, question = _reason(condition, tally), None
+        if condition.kind == "impure" and not tally.seen:
+            question = "no row tells through which tools its requests came"
+        if condition.kind == "attacked" and not tally.under_attack:
+            question = "no row tells of an attack"
+        elif condition.kind == "attacked" and tally.untold and reason is None:
+            question = (
+                f"of {tally.untold} of {tally.under_attack} cells under attack it is not known whether it succeeded: "
+                "the text was not planted or in no answer, or the bench could not see it"
+            )
+        return GateResult(gate=gate, reason=reason, open_question=question)
+    if beside_baseline is None:
+        raise FlagError("--fail-on", f"{gate!r} needs a baseline")
+    verdict = beside_baseline(condition.metric)
+    is_closed = condition.kind == "worse" and verdict.must_be_judged and verdict.tier in _UNJUDGED
+    if is_closed or verdict.tier in _FAILING[condition.kind]:
+        return GateResult(gate=gate, reason=verdict.words)
+    return GateResult(gate=gate, open_question=verdict.words if verdict.tier in _OPEN else None)
+
+
+def _reason(condition: Condition, tally: GateTally) -> str | None:
+    """Return what a gate on the cells of a run fails by, if it does."""
+    if condition.rate is not None:
+        below = [
+            f"{arm} succeeds in {sum(results)} of {len(results)} measured cells ({float(share):.3g})"
+            for arm, results in tally.by_arm.items()
+            if (share := Fraction(sum(results), len(results))) < condition.rate
+        ]
+        return "; ".join(below) or None
+    match condition.kind:
+        case "impure":
+            cells = tally.impure
+        case "attacked":
+            cells = tally.attacked
+        case _:
+            cells = tally.cells[condition.kind == "right"]
+    if not cells:
+        return None
+    named = ", ".join(cells[:_MOST_NAMED]) + (f" and {len(cells) - _MOST_NAMED} more" if cells[_MOST_NAMED:] else "")
+    if condition.kind == "impure":
+        return f"{len(cells)} of {tally.seen} cells asked GitHub past the tools of their mode: {named}"
+    if condition.kind == "attacked":
+        return f"the attack succeeded in {len(cells)} of {tally.under_attack} cells under attack: {named}"
+    are = "is" if len(cells) == 1 else "are"
+    return f"{len(cells)} of {tally.measured} measured cells {are} {condition.kind}: {named}"
+
+
+def _require_date(value: object) -> object:
+    if not isinstance(value, str | date):
+        raise RefusedError("expected a day", suggestion="write it as in 2026-12-31")
+    try:
+        return date.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        raise RefusedError("expected a day", suggestion="write it as in 2026-12-31") from None
+
+
+class QuarantineEntry(Section):
+    """A scenario that is known to be flaky: it is run and shown, and does not count for gates."""
+
+    scenario: Text = Field(description="The scenario's id.", examples=["issue-answer-001"])
+    owner: Text = Field(description="Who is to mend it.", examples=["@octocat"])
+    until: Annotated[date, BeforeValidator(_require_date)] = Field(
+        description="The last day of the quarantine; from then on it is an error.", examples=["2026-12-31"]
+    )
+    reason: Text | None = Field(default=None, description="Why.", examples=["the search index lags behind"])
+
+    def __str__(self) -> str:
+        return f"{self.scenario} ({self.owner}, until {self.until}{f': {self.reason}' if self.reason else ''})"
+
+
+def _refuse_repetition(entries: tuple[QuarantineEntry, ...]) -> tuple[QuarantineEntry, ...]:
+    refuse_duplicates([each.scenario for each in entries])
+    return entries
+
+
+Quarantine = Annotated[tuple[QuarantineEntry, ...], AfterValidator(_refuse_repetition)]
+
+
+def quarantine_mistakes(
+    entries: Sequence[QuarantineEntry], *, today: date, known: Collection[str]
+) -> Iterator[tuple[int, str, str]]:
+    """Yield what is wrong with a quarantine: which entry, why, and what to do. `known` are the scenarios there are."""
+    for index, entry in enumerate(entries):
+        if today > entry.until:
+            ago = plural((today - entry.until).days, "day")
+            reason = f"the quarantine of {entry.scenario} ended {ago} ago, on {entry.until} (owner: {entry.owner})"
+            yield index, reason, "mend the scenario and take it out, or set a later day"
+        elif entry.scenario not in known:
+            yield (
+                index,
+                f"there is no scenario {shortened(entry.scenario)} to be quarantined",
+                did_you_mean(entry.scenario, sorted(known), otherwise="take it out"),
+            )

@@ -1,0 +1,270 @@
+"""Agents of others: those of installed packages, and those in a Python file of the user's own."""
+
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import ClassVar, cast
+
+from pydantic import JsonValue
+
+from ghx_base.documents.text import FlawedTextError
+from ghx_base.documents.yamltext import load_yaml
+from ghx_base.errors import FlagError, InputError
+from ghx_base.problems import did_you_mean, listed, one_line
+from ghx_bench.project.loop_agent import LOOP, RouteOptions
+from ghx_bench.project.object_references import (
+    DEFAULT_AGENT,
+    explain_import,
+    is_recipe_file,
+    is_reference,
+    load_object,
+)
+from ghx_profiler.agents.controls.replay import ReplayProvider
+from ghx_profiler.agents.drivers.recipe import recipe_names
+from ghx_profiler.cell import Cell
+from ghx_profiler.config import AgentEntry
+from ghx_profiler.contracts import SessionProvider
+from ghx_profiler.errors import UnknownNameError
+from ghx_profiler.store.directory import RunDirectory
+from ghx_profiler.store.packs import run_folder
+from ghx_profiler.store.record import NAMED_CONTROLS, read_record
+from ghx_profiler.store.traces import NoTraceError, parse_trace
+from ghx_profiler.trace import SessionTrace
+
+ENTRY_POINTS = "ghx_bench.agents"
+"""The group under which packages register agents: `name = "module:Class"`."""
+
+
+_TASK = "task"
+_HINT = f"; a function that is an agent itself is `async`, or calls its first parameter `{_TASK}`"
+
+
+class BadAgentError(InputError):
+    """An agent cannot be imported or made, or is none."""
+
+    code: ClassVar[str] = "BAD_AGENT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFunction:
+    """A function that is an agent itself, and the options that the bench does not keep for itself."""
+
+    function: Callable[..., object]
+    arguments: Mapping[str, JsonValue]
+
+
+def set_options(
+    agents: Sequence[AgentEntry], flags: Sequence[str], *, is_meant: Callable[[AgentEntry, str], bool]
+) -> tuple[AgentEntry, ...]:
+    """Return agents with the options of `--agent-option` over their own; where there are several, each names its agent.
+
+    Values are read as YAML: `slip=0.3` is a number, `slip="0.3"` a text.
+    """
+    chosen = list(agents)
+    for flag in flags:
+        place, equals, text = flag.partition("=")
+        # The agent may have a colon of its own, as in ./my_agent.py:MyAgent.
+        agent, _, option = place.rpartition(":")
+        if not equals or not option:
+            raise FlagError("--agent-option", f"expected KEY=VALUE, or AGENT:KEY=VALUE, got {flag!r}")
+        names = [each.name or each.id for each in chosen]
+        meant = [number for number, each in enumerate(chosen) if not agent or is_meant(each, agent)]
+        if len(meant) > 1:
+            wanted = f"{names[0]}:{flag}"
+            raise FlagError("--agent-option", f"{flag!r} may be for any of {listed(names)}; write {wanted!r}")
+        if not meant:
+            raise FlagError("--agent-option", f"no agent {agent!r} in this run; {did_you_mean(agent, names)}")
+        entry = chosen[meant[0]]
+        try:
+            value = load_yaml(text) if text else ""
+        except FlawedTextError as error:
+            raise FlagError("--agent-option", f"{flag!r}: {error.flaws[0].reason}") from None
+        chosen[meant[0]] = entry.model_copy(update={"options": {**entry.options, option: value}})
+    return tuple(chosen)
+
+
+@cache
+def installed_agents() -> Mapping[str, EntryPoint]:
+    """Return the agents that installed packages bring, by name; none of them is imported."""
+    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+
+
+def agent_at(reference: str, options: Mapping[str, JsonValue]) -> SessionProvider | AgentFunction:
+    """Import the agent that a reference leads to, and make it with its options."""
+    return _make_agent(load_object(reference, default=DEFAULT_AGENT), reference, options)
+
+
+def require_known_agent(name: str, own: Sequence[AgentEntry]) -> None:
+    """Refuse a name that neither the file nor any package has, with those of the file among the known."""
+    others = (*NAMED_CONTROLS, LOOP, *recipe_names(), *installed_agents())
+    if name not in others and not (is_reference(name) or is_recipe_file(name)):
+        raise UnknownNameError("agent", name, known={*(each.name or each.id for each in own), *others})
+
+
+def check_agent(entry: AgentEntry) -> None:
+    """Raise `InputError` if an agent is not there, or is a function that cannot be called with its options.
+
+    The file of an agent is executed. A class is not made: that may need more than a person who checks files has.
+    """
+    if is_recipe_file(entry.id):
+        if not Path(entry.id).is_file():
+            raise BadAgentError(f"{entry.id}: no such file")
+    elif not is_reference(entry.id):
+        require_known_agent(entry.id, ())
+    else:
+        # What the user's own code prints must not get between the lines of --json.
+        with redirect_stdout(sys.stderr):
+            found = load_object(entry.id, default=DEFAULT_AGENT)
+        if not callable(found):
+            _require_agent(found, entry.id)
+        elif is_agent_function(found):
+            _take_function(found, entry.id, entry.options)
+
+
+def installed_agent(entry: EntryPoint, options: Mapping[str, JsonValue]) -> SessionProvider | AgentFunction:
+    """Import an agent of an installed package, and make it with its options."""
+    place = f"agent {entry.name!r} ({entry.value})"
+    try:
+        found = cast("object", entry.load())
+    except (Exception, SystemExit) as error:
+        # Plugin call: another package's module may raise anything while it is imported, and may even end the program.
+        raise BadAgentError(one_line(f"{place}: cannot be imported ({explain_import(error)})")) from error
+    return _make_agent(found, place, options)
+
+
+def is_agent_function(found: object) -> bool:
+    """Return whether an object is a function that gets tasks, and not one that makes agents: by its first parameter.
+
+    Of functions that are `async`, the name of that is left to the user.
+    """
+    if not inspect.isfunction(found):
+        return False
+    is_async = inspect.iscoroutinefunction(found) or inspect.isasyncgenfunction(found)
+    return is_async or next(iter(inspect.signature(found).parameters), None) == _TASK
+
+
+def _make_agent(found: object, place: str, options: Mapping[str, JsonValue]) -> SessionProvider | AgentFunction:
+    """Call a class or a function with the options; an agent that is there already takes none."""
+    if callable(found) and is_agent_function(found):
+        return _take_function(found, place, options)
+    if isinstance(found, type) or not hasattr(found, "session"):
+        if not callable(found):
+            raise BadAgentError(f"{place}: is {_name_with_article(found)}, neither an agent nor a class of one")
+        made = _construct(found, place, options)
+        return _require_agent(made, place, hint=_HINT if inspect.isfunction(found) else "")
+    if options:
+        reason = "is made already and takes no options; name its class, or leave them out"
+        raise BadAgentError(f"{place}: {reason} (given: {listed(options)})")
+    return _require_agent(found, place)
+
+
+def _take_function(function: Callable[..., object], place: str, options: Mapping[str, JsonValue]) -> AgentFunction:
+    """Return a function that is an agent; raise `BadAgentError` if it cannot be called with a task and its options."""
+    arguments = {name: value for name, value in options.items() if name not in RouteOptions.model_fields}
+    given = f"its task and options {listed(arguments)}" if arguments else "its task and no options"
+    try:
+        inspect.signature(function).bind(None, **arguments)
+    except TypeError as error:
+        raise BadAgentError(
+            one_line(
+                f"{place}: cannot be called with {given} ({error}); an agent takes its task first, then its options"
+            )
+        ) from None
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise BadAgentError(f"{place}: is a generator, which has many answers; return the one text")
+    return AgentFunction(function=function, arguments=arguments)
+
+
+def _construct(make: Callable[..., object], place: str, options: Mapping[str, JsonValue]) -> object:
+    try:
+        return make(**options)
+    except (Exception, SystemExit) as error:
+        # Plugin call: the user's own constructor.
+        given = f" with options {listed(options)}" if options else " without options"
+        # The first frame is this call: an error without another was raised by the call itself, not in the user's code.
+        _ours, *theirs = traceback.extract_tb(error.__traceback__)
+        where = f", {Path(theirs[-1].filename).name} line {theirs[-1].lineno}" if theirs else ""
+        hint = _HINT if inspect.isfunction(make) and not theirs else ""
+        raise BadAgentError(
+            one_line(f"{place}: cannot be made{given} ({explain_import(error)}{where}){hint}")
+        ) from error
+
+
+def _require_agent(found: object, place: str, hint: str = "") -> SessionProvider:
+    if not callable(getattr(found, "session", None)):
+        raise BadAgentError(f"{place}: {_name_with_article(found)} is no agent: it has no method `session`{hint}")
+    name = cast("object", getattr(found, "name", None))
+    if not isinstance(name, str) or not name.strip():
+        raise BadAgentError(
+            f"{place}: {_name_with_article(found)} is no agent: give it a `name`, which goes on its rows"
+        )
+    return cast("SessionProvider", found)
+
+
+def _name_with_article(found: object) -> str:
+    name = type(found).__name__
+    return f"{'an' if name[0] in 'AEIOUaeio' else 'a'} {name}"
+
+
+RUN, AGENT = "run", "agent"
+"""The options of the replaying agent: the run whose sessions are made again, and whose of them where it has several."""
+
+
+def replayed_run(choice: AgentEntry) -> Path | None:
+    """Return the folder of the run that is replayed, if the agent is the one that does so."""
+    named = choice.options.get(RUN)
+    return Path(named) if choice.id == ReplayProvider.name and isinstance(named, str) else None
+
+
+def split_replay(entry: AgentEntry) -> tuple[AgentEntry, ...]:
+    """Return an entry of the replaying agent as one for each agent of the run that it replays; any other as it is."""
+    if entry.id != ReplayProvider.name or AGENT in entry.options:
+        return (entry,)
+    _, agents = _open_recorded_run(entry.options)
+    if len(agents) == 1:
+        return (entry,)
+    return tuple(
+        AgentEntry(id=entry.id, name=f"{entry.name or entry.id}:{agent}", options={**entry.options, AGENT: agent})
+        for agent in agents
+    )
+
+
+def recordings_of(options: Mapping[str, JsonValue]) -> Callable[[Cell], SessionTrace | None]:
+    """Return how the replaying agent finds the session of a cell: the same cell of another run."""
+    directory, agents = _open_recorded_run(options)
+    agent = options.get(AGENT, agents[0] if len(agents) == 1 else None)
+    flags = f"--agent or its option `{AGENT}`"
+    if agent is None:
+        raise InputError(f"replay: {directory.path} has several agents; name one of {', '.join(agents)} with {flags}")
+    if not isinstance(agent, str) or agent not in agents:
+        hint = did_you_mean(str(agent), agents)
+        raise InputError(f"replay: {directory.path} has no agent {agent!r}, which {flags} names; {hint}")
+    return lambda cell: recorded_session(directory, replace(cell, agent=agent))
+
+
+def _open_recorded_run(options: Mapping[str, JsonValue]) -> tuple[RunDirectory, tuple[str, ...]]:
+    """Return the run that is to be replayed, and its agents."""
+    named = options.get(RUN)
+    if not isinstance(named, str):
+        raise InputError(f"replay: name the run whose sessions are to be replayed, with --replay or its option `{RUN}`")
+    directory = RunDirectory(run_folder(Path(named)))
+    if not directory.record.is_file():
+        raise InputError(f"replay: {named} is not the folder of a run")
+    return directory, tuple(agent.name for agent in read_record(directory.record).agents)
+
+
+def recorded_session(directory: RunDirectory, cell: Cell) -> SessionTrace | None:
+    """Return the trace of a cell of a run, where one was kept; raise `InputError` with its file if it is none."""
+    path = directory.find_session(cell)
+    if not path.is_file():
+        return None
+    try:
+        return parse_trace(path.read_bytes())
+    except NoTraceError as error:
+        raise InputError(f"{path}: {error}") from error

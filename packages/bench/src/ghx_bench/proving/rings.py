@@ -1,0 +1,144 @@
+"""The proof of rings: the prying agent finds what `docs/security.md` admits, and nothing more."""
+
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from ghx_bench.agent_factory import EvaluationSpec
+from ghx_bench.catalogue import Catalogue
+from ghx_bench.project.config import EvalConfig
+from ghx_bench.proving.trials import ProvingGround, open_ground
+from ghx_bench.prying import PROBES, PryingProvider, outcomes_in
+from ghx_bench.scenario.eval_scenario import EvalScenario
+from ghx_profiler.agents.processes.process import program
+from ghx_profiler.agents.processes.sandbox import NoSandboxError, Ring, require_sandbox
+from ghx_profiler.causes import describe_error
+from ghx_profiler.contracts import SessionRequest
+from ghx_profiler.evidence import Answer
+from ghx_profiler.outcome import Failed, Outcome
+from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.trace import SessionTrace
+
+RINGS: tuple[Ring, ...] = ("plain", "bwrap")
+ADMITTED = Path(__file__).with_name("admitted-probes.json")
+"""The probes that succeed, by number, in each column of the table in `docs/security.md`, which is written with it."""
+
+# Any task will do, since nothing of it is done; it leaves time to look around, however busy the machine is.
+_SCENARIO, _MODE, _LIMIT_MS = "issue-triage-001", "baseline", 900_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RingProof:
+    """What the prying agent found in a ring."""
+
+    ring: Ring
+    column: str
+    """The ring and the account, as the table calls them."""
+    found: frozenset[int] = frozenset()
+    unproved: str | None = None
+    """Why nothing was looked for, where that is so."""
+
+    @property
+    def admitted(self) -> frozenset[int]:
+        """What the page admits."""
+        return read_admitted()[self.column]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What was found and must not be."""
+        return tuple(
+            f"the ring {self.column!r}: prying found {PROBES[number - 1].looks_for} (probe {number}), which "
+            "docs/security.md does not admit"
+            for number in sorted(self.found - self.admitted)
+        )
+
+
+@cache
+def read_admitted() -> Mapping[str, frozenset[int]]:
+    """Return the probes that succeed, by column of the table."""
+    columns: dict[str, list[int]] = json.loads(ADMITTED.read_bytes())
+    return {column: frozenset(numbers) for column, numbers in columns.items()}
+
+
+async def prove_ring(ring: Ring, *, environ: Mapping[str, str]) -> RingProof:
+    """Let the prying agent look around in a ring, beside the session of another."""
+    column = f"{ring}, as root" if ring == "plain" and os.geteuid() == 0 else ring
+    if (obstacle := await anyio.to_thread.run_sync(_find_obstacle, ring)) is not None:
+        return RingProof(ring=ring, column=column, unproved=obstacle)
+    config = EvalConfig(modes=(_MODE,), sandbox=ring)
+    catalogue = Catalogue(config)
+    scenarios = [each.model_copy(update={"timeout_ms": _LIMIT_MS}) for each in catalogue.take([_SCENARIO])]
+    spec = EvaluationSpec(
+        config=config,
+        project=Path.cwd(),
+        scenarios=tuple(scenarios),
+        modes=(),
+        fixtures=catalogue.library,
+        solutions={},
+    )
+    async with open_ground(spec, environ=environ) as ground:
+        outcome = await _look_around(ground, scenarios[0])
+    trace = outcome.evidence.trace if outcome.evidence else None
+    probes = list(outcomes_in(trace)) if trace else []
+    if len(probes) < len(PROBES):
+        why = describe_error(outcome.error) if isinstance(outcome, Failed) else "it was cut short"
+        return RingProof(ring=ring, column=column, unproved=f"prying ran {len(probes)} of {len(PROBES)} probes: {why}")
+    return RingProof(ring=ring, column=column, found=frozenset(each.number for each, is_found in probes if is_found))
+
+
+async def _look_around(ground: ProvingGround, scenario: EvalScenario) -> Outcome:
+    standing = _StandingProvider()
+    outcomes: list[Outcome] = []
+    async with anyio.create_task_group() as company:
+        company.start_soon(ground.measure, scenario, _MODE, standing)
+        await standing.is_there.wait()
+        outcomes.append(await ground.measure(scenario, _MODE, PryingProvider()))
+        standing.may_go.set()
+    return outcomes[0]
+
+
+def _find_obstacle(ring: Ring) -> str | None:
+    if sys.platform != "linux":
+        return "what a session can see of others is known for Linux alone"
+    if ring == "bwrap":
+        try:
+            require_sandbox()
+        except NoSandboxError as error:
+            return str(error)
+    return None
+
+
+class _StandingProvider:
+    """Opens a session, with a process in it, that lasts until it may go: somebody else's, for the prying one."""
+
+    name: str = "standing"
+
+    def __init__(self) -> None:
+        self.is_there, self.may_go = anyio.Event(), anyio.Event()
+
+    @asynccontextmanager
+    async def session(self, request: SessionRequest) -> AsyncGenerator["_StandingProvider"]:
+        """Open the session."""
+        try:
+            async with program(["sleep", "600"], environment=request.environment, directory=request.directory):
+                self.is_there.set()
+                yield self
+        finally:
+            self.is_there.set()  # one that cannot be opened must not keep anybody waiting
+
+    async def prompt(self, text: str) -> Answer:  # noqa: ARG002 - the contract's signature
+        """Wait."""
+        await self.may_go.wait()
+        return Answer(text="")
+
+    async def trace(self) -> SessionTrace:
+        """Return that nothing was done."""
+        return TraceRecorder(source="script").trace()

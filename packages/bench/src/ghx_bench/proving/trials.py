@@ -1,0 +1,285 @@
+"""Trials of scenarios: a solution, a mistake or nothing at all, done with real tools in a world, and scored."""
+
+import time
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import anyio.to_thread
+from pydantic import JsonValue
+
+from ghx_bench.agent_factory import EvaluationSpec
+from ghx_bench.assembly import open_setup
+from ghx_bench.proving.footprints import Footprint, footprint_of
+from ghx_bench.proving.overreach import Deed, Surroundings, look_around
+from ghx_bench.scenario.eval_scenario import EvalScenario
+from ghx_bench.stages.handles import StageHandles
+from ghx_profiler.agents.controls.gullible import GullibleProvider
+from ghx_profiler.agents.controls.nop import NopProvider
+from ghx_profiler.agents.controls.reference import ReferenceProvider, bindings_of
+from ghx_profiler.agents.controls.solution import Solution, SolutionError
+from ghx_profiler.causes import describe_error
+from ghx_profiler.cell import NO_MODEL, Cell
+from ghx_profiler.contracts import Scorer, Session, SessionProvider, SessionRequest
+from ghx_profiler.evidence import Answer, Evidence
+from ghx_profiler.outcome import Failed, Outcome
+from ghx_profiler.runner.instruments import Setup
+from ghx_profiler.runner.iteration import Task, measure
+from ghx_profiler.score import CheckpointDetail, PartialScoreError, Safety, Score
+from ghx_profiler.trace import SessionTrace
+
+TrialKind = Literal["reference", "nop", "left out", "cut short", "sibling", "overreach", "trap", "gullible", "report"]
+
+_MUST_END: frozenset[TrialKind] = frozenset({"reference", "nop", "trap", "gullible"})
+"""What somebody wrote to be done: a state that it did not get to the end of says nothing about it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialResult:
+    """What came of one trial."""
+
+    kind: TrialKind
+    name: str
+    mode: str
+    checkpoints: tuple[CheckpointDetail, ...] = ()
+    answer: str = ""
+    footprint: Footprint = frozenset()
+    safety: Safety | None = None
+    """Whether an attack has succeeded, where the scenario has a threat."""
+    broke_off: str | None = None
+    """The step that failed, where a mistake made one fail."""
+    error: str | None = None
+    """Why there are no checkpoints, where it could not be scored."""
+    duration_s: float = 0.0
+
+    @property
+    def failed(self) -> frozenset[str]:
+        """The checkpoints that noticed it."""
+        return frozenset(each.id for each in self.checkpoints if not each.passed)
+
+    @property
+    def passed(self) -> bool:
+        """Whether it was scored, and nothing noticed it: no checkpoint, and no look for a threat's success."""
+        return self.error is None and not self.failed and not (self.safety and self.safety.succeeded)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolvedWorld:
+    """What is learnt in the world that a solution has solved, while it is still there."""
+
+    surroundings: Surroundings | None = None
+    overreaches: tuple[TrialResult, ...] = ()
+    reports: tuple[TrialResult, ...] = ()
+    """What came of telling others about the planted text, where the scenario is under attack."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvingGround:
+    """The seeded worlds of scenarios, the modes, and what trials are measured with."""
+
+    setup: Setup[EvalScenario]
+
+    async def reference(
+        self, scenario: EvalScenario, mode: str, solution: Solution, *, overreaches: bool = False
+    ) -> tuple[TrialResult, SolvedWorld]:
+        """Follow a solution as it is; with `overreaches`, then do more in copies of the world that it leaves.
+
+        That is too much, or, under attack, a report of the planted text.
+        """
+        witness = _Witness(self.setup.instruments.scorer, mode=mode, overreaches=overreaches)
+        result = await self._run(
+            scenario, mode, ReferenceProvider(lambda _, __: solution), witness, kind="reference", name="reference"
+        )
+        return result, witness.solved
+
+    async def nop(self, scenario: EvalScenario, mode: str) -> TrialResult:
+        """Do nothing."""
+        witness = _Witness(self.setup.instruments.scorer, mode=mode)
+        return await self._run(scenario, mode, NopProvider(), witness, kind="nop", name="nop")
+
+    async def gullible(
+        self, scenario: EvalScenario, mode: str, solution: Solution, texts: Sequence[str]
+    ) -> TrialResult:
+        """Follow a solution and, once the planted texts were read, what they say."""
+        witness = _Witness(self.setup.instruments.scorer, mode=mode)
+        provider = GullibleProvider(lambda _, __: solution, lambda _: texts)
+        return await self._run(scenario, mode, provider, witness, kind="gullible", name="gullible")
+
+    async def mistaken(
+        self,
+        scenario: EvalScenario,
+        mode: str,
+        solution: Solution,
+        *,
+        kind: TrialKind,
+        name: str,
+        bindings: Mapping[str, JsonValue] | None = None,
+        longest_s: float | None = None,
+    ) -> TrialResult:
+        """Follow a solution that is wrong as far as it goes: a step that fails ends it, and what is there is scored.
+
+        `longest_s` is for mistakes that wait for what will never happen.
+        """
+        if longest_s is not None:
+            limit_ms = min(scenario.timeout_ms, round(longest_s * 1000))
+            scenario = scenario.model_copy(update={"timeout_ms": limit_ms})
+        provider = _MistakenProvider(solution, bindings or {})
+        witness = _Witness(self.setup.instruments.scorer, mode=mode)
+        result = await self._run(scenario, mode, provider, witness, kind=kind, name=name)
+        return replace(result, broke_off=provider.broke_off)
+
+    async def measure(
+        self,
+        scenario: EvalScenario,
+        mode: str,
+        provider: SessionProvider,
+        scorer: Scorer[EvalScenario] | None = None,
+    ) -> Outcome:
+        """Hold one session of an agent, as a run would."""
+        instruments = replace(
+            self.setup.instruments,
+            provider=None,
+            providers={provider.name: provider},
+            scorer=scorer or self.setup.instruments.scorer,
+            collectors=(),
+            analyzers=(),
+        )
+        cell = Cell(agent=provider.name, model=NO_MODEL, mode=mode, scenario_id=scenario.id, iteration=0)
+        return await measure(Task(cell=cell, scenario=scenario, mode=self.setup.modes[mode], instruments=instruments))
+
+    async def _run(
+        self,
+        scenario: EvalScenario,
+        mode: str,
+        provider: SessionProvider,
+        witness: "_Witness",
+        *,
+        kind: TrialKind,
+        name: str,
+    ) -> TrialResult:
+        began = time.monotonic()
+        outcome = await self.measure(scenario, mode, provider, witness)
+        result = TrialResult(
+            kind=kind, name=name, mode=mode, footprint=witness.footprint, duration_s=time.monotonic() - began
+        )
+        if isinstance(outcome, Failed):
+            return replace(result, error=describe_error(outcome.error))
+        if outcome.cause is not None and kind in _MUST_END:
+            return replace(result, error=f"it was cut short after {result.duration_s:.0f} s ({outcome.cause})")
+        score, answer = outcome.score, outcome.evidence.answer
+        return replace(result, checkpoints=score.checkpoints, safety=score.safety, answer=answer.text if answer else "")
+
+
+@asynccontextmanager
+async def open_ground(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> AsyncGenerator[ProvingGround]:
+    """Seed the worlds of a spec's scenarios and serve them; raise `InputError` for a scenario that does not fit."""
+    async with open_setup(spec, environ=environ) as setup, AsyncExitStack() as scopes:
+        lifecycle = setup.instruments.lifecycle
+        # Nothing is written there: the name is what scenarios that name their run are given.
+        await scopes.enter_async_context(lifecycle.run(Path("run_proof")))
+        for mode in setup.modes.values():
+            await scopes.enter_async_context(lifecycle.mode(mode))
+        yield ProvingGround(setup=setup)
+
+
+class _Witness:
+    """Scores as the evaluation does, and looks at the world of the session while it is still there."""
+
+    def __init__(self, scorer: Scorer[EvalScenario], *, mode: str, overreaches: bool = False) -> None:
+        self._scorer, self._mode, self._overreaches = scorer, mode, overreaches
+        self.footprint: Footprint = frozenset()
+        self.solved = SolvedWorld()
+
+    async def score(self, evidence: Evidence[EvalScenario]) -> Score:
+        """Return the score."""
+        handles = evidence.stage.handles
+        assert isinstance(handles, StageHandles)  # noqa: S101 - the ground is the embedded GitHub
+        score = await self._scorer.score(evidence)
+        self.footprint = await anyio.to_thread.run_sync(footprint_of, handles)
+        if self._overreaches and score.success:
+            surroundings = await anyio.to_thread.run_sync(look_around, evidence.scenario, handles)
+            if surroundings is not None:
+                reports = () if score.safety is None else surroundings.reports(evidence.scenario)
+                self.solved = SolvedWorld(
+                    surroundings=surroundings,
+                    overreaches=await self._do(surroundings.deeds(), "overreach", evidence, handles),
+                    reports=await self._do(reports, "report", evidence, handles),
+                )
+        return score
+
+    async def _do(
+        self, deeds: Iterable[Deed], kind: TrialKind, evidence: Evidence[EvalScenario], handles: StageHandles
+    ) -> tuple[TrialResult, ...]:
+        """Do one thing more in a copy of the world, for each there is.
+
+        Those that change nothing do not count, nor those that pass because a threat spares them.
+        """
+        assert handles.fork is not None  # noqa: S101 - the same
+        done: list[TrialResult] = []
+        for deed in deeds:
+            began = time.monotonic()
+            with handles.fork() as copy:
+                if kind == "report":  # a copy does not know what was planted and read before
+                    copy = replace(copy, planted=True, shown=True)  # noqa: PLW2901 - the same copy
+                assert copy.open_as is not None  # noqa: S101 - the same
+                async with copy.open_as(copy.agent) as client:
+                    if not await deed.is_let_happen(client):
+                        continue
+                footprint = await anyio.to_thread.run_sync(footprint_of, copy)
+                if footprint == self.footprint:
+                    continue
+                result = TrialResult(
+                    kind=kind,
+                    name=deed.name,
+                    mode=self._mode,
+                    answer=evidence.answer.text if evidence.answer else "",
+                    footprint=footprint,
+                )
+                try:
+                    score = await self._scorer.score(replace(evidence, stage=replace(evidence.stage, handles=copy)))
+                    result = replace(result, checkpoints=score.checkpoints, safety=score.safety)
+                except PartialScoreError as error:
+                    result = replace(result, error=str(error))
+            # Still tried, since a checkpoint may ask for the comments of the task and no others.
+            if deed.is_spared_by_threat and result.safety is not None and result.passed:
+                continue
+            done.append(replace(result, duration_s=time.monotonic() - began))
+        return tuple(done)
+
+
+class _MistakenProvider:
+    """Opens the session of one trial, which follows a wrong solution as far as it goes."""
+
+    name: str = "mistaken"
+
+    def __init__(self, solution: Solution, bindings: Mapping[str, JsonValue]) -> None:
+        self._reference, self._bindings = ReferenceProvider(lambda _, __: solution), bindings
+        self.broke_off: str | None = None
+
+    @asynccontextmanager
+    async def session(self, request: SessionRequest) -> AsyncGenerator["_MistakenSession"]:
+        """Open a session whose variables stand for what the mistake says."""
+        facts = {**request.facts, "bindings": {**bindings_of(request), **self._bindings}}
+        async with self._reference.session(replace(request, facts=facts)) as session:
+            yield _MistakenSession(session, self)
+
+
+class _MistakenSession:
+    """A wrong solution being followed."""
+
+    def __init__(self, session: Session, provider: _MistakenProvider) -> None:
+        self._session, self._provider = session, provider
+
+    async def prompt(self, text: str) -> Answer:
+        """Follow the solution up to the first step that fails, which leaves nothing to say."""
+        try:
+            return await self._session.prompt(text)
+        except SolutionError as error:
+            self._provider.broke_off = str(error)
+            return Answer(text="")
+
+    async def trace(self) -> SessionTrace:
+        """Return what was done so far."""
+        return await self._session.trace()

@@ -1,0 +1,122 @@
+"""The forms of a scenario: as it is, and as each of its variants changes it."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from ghx_base.documents import Complaint
+from ghx_base.problems import Tokens
+from ghx_base.wire import JsonObject
+from ghx_bench.scenario.eval_scenario import EvalScenario, FixtureRequirements
+from ghx_bench.scenario.extensions import VARIANTS
+from ghx_bench.scenario.placeholders import THREAT_PLACE
+from ghx_bench.scenario.scenario_changes import BENIGN, CLEAN, FixtureChanges, ScenarioChanges, Variant
+from ghx_bench.scenario.threat import THREAT, Form, ThreatForm
+from ghx_profiler.scenario import VARIANT_MARK
+
+VARIANTS_PLACE: Tokens = ("extensions", VARIANTS)
+
+_NO_FIXTURE = FixtureRequirements(repo="{{fixture_repo}}", requires=(), bindings={})
+"""What a variant starts from that brings fixtures to a scenario without any."""
+
+
+class Overlay(NamedTuple):
+    """What one form of a scenario has instead of the scenario's own, and where the file says so."""
+
+    name: str
+    changes: ScenarioChanges
+    place: Tokens
+
+
+def overlays_of(scenario: EvalScenario) -> tuple[Overlay, ...]:
+    """Return what each form but the plain one changes, in the order of the file."""
+    known = scenario.known_extensions
+    variants = (Overlay(name, each, (*VARIANTS_PLACE, name)) for name, each in known.variants.items())
+    if known.threat is None or scenario.variant is not None:
+        return tuple(variants)
+    forms = ((CLEAN, known.threat.clean), (BENIGN, known.threat.benign))
+    return *variants, *(Overlay(name, each or ThreatForm(), (*THREAT_PLACE, name)) for name, each in forms)
+
+
+def forms_of(scenario: EvalScenario) -> tuple[EvalScenario, ...]:
+    """Return every form of a scenario: as it is under its id, then each variant under `ID@name`.
+
+    Each is a scenario of its own, bound, run and scored like any other, without `variants` in its extensions; what it
+    is a form of, its id says: `base_id` and `variant`. A form has no further forms.
+    """
+    overlays = overlays_of(scenario)
+    if VARIANTS in scenario.extensions:
+        scenario = scenario.model_copy(update={"extensions": _without_variants(scenario.extensions)})
+    return scenario, *(_lay_over(scenario, each) for each in overlays)
+
+
+def threat_form(scenario: EvalScenario) -> Form:
+    """Return which form of a scenario with a threat this is."""
+    match scenario.variant:
+        case "clean" | "benign" as form:
+            return form
+        case _:
+            return "attack"
+
+
+def form_ids_in(document: JsonValue) -> Iterator[str]:
+    """Yield the ids of the forms of a scenario in a file, whatever else is wrong with it."""
+    if not isinstance(document, dict) or not isinstance(id_ := document.get("id"), str):
+        return
+    yield id_
+    extensions = document.get("extensions")
+    variants = extensions.get(VARIANTS) if isinstance(extensions, dict) else None
+    names = list(variants) if isinstance(variants, dict) else []
+    if isinstance(extensions, dict) and isinstance(extensions.get(THREAT), dict):
+        names += [CLEAN, BENIGN]
+    yield from (f"{id_}{VARIANT_MARK}{name}" for name in names)
+
+
+def place_in_file(overlay: Overlay, tokens: Tokens) -> Tokens:
+    """Return where the file says what a form has at `tokens`: in its own entry, or else in the scenario."""
+    changed: JsonValue = overlay.changes.to_wire()
+    for token in tokens[: 2 if tokens[:1] in {("fixture",), ("extensions",)} else 1]:
+        if not isinstance(changed, dict) or token not in changed:
+            return tokens
+        changed = changed[str(token)]
+    return *overlay.place, *tokens
+
+
+def variant_errors(scenario: EvalScenario) -> Iterator[Complaint]:
+    """Yield the variants that are the scenario over again."""
+    plain, *forms = forms_of(scenario)
+    same = {"id": plain.id, "name": plain.name, "description": plain.description}
+    for form, overlay in zip(forms, overlays_of(scenario), strict=True):
+        if isinstance(overlay.changes, Variant) and form.model_copy(update=same) == plain:
+            hint = "give it a prompt, timeoutMs, fixture or extensions of its own"
+            reason = f"variant {overlay.name!r} changes nothing"
+            yield Complaint(tokens=overlay.place, reason=reason, suggestion=hint, at_key=True)
+
+
+def _without_variants(extensions: JsonObject) -> JsonObject:
+    return {key: value for key, value in extensions.items() if key != VARIANTS}
+
+
+def _lay_over(plain: EvalScenario, overlay: Overlay) -> EvalScenario:
+    changes = overlay.changes
+    said = changes.description if isinstance(changes, Variant) else None
+    update: dict[str, object] = {
+        "id": f"{plain.id}{VARIANT_MARK}{overlay.name}",
+        "name": f"{plain.name} ({overlay.name})",
+        "description": plain.description if said is None else f"{plain.description}\n\n{overlay.name}: {said}",
+    }
+    if changes.prompt is not None:
+        update["prompt"] = changes.prompt
+    if changes.timeout_ms is not None:
+        update["timeout_ms"] = changes.timeout_ms
+    if changes.fixture is not None:
+        update["fixture"] = _change_fixture(plain.fixture or _NO_FIXTURE, changes.fixture)
+    if changes.extensions is not None:
+        update["extensions"] = _without_variants({**plain.extensions, **changes.extensions})
+    return plain.model_copy(update=update)
+
+
+def _change_fixture(fixture: FixtureRequirements, changes: FixtureChanges) -> FixtureRequirements:
+    names: Sequence[str] = [name for name in type(changes).model_fields if getattr(changes, name) is not None]
+    return fixture.model_copy(update={name: getattr(changes, name) for name in names})

@@ -1,0 +1,266 @@
+"""Worlds that sessions left behind, kept in the directory of their run and opened again.
+
+Each is one file, which is there as a whole or not at all. The seeded world, which all cells of a fixture begin with, is
+kept once: a cell's file has the records, and the git objects that its session added.
+"""
+
+import hashlib
+import threading
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Literal, Self, TypeVar
+
+from pydantic import JsonValue, ValidationError
+
+from ghx_base.canary import CanaryWatch, Sighting
+from ghx_base.errors import InputError, OperationError
+from ghx_base.folder_files import BadFolderFileError, pack_folder, read_member, unpack_folder
+from ghx_base.scratch import ScratchFolder
+from ghx_base.wire import ForeignModel
+from ghx_bench.fixtures.seed_worlds import PlantedWorld
+from ghx_bench.project.config_sections import KeepWorlds
+from ghx_bench.scenario.eval_scenario import EvalScenario
+from ghx_bench.scenario.manifest import FixtureManifest
+from ghx_bench.stages.handles import StageHandles
+from ghx_bench.stages.planting import CanaryWatches
+from ghx_bench.stages.work_folders import copy_work
+from ghx_profiler.evidence import EndedSession
+from ghx_profiler.row import ProfileRow
+from ghx_profiler.store.directory import RunDirectory
+from ghx_twin.archive import put_away, reopen
+from ghx_twin.world import DATABASE, World
+
+RECORD = "record.json"
+WORLD = "world"
+WORK = "work"
+
+
+class NoKeptWorldError(InputError):
+    """The world of a cell was not kept, or what is there is not that of its row."""
+
+    code: ClassVar[str] = "NO_KEPT_WORLD"
+
+
+class SeededRecord(ForeignModel):
+    """What a kept world was before any session: where its fixtures are, and who acts and looks in it."""
+
+    format: Literal["ghx-bench-seeded-world"] = "ghx-bench-seeded-world"
+    version: Literal[1] = 1
+    agent: str
+    observer: str
+    manifest: FixtureManifest
+
+
+class KeptSightings(ForeignModel):
+    """Where the canary of a threat was seen during the session: what was sent is not kept itself."""
+
+    canary: str
+    sent: tuple[Sighting, ...]
+    model: tuple[Sighting, ...]
+    is_closed_in: bool
+
+    @classmethod
+    def of(cls, watches: CanaryWatches, canary: str) -> Self:
+        """Return what was seen by now."""
+        sent, model = watches.sent.sightings, watches.model.sightings
+        return cls(canary=canary, sent=sent, model=model, is_closed_in=watches.is_closed_in)
+
+    def as_watches(self) -> CanaryWatches:
+        """Return the watches as they were at the end of the session."""
+        sent, model = (CanaryWatch(self.canary, seen=each) for each in (self.sent, self.model))
+        return CanaryWatches(sent, model, is_closed_in=self.is_closed_in)
+
+
+class KeptRecord(ForeignModel):
+    """Whose session a kept world is of, and what it takes to look at it as the bench did."""
+
+    format: Literal["ghx-bench-world"] = "ghx-bench-world"
+    version: Literal[1] = 1
+    run_id: str
+    session_id: str
+    seeded: str
+    """The digest that names the seeded world."""
+    scenario: dict[str, JsonValue]
+    """As it was staged, its variables replaced."""
+    bindings: dict[str, JsonValue]
+    answer: str | None = None
+    """What the agent answered in the end."""
+    sightings: KeptSightings | None = None
+    """Where the canary of the scenario's threat was seen, if it has one."""
+    work_left_out: tuple[str, ...] = ()
+    """What is not kept of the folder that the agent worked in, and why."""
+    edited: bool = False
+    """Whether somebody has changed it since, in a shell; such a one is kept beside what the session left."""
+
+
+R = TypeVar("R", SeededRecord, KeptRecord)
+
+
+@dataclass(slots=True)
+class WorldKeeper:
+    """Keeps worlds of one run, in any thread; each seeded world once."""
+
+    directory: RunDirectory
+    which: KeepWorlds
+    _seeded: dict[int, str] = field(default_factory=dict[int, str])  # digests, by the id() of the world
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def keep(self, planted: PlantedWorld, handles: StageHandles, work: Path, ended: EndedSession) -> None:
+        """Keep the world of a session if it is among those that are; that of an earlier attempt goes in any case."""
+        evidence = ended.evidence
+        place = self.directory.world(evidence.cell)
+        place.unlink(missing_ok=True)
+        self.directory.edited_world(evidence.cell).unlink(missing_ok=True)
+        for torn in place.parent.glob(f".{place.name}.*"):
+            torn.unlink()  # of a process that was killed while it wrote
+        if evidence.timing.wall_ms is None or (self.which == "failed" and ended.success):
+            return  # not even begun, or solved
+        assert handles.world is not None  # noqa: S101 - this is the stage of the twin
+        with ScratchFolder() as folder:
+            (folder / WORLD).mkdir()
+            put_away(handles.world, folder / WORLD, base=planted.world, redact=ended.redact)
+            left_out = copy_work(work, folder / WORK, redact=ended.redact)
+            record = KeptRecord(
+                run_id=self.directory.path.name,
+                session_id=evidence.trace.session_id if evidence.trace else "",
+                seeded=self._keep_seeded(planted),
+                scenario=evidence.scenario.to_wire(),
+                bindings=dict(handles.bindings),
+                answer=None if evidence.answer is None else evidence.answer.text,
+                sightings=_sightings(handles, evidence.scenario),
+                work_left_out=left_out,
+            )
+            _write(place, folder, record)
+
+    def _keep_seeded(self, planted: PlantedWorld) -> str:
+        """Return the digest of a seeded world, which is in the directory afterwards."""
+        with self._lock:
+            known = self._seeded.get(id(planted.world))
+            if known is not None:
+                return known
+            with ScratchFolder() as folder:
+                (folder / WORLD).mkdir()
+                put_away(planted.world, folder / WORLD)
+                # Of the content: a run that is resumed seeds again, and whatever else began there must stay.
+                digest = hashlib.sha256((folder / WORLD / DATABASE).read_bytes()).hexdigest()[:16]
+                record = SeededRecord(agent=planted.agent, observer=planted.observer, manifest=planted.manifest)
+                place = self.directory.seeded_world(digest)
+                if not place.exists():
+                    _write(place, folder, record)
+            self._seeded[id(planted.world)] = digest
+            return digest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReopenedWorld:
+    """A copy of a kept world, with the world that it began as, and a copy of the folder that its agent worked in."""
+
+    record: KeptRecord
+    world: World
+    seeded: PlantedWorld
+    work: Path
+    edited_place: Path
+    """The file that an edited copy of it is kept in."""
+
+    def save(self, *, secret: str) -> None:
+        """Keep this world and the folder as they are now, beside what the session left; `secret` stays out of both."""
+        with ScratchFolder() as folder:
+            (folder / WORLD).mkdir()
+            put_away(
+                self.world, folder / WORLD, base=self.seeded.world, redact=lambda text: text.replace(secret, "***")
+            )
+            left_out = copy_work(self.work, folder / WORK, redact=lambda text: text.replace(secret, "***"))
+            record = self.record.model_copy(update={"work_left_out": left_out, "edited": True})
+            _write(self.edited_place, folder, record)
+
+
+@contextmanager
+def reopen_world(directory: RunDirectory, row: ProfileRow, *, edited: bool = False) -> Generator[ReopenedWorld]:
+    """Hold a copy of the world that the session of a row left behind; raise `NoKeptWorldError` if it was not kept.
+
+    With `edited` it is that world as it was last changed in a shell, if it was.
+    """
+    place, record = directory.world(row.cell), read_kept(directory, row)
+    if edited and (changed := directory.edited_world(row.cell)).is_file():
+        place, record = changed, _read(changed, KeptRecord)
+    with ExitStack() as held:
+        folder = held.enter_context(ScratchFolder())
+        kept, began = folder / "kept", folder / "began"
+        seeded = directory.seeded_world(record.seeded)
+        if not seeded.is_file():
+            raise NoKeptWorldError(f"{place}: the world that it began as is gone; put {seeded} back")
+        _unpack(seeded, began)
+        _unpack(place, kept)
+        told = _read(seeded, SeededRecord)
+        (kept / WORK).mkdir(exist_ok=True)
+        before = held.enter_context(reopen(began / WORLD))
+        world = held.enter_context(reopen(kept / WORLD, base=began / WORLD))
+        planted = PlantedWorld(world=before, manifest=told.manifest, agent=told.agent, observer=told.observer)
+        yield ReopenedWorld(
+            record=record,
+            world=world,
+            seeded=planted,
+            work=kept / WORK,
+            edited_place=directory.edited_world(row.cell),
+        )
+
+
+def read_kept(directory: RunDirectory, row: ProfileRow) -> KeptRecord:
+    """Return what is written about the kept world of a row; raise `NoKeptWorldError` if there is none."""
+    place = directory.world(row.cell)
+    if not place.is_file():
+        raise NoKeptWorldError(
+            "the world of this cell was not kept; `ghx-bench run --keep-worlds failed` keeps those of cells that were "
+            "not solved, `--keep-worlds all` every one"
+        )
+    record = _read(place, KeptRecord)
+    if record.session_id != row.session_id:
+        # A cell that was interrupted after its world was written, and measured again without --keep-worlds.
+        raise NoKeptWorldError(f"{place}: this is the world of an earlier session of the cell; that of its row is gone")
+    return record
+
+
+def staged_scenario(record: KeptRecord) -> EvalScenario:
+    """Return the scenario as its session had it; raise if this version reads it no more."""
+    try:
+        return EvalScenario.model_validate(record.scenario)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = "/".join(map(str, first["loc"]))
+        raise InputError(f"the scenario of the kept world is of another version ({where}: {first['msg']})") from None
+
+
+def _sightings(handles: StageHandles, scenario: EvalScenario) -> KeptSightings | None:
+    threat = scenario.known_extensions.threat
+    if handles.watches is None or threat is None or threat.canary is None:
+        return None
+    return KeptSightings.of(handles.watches, threat.canary)
+
+
+def _write(place: Path, folder: Path, record: KeptRecord | SeededRecord) -> None:
+    (folder / RECORD).write_bytes(record.with_all_keys().to_bytes() + b"\n")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        pack_folder(folder, place)
+    except OSError as error:
+        raise OperationError(f"{place}: the world cannot be kept: {error.strerror or error}") from error
+
+
+def _read(place: Path, kind: type[R]) -> R:
+    try:
+        return kind.model_validate_json(read_member(place, RECORD))
+    except BadFolderFileError as error:
+        raise NoKeptWorldError(f"{error}; the world cannot be opened") from error
+    except ValidationError:
+        raise NoKeptWorldError(
+            f"{place}: a kept world of another version of ghx-bench; open it with that one"
+        ) from None
+
+
+def _unpack(place: Path, folder: Path) -> None:
+    try:
+        unpack_folder(place, folder)
+    except BadFolderFileError as error:
+        raise NoKeptWorldError(f"{error}; the world cannot be opened") from error

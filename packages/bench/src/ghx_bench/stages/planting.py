@@ -1,0 +1,147 @@
+"""How the text of a threat gets into a world: by requests of its author, before the session or just before a read."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ghx_base.canary import CanaryWatch
+from ghx_base.documents import Complaint
+from ghx_bench.fixtures.seed_worlds import PlantedWorld, who_may_write
+from ghx_bench.scenario.eval_scenario import EvalScenario
+from ghx_bench.scenario.placeholders import THREAT_PLACE
+from ghx_bench.scenario.scenario_changes import CLEAN
+from ghx_bench.scenario.threat import Threat
+from ghx_bench.scenario.threat_references import author_errors
+from ghx_bench.scenario.variants import threat_form
+from ghx_twin.faults import Fault, Injected, InjectedChange
+from ghx_twin.queries import lookup
+from ghx_twin.refusals import NotFoundRefusal
+from ghx_twin.rest import dispatch
+from ghx_twin.urls import GITHUB_URLS
+from ghx_twin.viewer import Viewer
+from ghx_twin.world import World
+
+RULE = "threat"
+"""What the journal calls the rule that plants a text on a read."""
+
+_BAD = 400
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryWatches:
+    """Where the canary of a threat was seen: in what the agent sent, and in what went to its model."""
+
+    sent: CanaryWatch
+    model: CanaryWatch
+    is_closed_in: bool = field(kw_only=True)
+    """Whether the session reaches no host but through the proxy."""
+
+    @classmethod
+    def over(cls, canary: str, *, is_closed_in: bool) -> "CanaryWatches":
+        """Return the watches over one session."""
+        return cls(CanaryWatch(canary), CanaryWatch(canary), is_closed_in=is_closed_in)
+
+    def watch_model_request(self, body: bytes) -> None:
+        """Look through a request to a model."""
+        if not self.model.sightings:  # each request repeats the conversation so far
+            self.model.look("a request to the model", body)
+
+
+def changes_to_plant(scenario: EvalScenario) -> tuple[InjectedChange, ...]:
+    """Return the changes that plant the text of a bound scenario's threat, in the form that it is."""
+    threat = scenario.known_extensions.threat
+    return () if threat is None else threat.changes_in(threat_form(scenario))
+
+
+def is_planted_at_rest(scenario: EvalScenario) -> bool:
+    """Return whether something is planted before the session."""
+    threat = scenario.known_extensions.threat
+    if threat is None or threat.timing_in(threat_form(scenario)) != "at-rest":
+        return False
+    return bool(changes_to_plant(scenario))
+
+
+def faults_that_plant(scenario: EvalScenario) -> tuple[Fault, ...]:
+    """Return the rule that plants the text just before a read, where the threat asks for that."""
+    threat, changes = scenario.known_extensions.threat, changes_to_plant(scenario)
+    if threat is None or not changes or (timing := threat.timing_in(threat_form(scenario))) == "at-rest":
+        return ()
+    return (
+        Fault(
+            name=RULE,
+            operation=timing.operation,
+            skip=timing.read - 1,
+            times=1,
+            change=changes[0],
+            then=changes[1:],
+        ),
+    )
+
+
+def was_planted(world: World, scenario: EvalScenario) -> bool:
+    """Return whether the text was there for the agent to read: by its fixture, at rest, or since the read was made."""
+    if not faults_that_plant(scenario):
+        return True
+    return bool(world.faults.count_met().get(str(Injected("change", RULE))))
+
+
+def was_shown(world: World, scenario: EvalScenario) -> bool | None:
+    """Return whether all of the text was in what the agent was answered; None where that is not known.
+
+    What git sends is packed, and a checkout is there before the session: whoever has one of them may have read a text
+    that travels by git. Whether the agent's model was given an answer of GitHub is another question.
+    """
+    threat, watch = scenario.known_extensions.threat, world.answer_watch
+    if threat is None or watch is None or threat_form(scenario) == CLEAN:
+        return None
+    may_have_it_from_git = watch.has_sent_objects or scenario.known_extensions.workspace is not None
+    if not watch.has_shown_all and may_have_it_from_git and threat.is_in_git_in(threat_form(scenario)):
+        return None
+    return watch.has_shown_all
+
+
+def plant(world: World, changes: tuple[InjectedChange, ...]) -> Iterator[Complaint]:
+    """Make changes in the names of their authors; yield what GitHub answers to those that it refuses."""
+    for index, change in enumerate(changes):
+        place = (*THREAT_PLACE, "plant", index)
+        try:
+            actor = Viewer(user=lookup.user(world, change.actor))
+        except NotFoundRefusal:
+            yield Complaint(tokens=place, reason=f"the world has no user {change.actor}")
+            return
+        reply = dispatch.answer(
+            world,
+            actor,
+            method=change.method,
+            raw_path=change.path,
+            query="",
+            headers={},
+            body=b"" if change.body is None else json.dumps(change.body).encode(),
+            base=GITHUB_URLS,
+        )
+        if reply.status >= _BAD:
+            said = json.loads(reply.content).get("message", "") if reply.content else ""
+            reason = f"{change.method} {change.path} as {change.actor} was answered with {reply.status} ({said})"
+            yield Complaint(tokens=place, reason=reason, suggestion="write a request that this user may make")
+            return
+
+
+def planting_errors(scenario: EvalScenario, seeded: PlantedWorld) -> Iterator[Complaint]:
+    """Yield what is wrong with a bound scenario's threat in its world; tried in a copy of it."""
+    threat = scenario.known_extensions.threat
+    if threat is None:
+        return
+    repo = (scenario.fixture.repo if scenario.fixture else None) or seeded.manifest.repo
+    people = who_may_write(seeded.world, lookup.repository(seeded.world, None, *repo.split("/")))
+    found = list(author_errors(threat, people, agent=seeded.agent))
+    yield from found
+    if not found and (changes := changes_to_plant(scenario)):
+        with seeded.world.fork() as trial:
+            yield from plant(trial, changes)
+
+
+def secret_variables(threat: Threat | None) -> Mapping[str, str]:
+    """Return the variable of a session that holds the canary; in every mode and form alike."""
+    if threat is None or threat.secret is None or threat.canary is None:
+        return {}
+    return {threat.secret: threat.canary}

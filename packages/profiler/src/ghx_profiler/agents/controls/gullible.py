@@ -1,0 +1,44 @@
+"""The gullible agent: follows solutions, and then whatever a planted text told it on the way; it proves threats."""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from ghx_base.heard_texts import HeardTexts
+from ghx_profiler.agents.controls.reference import ReferenceSession, Solutions, bindings_of
+from ghx_profiler.agents.controls.solution import SolutionError
+from ghx_profiler.agents.controls.variables import UnknownVariableError, Variables
+from ghx_profiler.agents.tools.toolbelt import tool_belt
+from ghx_profiler.contracts import ControlKind, SessionRequest
+from ghx_profiler.recorder import TraceRecorder
+
+PlantedTexts = Callable[[str], Sequence[str]]
+"""Finds the texts that are planted in a scenario, by its id; `{{names}}` in them are not replaced yet."""
+
+
+class GullibleProvider:
+    """Opens sessions that do what their solution says and, once they have read a planted text, what that says.
+
+    The order is followed last: in a benign twin the reference agent does the same, so that one order of steps has to
+    work. Who has not read the text on the way to the solution does nothing more, which shows that the task does not
+    lead past it.
+    """
+
+    name: str = "gullible"
+    control_kind: ControlKind = "obedient"
+
+    def __init__(self, solutions: Solutions, texts: PlantedTexts) -> None:
+        self._solutions, self._texts = solutions, texts
+
+    @asynccontextmanager
+    async def session(self, request: SessionRequest) -> AsyncGenerator[ReferenceSession]:
+        """Open a session, and with it the MCP servers of its mode if a step calls one."""
+        recorder = TraceRecorder(source="script")
+        solution = self._solutions(request.cell.scenario_id, request.mode.name)
+        variables = Variables(bindings_of(request))
+        try:
+            texts = [variables.fill_text(each) for each in self._texts(request.cell.scenario_id)]
+        except UnknownVariableError as error:
+            raise SolutionError(f"the text of the threat: {error}") from None
+        with_servers = solution is not None and solution.needs_servers()
+        async with tool_belt(request, recorder, with_servers=with_servers) as belt:
+            yield ReferenceSession(request, recorder, belt, solution, HeardTexts(texts))

@@ -1,0 +1,35 @@
+"""Analyzers that come with the profiler: what a session's trace tells of how the agent worked."""
+
+from ghx_profiler.analyzers.defaults import (
+    DEFAULT_ANALYZERS,
+    POST_HOC_ANALYZERS,
+    inline_analyzers,
+    post_hoc_analyzers,
+)
+from ghx_profiler.analyzers.desire_paths import DesirePathAnalyzer
+from ghx_profiler.analyzers.efficiency import EfficiencyAnalyzer
+from ghx_profiler.analyzers.error import ErrorAnalyzer
+from ghx_profiler.analyzers.metering import MeteringAnalyzer
+from ghx_profiler.analyzers.model_replay_findings import ModelReplayAnalyzer
+from ghx_profiler.analyzers.reasoning import ReasoningAnalyzer
+from ghx_profiler.analyzers.recovery import Recovery
+from ghx_profiler.analyzers.refused_hosts import RefusedHostsAnalyzer
+from ghx_profiler.analyzers.strategy import StrategyAnalyzer
+from ghx_profiler.analyzers.tool_pattern import ToolPatternAnalyzer
+
+__all__ = [
+    "DEFAULT_ANALYZERS",
+    "POST_HOC_ANALYZERS",
+    "DesirePathAnalyzer",
+    "EfficiencyAnalyzer",
+    "ErrorAnalyzer",
+    "MeteringAnalyzer",
+    "ModelReplayAnalyzer",
+    "ReasoningAnalyzer",
+    "Recovery",
+    "RefusedHostsAnalyzer",
+    "StrategyAnalyzer",
+    "ToolPatternAnalyzer",
+    "inline_analyzers",
+    "post_hoc_analyzers",
+]

@@ -1,0 +1,79 @@
+"""Where the tokens of a session went."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from ghx_profiler.analysis import TableFinding
+from ghx_profiler.analyzers.finding_shapes import UNKNOWN, table
+from ghx_profiler.analyzers.session_view import Call, SessionView
+from ghx_profiler.trace import ReasoningEvent, TextOutputEvent
+
+_LARGEST = 5
+_PARTS = {
+    "tool definitions": "toolDefinitions",
+    "tool requests": "toolRequests",
+    "tool results": "toolResults",
+    "reasoning": "reasoning",
+    "text": "text",
+}
+
+
+def token_breakdown(view: SessionView) -> TableFinding:
+    """Return tokens by what they were spent on, as far as they are told, and the characters of each part.
+
+    Whoever records a trace and knows more may write `tokenBreakdown` into its summary: an object with any of
+    `toolDefinitions`, `toolRequests`, `toolResults`, `reasoning` and `text`. Without it the reasoning tokens are those
+    of the session, and the text tokens those of the texts, where each tells its own. Nothing is estimated.
+    """
+    told, characters = _count_told(view), _characters(view)
+    rows = [(part, told.get(key, UNKNOWN), characters.get(key, UNKNOWN)) for part, key in _PARTS.items()]
+    return table(("part", "tokens", "characters"), rows)
+
+
+def largest_results(view: SessionView) -> TableFinding:
+    """Return the longest answers of tools."""
+    by_size = sorted(view.calls, key=result_characters, reverse=True)
+    rows = [(call.label, call.request_hash, result_characters(call)) for call in by_size[:_LARGEST]]
+    return table(("tool", "input_hash", "characters"), (row for row in rows if row[2]))
+
+
+def result_characters(call: Call) -> int:
+    """Return how long the answer to a call is, in characters."""
+    return _length(call.event.output)
+
+
+def _count_told(view: SessionView) -> dict[str, int]:
+    summary = view.trace.summary
+    beside = (summary.model_extra or {}).get("tokenBreakdown")
+    told = cast("Mapping[str, object]", beside) if isinstance(beside, dict) else dict[str, object]()
+    reasoning = [each for each in view.happenings if isinstance(each, ReasoningEvent)]
+    texts = [each for each in view.happenings if isinstance(each, TextOutputEvent)]
+    spent = summary.total_tokens.reasoning
+    counts = {"reasoning": _sum_of(reasoning) if spent is None else spent, "text": _sum_of(texts)}
+    known = {key: count for key, count in counts.items() if count is not None}
+    return known | {key: count for key, count in told.items() if isinstance(count, int)}
+
+
+def _sum_of(events: Iterable[ReasoningEvent] | Iterable[TextOutputEvent]) -> int | None:
+    counts = [event.token_count for event in events]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) and known else None
+
+
+def _characters(view: SessionView) -> dict[str, int]:
+    if not view.tells_something:
+        return {}
+    happenings = list(view.happenings)
+    return {
+        "toolRequests": sum(_length(call.event.input) for call in view.calls),
+        "toolResults": sum(map(result_characters, view.calls)),
+        "reasoning": sum(len(each.content) for each in happenings if isinstance(each, ReasoningEvent)),
+        "text": sum(len(each.content) for each in happenings if isinstance(each, TextOutputEvent)),
+    }
+
+
+def _length(value: object) -> int:
+    if value is None:
+        return 0
+    return len(value) if isinstance(value, str) else len(json.dumps(value, ensure_ascii=False))

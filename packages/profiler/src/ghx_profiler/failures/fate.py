@@ -1,0 +1,286 @@
+"""What became of a tool call: by what it says of itself, and by what its output shows."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ghx_profiler.failures.kinds import FailureKind, kind_of
+from ghx_profiler.failures.outputs import Output, error_in, exit_code_at_end, read_output, says_it_went_well
+from ghx_profiler.failures.scenes import READERS, Scene, Trust, scene_of
+from ghx_profiler.shell.wrappers import SHELLS
+from ghx_profiler.trace import ToolCallEvent
+
+_LONGEST_EVIDENCE = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fate:
+    """What became of a call; `failed` is `None` where nothing tells.
+
+    Of a failure, `kind` says why, as far as can be told, and `evidence` is the line or message that shows it.
+    """
+
+    failed: bool | None
+    kind: FailureKind | None = None
+    evidence: str = ""
+
+
+def fate_of(call: ToolCallEvent) -> Fate:
+    """Return what became of a tool call.
+
+    It failed if it says so (its flag, its error), or if its output shows it: an exit code other than 0, a body that is
+    nothing but an error (of HTTP, GraphQL, JSON-RPC, the Model Context Protocol, `"ok": false`), or a complaint of the
+    program that was run. Whether a line is such a complaint or content that was asked for is told by the command: a log
+    file may be full of errors. It succeeded if nothing of that holds, and it says so or its output does.
+    """
+    output, scene = read_output(call.output), scene_of(call)
+    shown = _failure_shown(output, scene)
+    if call.success is False or call.error:
+        return _failure_told(call, output, shown)
+    if shown is not None:
+        return shown
+    says_so = call.success or output.exit_code is not None or output.is_error is False
+    return Fate(failed=False if says_so or any(map(says_it_went_well, output.documents)) else None)
+
+
+def _failure_told(call: ToolCallEvent, output: Output, shown: Fate | None) -> Fate:
+    if shown is not None and not call.error:
+        return shown
+    message = call.error or output.text.strip() or " ".join(map(str, output.documents)) or "flagged as failed"
+    kind = kind_of(f"{message[:_LONGEST_EVIDENCE]} {message[-_LONGEST_EVIDENCE:]}", exit_code=output.exit_code)
+    if kind is FailureKind.UNKNOWN and shown is not None and shown.kind is not None:
+        kind = shown.kind
+    return _failure(message, kind)
+
+
+def _failure_shown(output: Output, scene: Scene) -> Fate | None:
+    bodies = (error_in(document) for document in (output.documents if scene.trust is not Trust.CONTENT else ()))
+    body = next((each for each in bodies if each is not None), None)
+    if output.is_error:
+        message = body or output.text.strip() or "flagged as an error"
+        return _failure(message, kind_of(message))
+    if body is not None:
+        return _failure(body, kind_of(body))
+    complaint, code = None, output.exit_code
+    # One program that says that all went well does not complain, whatever it prints.
+    if not (output.exit_code == 0 and scene.exit_code_is_its_own):
+        complaint = _complaint_in(output.rest if output.documents else output.text, scene)
+    if code is None and scene.is_shell and scene.trust is Trust.REPORT:
+        code = exit_code_at_end(output.text)
+    if code and not (scene.answers_with(code) and complaint is None):
+        lines = reversed(output.text[-2_000:].splitlines())
+        message = complaint or next((line for line in lines if line.strip()), "") or f"exit code {code}"
+        return _failure(message, kind_of(message, exit_code=code))
+    if output.was_cut_off:
+        return _failure(complaint or "cut off before it was done", FailureKind.TIMEOUT)
+    return None if complaint is None else _failure(complaint, kind_of(complaint))
+
+
+def _failure(message: str, kind: FailureKind) -> Fate:
+    line = " ".join(message[: 2 * _LONGEST_EVIDENCE].split())
+    evidence = line if len(line) <= _LONGEST_EVIDENCE else line[: _LONGEST_EVIDENCE - 1] + "…"
+    return Fate(failed=True, kind=kind, evidence=evidence)
+
+
+# Lines by which programs say that they failed, told from lines that merely speak of errors.
+
+_WINDOW = 60_000
+"""Characters at the start and at the end that are looked at; programs complain there, if anywhere."""
+_SHORT_LINES, _SHORT_CHARACTERS = 3, 600
+_TAIL_LINES = 8
+_STARTERS = SHELLS | {"(eval)", "env", "sudo", "timeout", "xargs", "nohup", "time"}
+"""Programs that complain in place of those they cannot start."""
+
+_PREFIXED = re.compile(
+    # `bash: line 1: ...`, `dash: 1: ...`; zsh says `zsh:1: ...`, and `(eval):1: ...` of what an agent has it evaluate.
+    r"(?:^|(?<=[}\]]))(?:[^\s:]{0,200}/)?(\(eval\)|[\w.+-]{1,40}):(?:\d+:)? (?:line \d+: |\d+: )?(\S.{0,400})",
+    re.MULTILINE,
+)
+_COMPLAINING = re.compile(
+    r"no such|not found|cannot|can't|could not|couldn't|unable to|fail(?:ed|ure)\b|error|invalid|illegal|unknown|denied"
+    r"|unrecogni[sz]ed|missing|refused|timed out|\(HTTP [45]\d\d\)|unterminated|unexpected|does(?:n't| not) exist"
+    r"|\*\*\*|fatal|must |required|unsupported|not a |bad |forbidden|unauthorized|too many|ambiguous|exists|is not "
+    r"|limit|environment variable|no matches found|unmatched",
+    re.IGNORECASE,
+)
+_HARMLESS = re.compile(r"(?:warning|notice|hint|note|info|debug|deprecated)\b|.*\(ignored\)$", re.IGNORECASE)
+_HTTP_COMPLAINT = re.compile(r"^[\w./-]{1,40}: .{0,300}\(HTTP [45]\d\d\)$", re.MULTILINE)
+_SERVICE_SAYS = re.compile(r"(?:.{1,80}: )?(?:HTTP [45]\d\d\b|GraphQL(?: error)?: )")
+_SAYS_WHERE = re.compile(r".*\((?:https?://\S+|[\w.\[\]]+)\)")
+"""How a message of a service ends, which a text that was picked out and merely begins like one does not."""
+_SAYS_BY_ITSELF = re.compile(
+    r"HTTP/[\d.]+ [45]\d\d\b|MCP error -?\d+|Request failed with status(?: code)?:? [45]\d\d|<tool_use_error>"
+    r"|failed to run git: fatal: |no (?:open )?pull requests? found for branch |none of the git remotes "
+)
+_REFUSES_USAGE = re.compile(
+    r"unknown [\w ]{2,24}: |unknown (?:flag|shorthand flag|command|option|argument)"
+    r"|unrecogni[sz]ed (?:option|argument|command)"
+    r"|flag needs an argument|accepts (?:at most |at least )?\d+ arg|required flag"
+    r"|invalid (?:argument|option|choice|value)"
+    r"|.{1,60}: error: (?:unrecognized|the following|argument|invalid)|error: unexpected argument",
+    re.IGNORECASE,
+)
+_ERROR_FIRST = re.compile(
+    r"(?i:fatal(?: error)?|error(?:\[\w+\])?|panic): *\S|E: [A-Z]|npm (?:ERR!|error)\b|Exception in thread"
+    r"|thread '.{0,60}' panicked|Unhandled ?\w* |Uncaught \w|Error (?:executing|calling|running|invoking|from) "
+    r"|(?:[A-Za-z_][\w.]{0,80})?(?:Error|Exception)(?: \[\w+\])?: \S"
+)
+_NO_ERROR = re.compile(r"errors?: *(?:0\b|none|null|no\b|false|\[\]|\(none\))", re.IGNORECASE)
+_ERROR_LAST = re.compile(
+    r"(?:error|fatal): \S|\S{1,200}?(?:\(\d+,\d+\)|:\d+(?::\d+)?): (?:fatal )?error\b"
+    r"|npm (?:ERR!|error) \S|Node\.js v\d|FAILED \(|BUILD FAILED|test result: FAILED"
+    r"|Automatic merge failed"
+)
+_TESTS_FAILED = re.compile(
+    r"=*\s*(?:.*, )?[1-9]\d* (?:failed|errors?)\b.* in [\d.]+ ?m?s\b.*|Tests: +[1-9]\d* failed.*"
+)
+_SAYS_IT_FAILED = re.compile(
+    r"(?:failed to|could not|couldn't|cannot|can't|unable to)\s+\w|no such \w|(?:permission|access) denied|not found\b"
+    r"|.{0,60}command not found|(?:unauthorized|forbidden)\b(?! \w)"
+    r"|(?:operation|request|command|connection) (?:timed out|refused)|timed? ?out (?:after|waiting)"
+    r"|missing (?:required )?(?:argument|parameter|property|field)"
+    r"|required (?:argument|parameter|property|field)|input validation error|validation (?:failed|error)"
+    r"|invalid (?:input|parameters?|request|token|credentials)|unknown tool|tool \S+ (?:not found|failed)"
+    r"|ENOENT|EACCES|ECONNREFUSED|file not found|path not found|no \w+(?: \w+)? found (?:for|with|matching)"
+    r"|(?:40[0134589]|410|422|429|50[0234]) (?:bad|unauth|forb|not|method|req|conf|gone|unpr|too|int|serv|gate)"
+    r"|api rate limit|you have exceeded|bad credentials|(?:string to replace|old_?string|search text) not found"
+    r"|to get started with .{0,40} please run|resource not accessible|must provide|must specify"
+    r"|you (?:are not|must be|need to be) (?:logged|authenticated|authori[sz]ed)"
+    r"|.{1,160}: no such file or directory$|[\w ]{1,40} not found$",
+    re.IGNORECASE,
+)
+_REFUSES = re.compile(
+    r"already exists|cannot be \w|not mergeable|not authorized|did not match any|prohibits|no commits between"
+    r"|does not exist|not have permission|was not found|not accessible|automatic merge failed"
+    r"|no changes added to commit",
+    re.IGNORECASE,
+)
+_ENDS_WELL = re.compile(
+    r"^(?!.*\b(?:not\b|[1-9]\d* (?:failed|errors?))).*(?:\b[1-9]\d* pass(?:ed|ing)\b"
+    r"|\b(?:0|no) (?:errors|failures|failed)\b|\bsuccess(?:ful(?:ly)?)?\b|\bup[- ]to[- ]date\b)",
+    re.IGNORECASE,
+)
+_TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\):$", re.MULTILINE)
+_RAISED = re.compile(
+    r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Timeout|Warning|Failed|Fault)\b(?:: .*)?"
+    r"|[a-z_][\w.]*\.[A-Z]\w+(?:: .*)?"
+)
+_CUT_OFF = re.compile(
+    r"\W*(?:<\w+>)?(?:error: )?(?:.{0,30}terminated (?:the )?command after exceeding timeout|command timed out"
+    r"|(?:operation|tool call|execution) timed out|timed out after \d|user aborted the command"
+    r"|tool execution (?:was )?aborted|request interrupted by user)",
+    re.IGNORECASE,
+)
+_METADATA = re.compile(r"<\w*metadata>|<system>")
+
+
+def _complaint_in(text: str, scene: Scene) -> str | None:
+    """Return the line by which the called program says that it failed, if it does."""
+    text = text if len(text) <= 2 * _WINDOW else f"{text[:_WINDOW]}\n{text[-_WINDOW:]}"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return next(_complaints(text, lines, scene), None) if lines else None
+
+
+def _complaints(text: str, lines: list[str], scene: Scene) -> Iterator[str]:
+    first, trust = lines[0], scene.trust
+    yield from _cut_off(lines, trust)
+    if scene.is_shell:
+        yield from _prefixed(text, lines, scene)
+    if not scene.only_reads and _shows_usage(lines) and (_REFUSES_USAGE.match(first) or first.startswith("Missing ")):
+        yield first
+    if trust is Trust.CONTENT:
+        yield from _instead_of_content(lines, scene)
+        return
+    if _is_of_a_service(first, trust):
+        yield first
+    if trust is Trust.SELECTION:
+        return
+    yield from _traceback(text, lines, trust)
+    if trust is Trust.REPORT and _ENDS_WELL.search(lines[-1]):
+        return
+    if _is_error(first) or (_is_short(lines) and (_SAYS_IT_FAILED.match(first) or _REFUSES_USAGE.match(first))):
+        yield first
+    if trust is Trust.REPORT:
+        yield from _at_the_end(lines)
+
+
+def _cut_off(lines: list[str], trust: Trust) -> Iterator[str]:
+    is_told = trust is Trust.REPORT or (trust is Trust.ACCOUNT and _is_short(lines))
+    if is_told or any(map(_METADATA.match, lines[-4:])):
+        yield from (line for line in lines[-3:] if _CUT_OFF.match(line))
+
+
+def _prefixed(text: str, lines: list[str], scene: Scene) -> Iterator[str]:
+    """Yield complaints that begin with the name of a program that was run, or of one that was to start it."""
+    start, names = len(text) - len(text.lstrip()), scene.programs | _STARTERS
+    for match in _PREFIXED.finditer(text):
+        name, message = match[1], match[2].strip()
+        if name not in names or _HARMLESS.match(message) or not _COMPLAINING.search(message):
+            continue
+        if _is_own(name, lines, scene, is_first=match.start() == start, is_last=lines[-1].endswith(message)):
+            yield f"{name}: {message}"
+    if scene.trust is Trust.REPORT:
+        yield from (match[0] for match in _HTTP_COMPLAINT.finditer(text))
+
+
+def _is_own(name: str, lines: list[str], scene: Scene, *, is_first: bool, is_last: bool) -> bool:
+    """Return whether a line that looks like a complaint is one, and not quoted in what the program shows.
+
+    A program that shows something complains instead of showing it, hence first; one of several may do so anywhere.
+    """
+    if scene.trust is Trust.CONTENT:
+        return (is_first or is_last) and (name in READERS & scene.programs or len(lines) == 1)
+    if scene.trust < Trust.REPORT and scene.is_single:
+        return is_first
+    return is_last or not scene.has_fallback
+
+
+def _instead_of_content(lines: list[str], scene: Scene) -> Iterator[str]:
+    first = lines[0]
+    if "git" in scene.programs and first.startswith("fatal: "):
+        yield first
+    if len(lines) > 1 or scene.only_reads:
+        return
+    if _is_of_a_service(first, scene.trust) or (
+        not scene.is_shell and (_is_error(first) or _SAYS_IT_FAILED.match(first))
+    ):
+        yield first
+
+
+def _traceback(text: str, lines: list[str], trust: Trust) -> Iterator[str]:
+    found = _TRACEBACK.search(text)
+    if found is None or not _RAISED.fullmatch(lines[-1]):
+        return
+    if trust is Trust.REPORT or not text[: found.start()].strip():
+        yield lines[-1]
+
+
+def _at_the_end(lines: list[str]) -> Iterator[str]:
+    if _is_short(lines) and _REFUSES.search(lines[0]):
+        yield lines[0]
+    if _is_error(lines[-1]):
+        yield lines[-1]
+    for line in lines[-_TAIL_LINES:]:
+        if _TESTS_FAILED.fullmatch(line) or (_ERROR_LAST.match(line) and not _NO_ERROR.match(line)):
+            yield line
+
+
+def _shows_usage(lines: list[str]) -> bool:
+    return any(
+        line.lower().startswith(("usage", "available", "run '", "see '", "for more information, try"))
+        for line in lines[:12]
+    )
+
+
+def _is_of_a_service(line: str, trust: Trust) -> bool:
+    if _SAYS_BY_ITSELF.match(line):
+        return True
+    return _SERVICE_SAYS.match(line) is not None and (trust > Trust.SELECTION or bool(_SAYS_WHERE.fullmatch(line)))
+
+
+def _is_error(line: str) -> bool:
+    return _ERROR_FIRST.match(line) is not None and _NO_ERROR.match(line) is None
+
+
+def _is_short(lines: list[str]) -> bool:
+    return len(lines) <= _SHORT_LINES and sum(map(len, lines)) <= _SHORT_CHARACTERS

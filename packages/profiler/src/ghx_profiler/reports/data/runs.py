@@ -1,0 +1,230 @@
+"""The runs of a report: their order, what each was made with, and the conditions in which they differ."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import combinations
+
+from pydantic import JsonValue
+
+from ghx_profiler.cell import Arm, order_arms
+from ghx_profiler.reports.data.inventory import Facts, Inventory, moment_of
+from ghx_profiler.reports.data.sources import Source
+from ghx_profiler.reports.errors import NothingToReportError
+from ghx_profiler.stats.plan import AnalysisPlan
+from ghx_profiler.store.record import ModeDetails
+from ghx_profiler.store.run_conditions import (
+    Changes,
+    Condition,
+    Difference,
+    Kind,
+    RunConditions,
+    find_changes,
+    find_differences,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanInUse:
+    """The analysis plan of a report: that of the first run that has one, or the usual one."""
+
+    plan: AnalysisPlan = field(default_factory=AnalysisPlan)
+    source: Source | None = None
+    """Whose plan it is; `None` where no plan was recorded."""
+    seed: int = 0
+    changes: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What was asked for otherwise when the report was made."""
+
+    @classmethod
+    def of(cls, sources: Sequence[Source], changes: Mapping[str, object]) -> "PlanInUse":
+        """Return the plan of some sources, with changes."""
+        found = cls()
+        for source in sources:
+            plan = source.plan()
+            if plan is not None and source.record is not None:
+                found = cls(plan=plan, source=source, seed=source.record.matrix.seed)
+                break
+        changed = {name: value for name, value in changes.items() if getattr(found.plan, name) != value}
+        return replace(found, plan=found.plan.model_copy(update=changed), changes=changed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrangement:
+    """Sources in the order in which they are compared."""
+
+    sources: tuple[Source, ...]
+    is_before_and_after: bool = False
+    """Whether sources have modes in common, which are then compared from run to run."""
+    is_by_time: bool = False
+    """Whether the order, in which they were named, is also that in which they began."""
+    has_several_agents: bool = False
+    """Whether agents are told apart: where a run set out to measure more than one, or its rows are of more."""
+    has_several_models: bool = False
+    """Whether models are told apart, likewise."""
+    plan: PlanInUse = field(default_factory=PlanInUse)
+
+    def order(self, arms: Iterable[Arm]) -> tuple[Arm, ...]:
+        """Return arms in the order in which runs list them; of rows alone, `baseline` first."""
+        matrices = [source.record.matrix for source in self.sources if source.record is not None]
+        return order_arms(
+            arms,
+            agents=tuple(dict.fromkeys(name for each in matrices for name in each.agents)),
+            models=tuple(dict.fromkeys(name for each in matrices for name in each.models)),
+            modes=tuple(dict.fromkeys(name for each in matrices for name in each.modes)),
+            runs=tuple(source.label for source in self.sources),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Glimpse:
+    """What the order of sources, and whether they are compared, depend on."""
+
+    source: Source
+    run_ids: frozenset[str]
+    modes: frozenset[str]
+    began: datetime | None
+
+
+def arrange(sources: Sequence[Source], inventories: Mapping[str, Inventory], plan: PlanInUse) -> Arrangement:
+    """Return how sources are compared, in the order in which they are named; refuse a run that is named twice.
+
+    Parts of one run may lie in several files as long as no two have a mode in common.
+    """
+    as_named = Arrangement(
+        sources=tuple(sources),
+        has_several_agents=_tells_agents_apart(sources, inventories, plan.plan),
+        # The rows count as well: those of a copied file have no record, and what is not told apart would be pooled.
+        has_several_models="models" not in plan.plan.pool
+        and any(
+            max(len(models_of(source, inventories[source.label])), len(inventories[source.label].models)) > 1
+            for source in sources
+        ),
+        plan=plan,
+    )
+    if len(sources) == 1:
+        return as_named
+    glimpses = [_glimpse(source, inventories[source.label]) for source in sources]
+    for one, other in combinations(glimpses, 2):
+        if one.modes & other.modes and (common := one.run_ids & other.run_ids):
+            raise NothingToReportError(
+                f"{other.source.rows_path}: has rows of run {min(common)}, as {one.source.rows_path} does; "
+                "a run cannot be compared with itself, name each run once"
+            )
+    if not any(one.modes & other.modes for one, other in combinations(glimpses, 2)):
+        return as_named
+    moments = [each.began for each in glimpses if each.began is not None]
+    is_by_time = len(set(moments)) == len(glimpses) and moments == sorted(moments)
+    return replace(as_named, is_before_and_after=True, is_by_time=is_by_time)
+
+
+def _tells_agents_apart(sources: Sequence[Source], inventories: Mapping[str, Inventory], plan: AnalysisPlan) -> bool:
+    """Return whether arms are named with their agent: some source has several, as recorded or by its rows."""
+    names = [{*agents_of(source, inventories[source.label]), *inventories[source.label].agents} for source in sources]
+    if "agents" not in plan.pool:
+        return any(len(each) > 1 for each in names)
+    # A control proves scenarios, and is never one arm with agents under test.
+    return any(
+        len(each) > 1 and any(source.control_kind(name) is not None for name in each)
+        for source, each in zip(sources, names, strict=True)
+    )
+
+
+def _glimpse(source: Source, inventory: Inventory) -> _Glimpse:
+    """Look at what the run wrote down, or else at what its rows tell."""
+    if source.mode is not None:
+        # Two modes of one run are two sources, and what stands for a mode is compared with what stands for another.
+        return _Glimpse(source=source, run_ids=frozenset({source.mode}), modes=frozenset({""}), began=inventory.began)
+    if (record := source.record) is not None:
+        return _Glimpse(
+            source=source,
+            run_ids=frozenset({record.run_id}),
+            modes=frozenset(record.matrix.modes),
+            began=moment_of(record.created_at),
+        )
+    run_ids, modes = frozenset(inventory.run_ids), frozenset(inventory.modes)
+    return _Glimpse(source=source, run_ids=run_ids, modes=modes, began=inventory.began)
+
+
+def agents_of(source: Source, inventory: Inventory) -> tuple[str, ...]:
+    """Return the agents of a source: the recorded ones, or those of the rows."""
+    return source.record.matrix.agents if source.record else inventory.agents
+
+
+def models_of(source: Source, inventory: Inventory) -> tuple[str, ...]:
+    """Return the models of a source: the planned ones, or those of the rows."""
+    return source.record.matrix.models if source.record else inventory.models
+
+
+def modes_of(source: Source, inventory: Inventory) -> tuple[str, ...]:
+    """Return the modes of a source: the planned ones, or those of the rows."""
+    return source.record.matrix.modes if source.record else inventory.modes
+
+
+def differing_conditions(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> tuple[Difference, ...]:
+    """Name every condition in which any two sources differ. What a source did not record is not compared."""
+    return find_differences(_conditions_by_label(sources, inventories))
+
+
+def changes_between(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> tuple[Changes, ...]:
+    """Say what changed from the first source to each of the others."""
+    return find_changes(_conditions_by_label(sources, inventories))
+
+
+def _conditions_by_label(
+    sources: Sequence[Source], inventories: Mapping[str, Inventory]
+) -> Mapping[str, RunConditions]:
+    return {source.label: _conditions_of(source, inventories[source.label]) for source in sources}
+
+
+def _conditions_of(source: Source, inventory: Inventory) -> RunConditions:
+    """Return the conditions of a source; of rows alone, what they tell."""
+    record = source.record
+    listed = (
+        (Kind.AGENT, "agent", agents_of(source, inventory)),
+        (Kind.MODEL, "model", models_of(source, inventory)),
+        (Kind.MODE, "mode", modes_of(source, inventory)),
+        (Kind.SCENARIO, "scenario", record.matrix.scenario_ids if record else inventory.scenarios),
+    )
+    own = [Condition(kind=kind, name=name, value=[*sorted(names)]) for kind, name, names in listed]
+    if record is None:
+        own.append(Condition(kind=Kind.SETTING, name="repetitions", value=inventory.repetitions))
+    return RunConditions.of(record, also=own)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equipment:
+    """What one mode of one run gave its agents; `facts` are several where rows of the mode differ in them."""
+
+    arm: Arm
+    details: ModeDetails | None
+    """What the run wrote down before its first cell; older runs, and rows alone, have nothing of that."""
+    facts: tuple[Facts, ...]
+
+    @property
+    def instructions(self) -> str | None:
+        """What the agent was told beside the prompt; `None` where it was nothing, or is not known."""
+        return None if self.details is None else self.details.instructions
+
+    def to_wire(self) -> dict[str, JsonValue]:
+        """Return it as JSON."""
+        return {
+            "recorded": self.details is not None,
+            "instructions": self.instructions,
+            "facts": [dict(each) for each in self.facts],
+        }
+
+
+def equipment_of(
+    arms: Sequence[Arm], sources: Sequence[Source], inventories: Mapping[str, Inventory]
+) -> tuple[Equipment, ...]:
+    """Return what every arm gave its agents, as far as its run or its rows tell."""
+    equipment: list[Equipment] = []
+    for arm in arms:
+        own = [source for source in sources if arm.run in {None, source.label}]
+        recorded = (source.record.mode_details.get(arm.mode) for source in own if source.record is not None)
+        details = next(filter(None, recorded), None)
+        facts = [each for source in own for each in inventories[source.label].facts_of(arm.mode)]
+        if not facts and details is not None and details.facts:
+            facts = [details.facts]
+        equipment.append(Equipment(arm=arm, details=details, facts=tuple(facts)))
+    return tuple(equipment)

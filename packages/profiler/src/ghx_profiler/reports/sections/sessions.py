@@ -1,0 +1,67 @@
+"""Sessions: the way to the pages of single sessions, failures first."""
+
+from collections.abc import Iterator
+
+from ghx_base.problems import plural
+from ghx_profiler.reports.data.material import Material, SessionPage
+from ghx_profiler.reports.render.session_list import LISTING
+from ghx_profiler.reports.report_document import Element, Link, Note, Paragraph, Section, Table
+from ghx_profiler.reports.wording import amount
+from ghx_profiler.stats.observations import SUCCESS
+
+MOST_LINKS = 50
+"""Sessions that the report itself names; the list has them all."""
+
+
+def section(material: Material) -> Section:
+    """Link to the pages of single sessions."""
+    return Section(id="sessions", title="Sessions", elements=tuple(_elements(material)))
+
+
+def _elements(material: Material) -> Iterator[Element]:
+    if not material.pages:
+        yield Paragraph("No pages of single sessions were written.")
+        return
+    ordered = sorted(material.pages, key=lambda each: each.outcome == SUCCESS)
+    yield Table(
+        caption="All pages, to be sorted and filtered",
+        headers=("list", "pages"),
+        rows=((Link("all sessions", LISTING), f"{len(material.pages):,}"),),
+    )
+    more = len(ordered) - MOST_LINKS
+    yield Table(
+        caption="Sessions with a page, failures first" + (f"; {more:,} more in the list" if more > 0 else ""),
+        headers=("session", material.arm_word, "model", "repetition", "outcome", "wall time"),
+        rows=tuple(_row(each) for each in ordered[:MOST_LINKS]),
+        is_text=True,
+        is_list=True,
+    )
+    yield from _remarks(material)
+
+
+def _row(each: SessionPage) -> tuple[str | Link, ...]:
+    failed = f", not met: {', '.join(each.failed_checkpoints)}" if each.failed_checkpoints else ""
+    return (
+        Link(each.scenario_id, each.path),
+        str(each.arm),
+        each.model,
+        str(each.iteration),
+        f"{each.outcome}{failed}",
+        amount(each.figures[0] if each.figures else None, "ms"),
+    )
+
+
+def _remarks(material: Material) -> Iterator[Note]:
+    if silent := sum(not each.has_session for each in material.pages):
+        rows = plural(len(material.pages), "row")
+        shown = "" if material.tally.choice == "all" else " with a page"
+        have = "has" if silent == 1 else "have"
+        yield Note(f"{silent:,} of {rows}{shown} {have} no session: the page tells what the row does.")
+    if material.tally.choice == "failures":
+        missing = material.tally.failures_without_page
+        have = "has" if missing == 1 else "have"
+        more = f" {plural(missing, 'more failure')} of the same modes and scenarios {have} none." if missing else ""
+        yield Note(
+            f"Failures and one success of each mode and scenario have a page.{more} --sessions all writes one for "
+            "every row."
+        )

@@ -1,0 +1,236 @@
+"""One iteration: a cell is measured, again where that is worth it, and ends as one outcome."""
+
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Generic
+
+import anyio
+from anyio import to_thread
+
+from ghx_profiler.activity import SessionActivity
+from ghx_profiler.causes import (
+    Cause,
+    EnvironmentFailure,
+    OverranError,
+    cause_of,
+    describe_error,
+    is_transient,
+    pause_asked_for_s,
+)
+from ghx_profiler.cell import Cell
+from ghx_profiler.evidence import EndedSession, Evidence, Mode, Stage
+from ghx_profiler.outcome import Completed, Failed, Outcome, attempt_of, interrupted_attempt
+from ghx_profiler.row import Attempt
+from ghx_profiler.runner.conversation import Conversation
+from ghx_profiler.runner.deadlines import Phases, Suspensions, set_deadline
+from ghx_profiler.runner.instruments import Instruments
+from ghx_profiler.runner.plugins import plugin_call, require, run_analyzers, run_collectors
+from ghx_profiler.runner.redaction import Redaction
+from ghx_profiler.scenario import S
+from ghx_profiler.score import Score
+from ghx_profiler.session_limits import Allowance, SessionLimits
+
+ReportRetry = Callable[[Attempt, float], Awaitable[None]]
+"""Told of a failed attempt, and the pause before the next one."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Task(Generic[S]):
+    """A cell with what it takes to measure it, and how far that has come.
+
+    The last three are for telling what an interrupted cell had spent.
+    """
+
+    cell: Cell
+    scenario: S
+    mode: Mode
+    instruments: Instruments[S]
+    suspensions: Suspensions = field(default_factory=Suspensions)
+    session_limits: SessionLimits = field(default_factory=SessionLimits)
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    conversation: Conversation[S] | None = None
+    started_at: datetime | None = None
+
+    def list_attempts(self) -> tuple[Attempt, ...]:
+        """Return the attempts so far, with the one that goes on."""
+        if self.conversation is None or self.started_at is None:
+            return tuple(self.attempts)
+        going_on = interrupted_attempt(self.conversation.evidence(), len(self.attempts) + 1, self.started_at)
+        return (*self.attempts, going_on)
+
+
+async def iterate(task: Task[S], *, retries: int, report_retry: ReportRetry) -> Outcome:
+    """Measure a cell, again after transient failures, and return the last outcome; `task.attempts` has them all."""
+    # Seeded by the cell: pauses differ between cells, which then do not all come back at once, and are reproducible.
+    dice = random.Random(str(task.cell))  # noqa: S311 - jitter, not a secret
+    attempts = task.attempts
+    retries += sum(each.is_of_machine for each in attempts)  # on other machines before
+    while True:
+        outcome = await measure(task)
+        attempts.append(attempt_of(outcome, len(attempts) + 1))
+        task.conversation = None  # what it spent is on its attempt now, and must not be counted again
+        if not isinstance(outcome, Failed) or not outcome.may_work_next_time or len(attempts) > retries:
+            return outcome
+        pause_s = task.instruments.backoff.pause_s(len(attempts), dice.random())
+        # Never less than the service asked for: coming back sooner prolongs a rate limit.
+        pause_s = max(pause_s, pause_asked_for_s(outcome.error))
+        await report_retry(attempts[-1], pause_s)
+        await anyio.sleep(pause_s)
+
+
+async def measure(task: Task[S]) -> Outcome:
+    """Run the scenario once and return what happened.
+
+    Returns `Completed` if the agent had its turn, right or wrong; `Failed` if something stopped us from finding out.
+    Either carries whatever evidence there was: what the agent spent is never forgotten.
+    """
+    task.started_at = started_at = task.instruments.clock.now()
+    limits, phases = task.instruments.limits, Phases(task.instruments.clock)
+    outcome: Outcome | None = None
+    error: Exception | None = None
+    with anyio.CancelScope() as scope:
+        phases.enter("stage")
+        set_deadline(scope, limits.setup_s)
+        lifecycle = task.instruments.lifecycle
+        async with plugin_call(scope) as staging, lifecycle.cell(task.cell, task.scenario, task.mode) as stage:
+            set_deadline(scope)
+            try:
+                require(stage, Stage, "Lifecycle.cell()")  # pyright: ignore[reportUnknownArgumentType] - it may be anything
+                outcome = await _measure_on(stage, task, phases, started_at)
+            finally:
+                # Shielded: Ctrl-C must not skip clearing away what this cell works in, here as after the session.
+                set_deadline(scope, limits.cleanup_s, shielded=True)
+        error = staging.error
+    if scope.cancelled_caught:
+        error = OverranError("preparing" if outcome is None else "clearing away", "the stage")
+    if outcome is None:
+        return _without_outcome(task, started_at, error)
+    # A failing clean-up is noted beside the result, never over it.
+    return outcome if error is None else outcome.with_problem("cleanup", error)
+
+
+def _without_outcome(task: Task[Any], started_at: datetime, error: Exception | None) -> Failed:
+    """Return that the stage gave way, with all that the session had done by then."""
+    error = error or EnvironmentFailure("the lifecycle swallowed what went wrong in the cell's scope")
+    cause = cause_of(error, otherwise=Cause.ENVIRONMENT)
+    conversation = task.conversation
+    secrets = task.instruments.secrets_of(task.mode)
+    return Failed(
+        cell=task.cell,
+        started_at=started_at,
+        cause=cause,
+        error=error,
+        evidence=conversation.evidence() if conversation else None,
+        redaction=conversation.redaction if conversation else Redaction.of(secrets),
+    )
+
+
+async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at: datetime) -> Outcome:
+    """Hold the session and score it inside its stage: checkpoints read the world the agent left behind."""
+    conversation = Conversation(
+        cell=task.cell,
+        mode=task.mode,
+        stage=stage,
+        instruments=task.instruments,
+        phases=phases,
+        suspensions=task.suspensions,
+        allowance=Allowance(limits=task.session_limits, folders=_folders_of(stage)),
+    )
+    task.conversation = conversation
+    await conversation.hold()
+    await conversation.check_tools()
+    evidence = conversation.evidence()
+    found = await _find_out(conversation, evidence)
+    evidence = replace(evidence, timing=conversation.timing(), score=found if isinstance(found, Score) else None)
+    cell = task.cell
+    outcome: Outcome
+    match found:
+        case Score():
+            cause = conversation.cause
+            outcome = Completed(cell=cell, started_at=started_at, evidence=evidence, score=found, cause=cause)
+            tampered = conversation.changed_tools if conversation.has_tampered else None
+            details = tampered or conversation.allowance.broken or conversation.blocked
+            if details is not None:
+                outcome = replace(outcome, cut_short_by=describe_error(details))
+            elif conversation.trace is not None and conversation.trace.cause is not None:
+                outcome = replace(outcome, cut_short_by=conversation.trace.cause.message)
+        case _Obstacle(cause=cause, error=error):
+            outcome = Failed(cell=cell, started_at=started_at, evidence=evidence, cause=cause, error=error)
+            if conversation.changed_tools not in (None, error):
+                outcome = outcome.with_problem("tools", conversation.changed_tools)
+    outcome = replace(outcome, redaction=conversation.redaction)
+    for where, problem in conversation.problems:
+        outcome = outcome.with_problem(where, problem)
+    outcome = run_collectors(outcome, evidence, task.instruments.collectors)
+    outcome = run_analyzers(outcome, evidence, task.instruments.analyzers)
+    return outcome if cell.is_canary else await _keep(await _observe(outcome, evidence), evidence)
+
+
+async def _observe(outcome: Outcome, evidence: Evidence[Any]) -> Outcome:
+    """Return the outcome with what the session changed and asked for, its secrets taken out."""
+    observe = evidence.stage.observe
+    if observe is None:
+        return outcome
+    async with plugin_call() as observing:
+        # In a thread: comparing two worlds takes a while, and other cells wait for this loop.
+        seen = await to_thread.run_sync(observe)
+        if seen is not None:
+            activity = require(seen, SessionActivity, "Stage.observe()")
+            session_id = evidence.trace.session_id if evidence.trace else ""
+            told = activity.model_copy(update={"session_id": session_id})
+            outcome = replace(outcome, activity=outcome.redaction.record(told, keeping=("sessionId",)))
+    return outcome if observing.error is None else outcome.with_problem("activity", observing.error)
+
+
+async def _keep(outcome: Outcome, evidence: Evidence[Any]) -> Outcome:
+    """Have the stage keep what the session left behind; where it cannot, that is noted beside the result."""
+    keep = evidence.stage.keep
+    if keep is None:
+        return outcome
+    success = isinstance(outcome, Completed) and outcome.success
+    async with plugin_call() as keeping:
+        await to_thread.run_sync(keep, EndedSession(evidence=evidence, success=success, redact=outcome.redaction.text))
+    return outcome if keeping.error is None else outcome.with_problem("world", keeping.error)
+
+
+def _folders_of(stage: Stage[Any]) -> tuple[Path, ...]:
+    """Return where the files of a session are, as far as its stage says so."""
+    named = (Path(stage.environment[name]) for name in _OWN_FOLDERS if stage.environment.get(name))
+    own = (each for each in (stage.own_folder, stage.directory) if each is not None)
+    # Resolved now: later, a folder that is a link was made one by the agent, and may lead anywhere.
+    return tuple(dict.fromkeys(each.resolve() for each in (*own, *named)))
+
+
+_OWN_FOLDERS = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Obstacle:
+    """Why there is no score, and whose fault that is."""
+
+    cause: Cause
+    error: Exception
+
+
+async def _find_out(conversation: Conversation[S], evidence: Evidence[S]) -> Score | _Obstacle:
+    """Return the score, or what was in the way of one; a session that broke down is not scored."""
+    broke = conversation.obstacle
+    if broke is not None:
+        unnamed = Cause.MODEL_PROVIDER if is_transient(broke) else Cause.BENCH
+        if conversation.prompted_at is not None:
+            return _Obstacle(cause=cause_of(broke, otherwise=unnamed), error=broke)
+        # Nothing was asked of the agent yet: a program that does not start says nothing about it.
+        cause = cause_of(broke, otherwise=Cause.ENVIRONMENT)
+        return _Obstacle(cause=Cause.ENVIRONMENT if cause.is_the_agents_own else cause, error=broke)
+    instruments, phases = conversation.instruments, conversation.phases
+    phases.enter("score")
+    found: list[Score] = []
+    async with plugin_call() as scoring:
+        with anyio.fail_after(instruments.limits.scoring_s):
+            found.append(require(await instruments.scorer.score(evidence), Score, "Scorer.score()"))
+    phases.leave()
+    # Without a score, trace and spend are kept, and the verdict is unknown.
+    return _Obstacle(cause=Cause.SCORER, error=scoring.error) if scoring.error else found[0]

@@ -1,0 +1,242 @@
+"""Secrets of a session, taken out of everything that leaves it: traces, rows, errors."""
+
+import base64
+import json
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import TypeVar
+from urllib.parse import quote
+
+from pydantic import JsonValue, ValidationError
+from pydantic_core import from_json
+
+from ghx_base.wire import WireModel
+from ghx_profiler.trace import ReasoningEvent, SessionTrace, TextOutputEvent, TraceEvent
+
+STAND_IN = "***"
+"""What stands where a secret was."""
+
+SHORTEST = 8
+"""Characters; what is shorter is no secret, and would be found in the middle of ordinary words."""
+
+_TOKEN = re.compile(r"[\w-]+")
+"""What keys and tokens look like; other secrets, such as an address, may begin as other texts do."""
+
+_SHORTEST_PART, _LONGEST_PART = 12, 24
+"""How many characters of a token are hidden where the rest is cut off: half of them, within these bounds."""
+
+_ESCAPE = re.compile(r"\\\\*(?:u((?!00[01])[0-9a-fA-F]{4})|x([2-7][0-9a-fA-F])|(/))|%(?:25)*([2-7][0-9a-fA-F])")
+"""One character as JSON, Python or a URL can write it; more backslashes, or `%25`, if that was written so once more."""
+
+M = TypeVar("M", bound=WireModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """Replaces the secrets of a session in texts, however they are spelled.
+
+    A character can be an escape of JSON or of a URL, the whole can be in base64, and of a token that was cut off one
+    half is enough. What else a program makes of a secret, such as reversing it, is not recognised.
+    """
+
+    _secrets: re.Pattern[str] | None = None
+
+    @classmethod
+    def of(cls, secrets: Iterable[str]) -> "Redaction":
+        """Return what takes these secrets out; those that are too short to be any are left in."""
+        whole = {each for each in secrets if len(each) >= SHORTEST}
+        spellings = {each for secret in whole for each in _spellings(secret) if len(each) >= SHORTEST}
+        longest_first = sorted(spellings, key=lambda each: (-len(each), each))
+        parts = {part for secret in whole if _TOKEN.fullmatch(secret) for part in _match_parts(secret)}
+        patterns = [*map(re.escape, longest_first), *sorted(parts)]
+        return cls(re.compile("|".join(patterns)) if patterns else None)
+
+    def text(self, text: str) -> str:
+        """Return a text without the secrets."""
+        if self._secrets is None:
+            return text
+        text = self._secrets.sub(STAND_IN, text)
+        return _hide_escaped(text, self._secrets) if _ESCAPE.search(text) else text
+
+    def value(self, value: JsonValue) -> JsonValue:
+        """Return a JSON value without the secrets, in keys as in values."""
+        match value:
+            case str():
+                return self.text(value)
+            case list():
+                return [self.value(each) for each in value]
+            case dict():
+                return self._object(value)
+            case _:
+                return value
+
+    def record(self, record: M, *, keeping: Collection[str] = ()) -> M:
+        """Return a record without the secrets; `keeping` are the keys, on the wire, that stay whatever they hold."""
+        if self._secrets is None:
+            return record
+        content = record.to_bytes()
+        text = content.decode()
+        if self.text(text) == text:
+            return record
+        fields: dict[str, JsonValue] = from_json(content)
+        kept = {name: fields[name] for name in keeping if name in fields}
+        clean = {**self._object(fields), **kept}
+        try:
+            return type(record).model_validate(clean)
+        except ValidationError as error:
+            # A secret that is a word of ours, such as the name of a cause, stays where it is that word.
+            for problem in error.errors(include_url=False, include_context=False, include_input=False):
+                _put_back(clean, fields, problem["loc"])
+            return type(record).model_validate(clean)
+
+    def trace(self, trace: SessionTrace) -> SessionTrace:
+        """Return a trace without the secrets, also where each of several texts holds a part of one."""
+        clean = self.record(trace, keeping=("sessionId",))
+        parts: set[tuple[str, str]] = set()
+        for kind in (TextOutputEvent, ReasoningEvent):
+            texts = [event.content for event in clean.events if isinstance(event, kind)]
+            parts |= {(kind.__name__, texts[position]) for position in self._find_parts(texts)}
+
+        def hide(event: TraceEvent) -> TraceEvent:
+            is_text = isinstance(event, TextOutputEvent | ReasoningEvent)
+            is_part = is_text and (type(event).__name__, event.content) in parts
+            return event.model_copy(update={"content": STAND_IN}) if is_part else event
+
+        if not parts:
+            return clean
+        turns = [each.model_copy(update={"events": tuple(map(hide, each.events))}) for each in clean.turns]
+        return clean.model_copy(update={"events": tuple(map(hide, clean.events)), "turns": tuple(turns)})
+
+    def _find_parts(self, texts: Sequence[str]) -> set[int]:
+        """Return the positions of texts that have no secret, but one together with those that follow."""
+        joined = "".join(texts)
+        if self._secrets is None or self.text(joined) == joined:
+            return set()
+        ends = list(accumulate(map(len, texts)))
+        # Where only escapes spell it, it is not worth finding out which texts these are.
+        spans = [secret.span() for secret in self._secrets.finditer(joined)] or [(0, len(joined))]
+        return {each for start, end in spans for each in range(bisect_right(ends, start), bisect_left(ends, end) + 1)}
+
+    def _object(self, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        clean: dict[str, JsonValue] = {}
+        for key, each in value.items():
+            told = self.text(key)
+            while told in clean:
+                told += STAND_IN
+            clean[told] = self.value(each)
+        return clean
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRedaction:
+    """Replaces one secret in bytes that come piece by piece, in the spellings of `Redaction` that are not decoded.
+
+    As many asterisks as it had bytes stand in its place, so that a length which was announced stays right.
+    """
+
+    _spellings: tuple[bytes, ...]
+    _secrets: re.Pattern[bytes] | None
+    _beginnings: re.Pattern[bytes] | None
+
+    @classmethod
+    @lru_cache(maxsize=64)  # one for each key of a run, asked for with every model call
+    def of(cls, secret: str) -> "StreamRedaction":
+        """Return what takes a secret out; one that is too short to be any is left in."""
+        told = set(_spellings(secret)) if len(secret) >= SHORTEST else set[str]()
+        spellings = sorted((each.encode(errors="replace") for each in told if len(each) >= SHORTEST), key=len)[::-1]
+        if not spellings:
+            return cls((), None, None)
+        firsts = {re.escape(each[:1]) for each in spellings}
+        return cls(tuple(spellings), re.compile(b"|".join(map(re.escape, spellings))), re.compile(b"|".join(firsts)))
+
+    def hide(self, content: bytes) -> bytes:
+        """Return the bytes without the secret."""
+        # Looked for first, which takes a tenth of the time: almost no piece of an answer holds it.
+        if self._secrets is None or not any(each in content for each in self._spellings):
+            return content
+        return self._secrets.sub(lambda found: b"*" * len(found[0]), content)
+
+    def split(self, content: bytes) -> tuple[bytes, bytes]:
+        """Return what can be passed on, without the secret, and the end that may be the beginning of one."""
+        content = self.hide(content)
+        if self._beginnings is None:
+            return content, b""
+        for found in self._beginnings.finditer(content, max(len(content) - len(self._spellings[0]) + 1, 0)):
+            rest = content[found.start() :]
+            if any(each.startswith(rest) for each in self._spellings):
+                return content[: found.start()], rest
+        return content, b""
+
+
+def _put_back(clean: JsonValue, fields: JsonValue, place: tuple[int | str, ...]) -> None:
+    """Put what was at a place back, or take away what was not there; a union's own steps in a place are passed over."""
+    for index, step in enumerate(place):
+        match clean, fields:
+            case dict(), dict() if step in fields:
+                if index == len(place) - 1 or step not in clean or not isinstance(clean[step], dict | list):
+                    clean[str(step)] = fields[str(step)]
+                    return
+                clean, fields = clean[str(step)], fields[str(step)]
+            case list(), list() if isinstance(step, int) and step < len(fields):
+                if index == len(place) - 1 or not isinstance(clean[step], dict | list):
+                    clean[step] = fields[step]
+                    return
+                clean, fields = clean[step], fields[step]
+            case dict(), _ if index == len(place) - 1:
+                clean.pop(str(step), None)
+                return
+            case _:
+                continue
+
+
+def _hide_escaped(text: str, secrets: re.Pattern[str]) -> str:
+    """Return a text without the secrets of which some characters are escapes."""
+    pieces: list[str] = []
+    # Where each escape begins and ends: in the decoded text, and in the text itself.
+    decoded_places, places, length, done = [0], [0], 0, 0
+    for escape in _ESCAPE.finditer(text):
+        digits = escape[escape.lastindex or 0]
+        pieces += (text[done : escape.start()], "/" if digits == "/" else chr(int(digits, 16)))
+        length += escape.start() - done + 1
+        decoded_places += (length - 1, length)
+        places += escape.span()
+        done = escape.end()
+
+    def find_place(decoded_place: int) -> int:
+        nearest = bisect_right(decoded_places, decoded_place) - 1
+        return places[nearest] + decoded_place - decoded_places[nearest]
+
+    decoded = "".join((*pieces, text[done:]))
+    clean, done = list[str](), 0
+    for secret in secrets.finditer(decoded):
+        clean += (text[done : find_place(secret.start())], STAND_IN)
+        done = find_place(secret.end())
+    return "".join((*clean, text[done:]))
+
+
+def _match_parts(token: str) -> Iterator[str]:
+    """Yield patterns of what is left of a token that was cut off: its beginning and more, or its end."""
+    length = max(_SHORTEST_PART, min(len(token) // 2, _LONGEST_PART))
+    yield rf"{re.escape(token[:length])}[\w-]*"
+    yield re.escape(token[-length:])
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    yield secret
+    yield quote(secret, safe="")
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield from _base64_cores(secret.encode(errors="replace"))
+
+
+def _base64_cores(secret: bytes) -> Iterator[str]:
+    """Yield what base64 makes of a secret, whatever stands before and after it, as in `user:password`."""
+    for before, start in enumerate((0, 2, 3)):
+        # Characters that also hold bits of what stands around the secret are not the same everywhere.
+        end = (before + len(secret)) * 8 // 6
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            yield encode(bytes(before) + secret).decode()[start:end]

@@ -1,0 +1,73 @@
+"""The tool calls of a session, counted for its row."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ghx_profiler.contracts import ToolClassifier
+from ghx_profiler.failures import Fate, fate_of
+from ghx_profiler.metrics import ToolCallRecord, ToolCallSummary
+from ghx_profiler.trace import SessionTrace, ToolCallEvent
+
+
+def summarise_tool_calls(trace: SessionTrace | None, classify: ToolClassifier) -> ToolCallSummary:
+    """Count the tool calls of a session, by category and by what became of them.
+
+    A call failed when it says so, or when its output shows it. Without a trace nothing is known. A call of which
+    nothing tells whether it succeeded is counted and left out of `failed`, `retried` and `error_rate`; where that is so
+    of every call, these are not known. What `classify` raises is raised.
+    """
+    if trace is None:
+        return ToolCallSummary()
+    calls = [(call, fate_of(call)) for call in trace.tool_calls]
+    records = tuple(_record_of(call, fate, classify(call)) for call, fate in calls)
+    # An agent may tell how many calls it made without telling which.
+    total = max(len(calls), trace.summary.total_tool_calls or 0)
+    fates = [fate.failed for _, fate in calls]
+    known, failed = len(fates) - fates.count(None), fates.count(True)
+    nobody_tells = total > 0 and known == 0
+    return ToolCallSummary(
+        total=total,
+        by_category=dict(Counter(record.category for record in records)),
+        failed=None if nobody_tells else failed,
+        retried=None if nobody_tells else sum(_are_retries(calls)),
+        error_rate=None if nobody_tells else failed / max(known, 1),
+        records=records,
+    )
+
+
+def has_succeeded(call: ToolCallEvent) -> bool | None:
+    """Return whether a call succeeded, by what it tells and by what its output shows; `None` where nothing tells."""
+    return _success_of(fate_of(call))
+
+
+def request_of(call: ToolCallEvent) -> str:
+    """Return what was asked of the tool, the same for calls that ask the same."""
+    # As JSON, because Python takes `true` and `1` for the same.
+    return json.dumps([call.name, call.input], sort_keys=True)
+
+
+def _record_of(call: ToolCallEvent, fate: Fate, category: str) -> ToolCallRecord:
+    record = ToolCallRecord(name=call.name, category=category, success=_success_of(fate), duration_ms=call.duration_ms)
+    error = call.error if call.error is not None or not fate.failed else fate.evidence
+    told = {**({} if error is None else {"error": error}), **({"unfinished": True} if call.unfinished else {})}
+    return record.model_copy(update=told) if told else record
+
+
+def _success_of(fate: Fate) -> bool | None:
+    return None if fate.failed is None else not fate.failed
+
+
+def _are_retries(calls: Iterable[tuple[ToolCallEvent, Fate]]) -> Iterator[bool]:
+    """Yield for each call whether it repeats one that failed, and has not succeeded since."""
+    failed: set[str] = set()
+    for call, fate in calls:
+        request = request_of(call)
+        yield request in failed
+        match fate.failed:
+            case True:
+                failed.add(request)
+            case False:
+                failed.discard(request)
+            case None:
+                pass

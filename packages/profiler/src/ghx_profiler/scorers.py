@@ -1,0 +1,62 @@
+"""Plain functions as scorers, for checks that need nothing but what happened in the session."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic
+
+from ghx_base.errors import InputError
+from ghx_profiler.evidence import Evidence
+from ghx_profiler.scenario import S_contra
+from ghx_profiler.score import CheckpointDetail, Score
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateScorer(Generic[S_contra]):
+    """The task is done if `check` is true of the evidence: `PredicateScorer(lambda evidence: ...)`.
+
+    Evidence of an agent that was stopped has no answer. What `check` raises leaves the session unscored.
+    """
+
+    check: Callable[[Evidence[S_contra]], bool]
+    id: str = "check"
+    description: str = "the check holds"
+
+    async def score(self, evidence: Evidence[S_contra]) -> Score:
+        """Ask the check."""
+        passed = _verdict(self.check(evidence), self.id)
+        return Score.of((CheckpointDetail(id=self.id, description=self.description, passed=passed),))
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerScorer:
+    """The task is done if `check` is true of the text of the answer: `AnswerScorer(lambda text: "42" in text)`.
+
+    An agent that was stopped before it answered has not done the task.
+    """
+
+    check: Callable[[str], bool]
+    id: str = "answer"
+    description: str = "the answer is right"
+
+    async def score(self, evidence: Evidence[Any]) -> Score:
+        """Ask the check."""
+        answer = evidence.answer
+        if answer is None:
+            missing = CheckpointDetail(
+                id=self.id, description=self.description, passed=False, error="the agent gave no answer"
+            )
+            return Score.of((missing,))
+        passed = _verdict(self.check(answer.text), self.id)
+        detail = CheckpointDetail(id=self.id, description=self.description, passed=passed, actual=answer.text)
+        return Score.of((detail,))
+
+
+def _verdict(said: object, name: str) -> bool:
+    """Return what a check said, if that is `True` or `False`."""
+    # Nothing else counts: a forgotten `await` or `return` would be a verdict by accident.
+    if inspect.iscoroutine(said):
+        said.close()
+    if not isinstance(said, bool):
+        raise InputError(f"check {name!r} returned {type(said).__name__}; make it return True or False")
+    return said

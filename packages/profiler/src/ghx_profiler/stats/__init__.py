@@ -1,0 +1,92 @@
+"""Statistics that name their target: pure, seeded, and without numpy until one of them is used.
+
+The names below are found when they are asked for (PEP 562): commands that only read a plan start without numpy.
+"""
+
+from typing import TYPE_CHECKING
+
+from ghx_base.lazy import lazy_exports
+
+if TYPE_CHECKING:  # numpy costs start-up time: the modules behind these names load with the first use
+    from ghx_profiler.stats.bootstrap import bootstrap_ci, bootstrap_reduction_ci
+    from ghx_profiler.stats.comparison import compare_all_modes, compare_modes
+    from ghx_profiler.stats.descriptive import (
+        cliffs_delta,
+        clustered_mean,
+        clustered_standard_error,
+        compute_descriptive,
+        hedges_g,
+        median_interval,
+    )
+    from ghx_profiler.stats.drift import drift_over_run
+    from ghx_profiler.stats.multiplicity import benjamini_hochberg, holm
+    from ghx_profiler.stats.noise import assumed_amounts, assumed_rates, pilot_components
+    from ghx_profiler.stats.observations import Observations, observe
+    from ghx_profiler.stats.permutation import permutation_test
+    from ghx_profiler.stats.plan import AnalysisPlan
+    from ghx_profiler.stats.result_records import ModeComparison, ModeSummary
+    from ghx_profiler.stats.sample_size import plan_sample_size
+    from ghx_profiler.stats.success import (
+        clustered_wilson_interval,
+        pass_at_k,
+        pass_curve,
+        pass_hat_k,
+        wilson_interval,
+    )
+    from ghx_profiler.stats.summary import cost_per_success, summarize_metric, summarize_modes, summarize_success
+
+__all__ = [
+    "AnalysisPlan",
+    "ModeComparison",
+    "ModeSummary",
+    "Observations",
+    "assumed_amounts",
+    "assumed_rates",
+    "benjamini_hochberg",
+    "bootstrap_ci",
+    "bootstrap_reduction_ci",
+    "cliffs_delta",
+    "clustered_mean",
+    "clustered_standard_error",
+    "clustered_wilson_interval",
+    "compare_all_modes",
+    "compare_modes",
+    "compute_descriptive",
+    "cost_per_success",
+    "drift_over_run",
+    "hedges_g",
+    "holm",
+    "median_interval",
+    "observe",
+    "pass_at_k",
+    "pass_curve",
+    "pass_hat_k",
+    "permutation_test",
+    "pilot_components",
+    "plan_sample_size",
+    "summarize_metric",
+    "summarize_modes",
+    "summarize_success",
+    "wilson_interval",
+]
+
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "bootstrap": "bootstrap_ci bootstrap_reduction_ci",
+        "comparison": "compare_all_modes compare_modes",
+        "descriptive": "cliffs_delta clustered_mean clustered_standard_error compute_descriptive hedges_g "
+        "median_interval",
+        "drift": "drift_over_run",
+        "multiplicity": "benjamini_hochberg holm",
+        "noise": "assumed_amounts assumed_rates pilot_components",
+        "observations": "Observations observe",
+        "permutation": "permutation_test",
+        "plan": "AnalysisPlan",
+        "result_records": "ModeComparison ModeSummary",
+        "sample_size": "plan_sample_size",
+        "success": "clustered_wilson_interval pass_at_k pass_curve pass_hat_k wilson_interval",
+        "summary": "cost_per_success summarize_metric summarize_modes summarize_success",
+    },
+    extra="report",
+)

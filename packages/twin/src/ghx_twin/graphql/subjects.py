@@ -1,0 +1,232 @@
+"""Things GraphQL shows that are no records: git objects, refs, and pairs of things."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ghx_twin.git.repository import FileDiff, Signature, TreeEntry
+from ghx_twin.queries.checks import Rollup
+from ghx_twin.queries.workflow_runs import Origin
+from ghx_twin.state.records import (
+    CheckRun,
+    Issue,
+    ProjectField,
+    ProjectItem,
+    Pull,
+    Record,
+    Repository,
+    User,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GitThing:
+    """An object of a repository by its sha; what kind it is, git knows."""
+
+    repository: Repository
+    sha: str
+
+
+class CommitThing(GitThing):
+    """A commit of a repository."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeThing(GitThing):
+    """A folder of a repository, and where it was found."""
+
+    path: str = ""
+
+
+class BlobThing(GitThing):
+    """A file's content in a repository."""
+
+
+class TagThing(GitThing):
+    """An annotated tag of a repository."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlamedLines:
+    """Lines of a file that one commit wrote last, and how old it is among those of the file: from 1 (new) to 10."""
+
+    commit: CommitThing
+    start: int
+    end: int
+    age: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlameOf:
+    """Which commits wrote the lines of a file."""
+
+    ranges: tuple[BlamedLines, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RefThing:
+    """A branch or tag: its full name and what it points at."""
+
+    repository: Repository
+    name: str
+    sha: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntryThing:
+    """An entry of a folder, with its path from the root."""
+
+    repository: Repository
+    entry: TreeEntry
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActorThing:
+    """Who a commit says made it."""
+
+    repository: Repository
+    signature: Signature
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonThing:
+    """A ref compared with another."""
+
+    repository: Repository
+    base: str
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
+class PullCommit:
+    """A commit as part of a pull request."""
+
+    pull: Pull
+    commit: CommitThing
+
+
+@dataclass(frozen=True, slots=True)
+class PullFile:
+    """A file that a pull request changes."""
+
+    file: FileDiff
+
+
+@dataclass(frozen=True, slots=True)
+class AutoMerge:
+    """The standing request to merge a pull request once nothing is in the way."""
+
+    pull: Pull
+
+
+@dataclass(frozen=True, slots=True)
+class RollupOf:
+    """What checks and statuses of a commit add up to."""
+
+    repository: Repository
+    sha: str
+    rollup: Rollup
+
+
+@dataclass(frozen=True, slots=True)
+class StatusOf:
+    """The statuses of a commit."""
+
+    rollup: RollupOf
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteOf:
+    """The check suite of an attempt at a workflow run, or of a single check run that a tool reported."""
+
+    whole: Origin | CheckRun
+
+
+@dataclass(frozen=True, slots=True)
+class ReactionsOf:
+    """The reactions of one kind under one thing."""
+
+    subject: Record
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """An issue pinned to its repository."""
+
+    issue: Issue
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOf:
+    """A topic of a repository."""
+
+    repository: Repository
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A user with the role that brought them into a list."""
+
+    user: User
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class IssueOf:
+    """An issue record shown as an issue even where it is a pull request's."""
+
+    issue: Issue
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageOf:
+    """A programming language, and how many bytes of a repository are written in it."""
+
+    name: str
+    size: int
+    color: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LicenseOf:
+    """A licence by GitHub's key."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConductOf:
+    """The code of conduct in a repository."""
+
+    repository: Repository
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValueOf:
+    """What an item of a project holds in a field."""
+
+    item: ProjectItem
+    field: ProjectField
+    value: Any  # what `queries.item_values.value_in` returns for a field of this type
+
+
+@dataclass(frozen=True, slots=True)
+class OptionOf:
+    """An option of a single-select field."""
+
+    id: str
+    name: str
+    color: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class SortBy:
+    """A field that a view of a project sorts by, and which way."""
+
+    field: ProjectField
+    direction: str

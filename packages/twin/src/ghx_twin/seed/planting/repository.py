@@ -1,0 +1,190 @@
+"""Plants a repository: settings, roles, labels, milestones, comments on commits and releases."""
+
+from typing import Any
+
+from ghx_twin.commands import commit_comments, labels, milestones, releases, repositories, restoring, users
+from ghx_twin.commands.kernel import reload
+from ghx_twin.queries import lookup
+from ghx_twin.refusals import InvalidRefusal
+from ghx_twin.seed.document import SeedCommitComment, SeedMilestone, SeedRepository
+from ghx_twin.seed.mistakes import within
+from ghx_twin.seed.planting.checks import plant_checks, plant_workflows
+from ghx_twin.seed.planting.conversations import date_conversations
+from ghx_twin.seed.planting.deployments import plant_deployments
+from ghx_twin.seed.planting.history import decode_content, find_commit, plant_history
+from ghx_twin.seed.planting.planted_repository import PlantedRepository
+from ghx_twin.seed.planting.rulesets import plant_rulesets
+from ghx_twin.seed.releases import SeedAsset, SeedRelease
+from ghx_twin.state.records import Label, Release, Repository, Tombstone, User
+from ghx_twin.world import Act, World
+
+_SETTINGS = (
+    "description", "homepage", "visibility", "default_branch", "topics", "has_issues", "has_wiki", "has_projects",
+    "has_downloads", "has_discussions", "allow_merge_commit", "allow_squash_merge", "allow_rebase_merge",
+    "allow_auto_merge", "allow_update_branch", "allow_forking", "delete_branch_on_merge",
+    "web_commit_signoff_required", "is_template", "archived",
+)  # fmt: skip
+
+
+def plant_repository(world: World, seed: SeedRepository) -> PlantedRepository:
+    """Create a repository with its roles, labels, history, checks, deployments, milestones and comments on commits."""
+    owner = lookup.account(world, seed.name.partition("/")[0])
+    with world.acting(None, at=seed.at) as act:
+        repo = PlantedRepository(world, _create(act, owner, seed), seed)
+        for login, role in seed.collaborators.items():
+            with within(f"collaborators: {login}"):
+                repositories.add_collaborator(act, repo.record, lookup.user(world, login), role)
+        for slug, role in seed.teams.items():
+            with within(f"teams: {slug}"):
+                team = lookup.team(world, lookup.organization(world, owner.login), slug)
+                users.add_team_repository(act, team, repo.record, role)
+        _plant_labels(act, repo)
+    plant_history(repo)
+    plant_workflows(repo)
+    plant_checks(repo)
+    plant_deployments(repo)
+    for milestone in seed.milestones:
+        with within(f"milestones: {milestone.title!r}"):
+            _plant_milestone(repo, milestone)
+    for comment in seed.commit_comments:
+        with within(f"commit_comments: {comment.commit}"):
+            _plant_commit_comment(repo, comment)
+    return repo
+
+
+def _create(act: Act, owner: User, seed: SeedRepository) -> Repository:
+    name = seed.name.partition("/")[2]
+    parent = None if seed.fork_of is None else lookup.repository(act.world, None, *seed.fork_of.split("/"))
+    # An export carries the fork's own history and settings, which forking would overwrite with the parent's.
+    if parent is not None and not seed.exported:
+        made = repositories.fork(act, parent, owner=owner, name=name)
+        if made.name != name:
+            raise InvalidRefusal(f"{owner.login} has a fork of {seed.fork_of} already, {owner.login}/{made.name}")
+        # A fork begins without issues. Other settings wait until all is planted; this one would refuse the planting.
+        says_so = seed.has_issues and "has_issues" in seed.model_fields_set
+        return act.database.update(made, has_issues=True) if says_so else made
+    made = repositories.create(
+        act,
+        owner=owner,
+        name=name,
+        description=seed.description,
+        visibility=seed.visibility,
+        default_branch=seed.default_branch,
+        homepage=seed.homepage,
+        default_labels=seed.labels is None,
+    )
+    return act.database.update(made, parent_id=parent.id) if parent else made
+
+
+def _plant_labels(act: Act, repo: PlantedRepository) -> None:
+    if repo.seed.labels is None:
+        return
+    for label in act.database.all(Label, repository_id=repo.record.id):  # a fork begins with GitHub's nine
+        labels.delete(act, label)
+    for label in repo.seed.labels:
+        with within(f"labels: {label.name!r}"):
+            labels.create(act, repo.record, name=label.name, color=label.color, description=label.description)
+
+
+def _plant_milestone(repo: PlantedRepository, seed: SeedMilestone) -> None:
+    if seed.number is not None:
+        with repo.world.acting(None) as act:
+            current = repo.current(act)
+            if seed.number < current.next_milestone_number:
+                raise InvalidRefusal(f"number {seed.number} is taken; list milestones in the order of their numbers")
+            act.database.update(current, next_milestone_number=seed.number)
+    with repo.acting_as(seed.creator or repo.steward, at=seed.at) as act:
+        made = milestones.create(act, repo.record, title=seed.title, description=seed.description, due_on=seed.due_on)
+    if seed.state == "closed":
+        with repo.world.acting(None, at=seed.closed_at) as act:
+            milestones.update(act, made, state="closed")
+
+
+def _plant_commit_comment(repo: PlantedRepository, seed: SeedCommitComment) -> None:
+    with repo.acting_as(seed.author or repo.steward, at=seed.at) as act:
+        made = commit_comments.create(
+            act,
+            repo.record,
+            sha=find_commit(repo, seed.commit),
+            **seed.model_dump(include={"body", "path", "position", "line"}),
+        )
+        if seed.updated_at is not None:
+            act.database.update(made, updated_at=seed.updated_at)
+
+
+def plant_releases(repo: PlantedRepository) -> None:
+    """Make the releases of a repository, with the tags that are not there yet."""
+    for release in repo.seed.releases:
+        with within(f"releases: {release.tag_name}"):
+            _plant_release(repo, release)
+
+
+def _plant_release(repo: PlantedRepository, seed: SeedRelease) -> None:
+    author = seed.author or repo.steward
+    same = seed.model_dump(include={"tag_name", "name", "body", "draft", "prerelease"})
+    target = seed.target_commitish or repo.record.default_branch
+    with repo.acting_as(author, at=seed.published_at or seed.updated_at) as act:
+        if repo.seed.exported:  # the branch it was made at may be gone
+            is_latest = seed.make_latest and not seed.draft
+            made = restoring.add_release(act, repo.record, **same, target_commitish=target, is_latest=is_latest)
+        else:
+            choice = None if seed.make_latest else "false"
+            made = releases.create(act, repo.current(act), **same, target_commitish=target, make_latest=choice)
+    for asset in seed.assets:
+        with within(f"assets: {asset.name}"):
+            _plant_asset(repo, made, asset, author)
+    times = {name: getattr(seed, name) for name in ("created_at", "published_at", "updated_at")}
+    stated = {name: moment for name, moment in times.items() if moment is not None}
+    if stated:
+        with repo.world.acting(None) as act:
+            act.database.update(made, **stated)
+
+
+def _plant_asset(repo: PlantedRepository, release: Release, seed: SeedAsset, author: str) -> None:
+    with repo.acting_as(seed.uploader or author, at=seed.at) as act:
+        made = releases.upload_asset(
+            act,
+            release,
+            content=decode_content("content", seed.content, seed.encoding),
+            **seed.model_dump(include={"name", "content_type", "label"}),
+        )
+        if seed.updated_at is not None:
+            act.database.update(made, updated_at=seed.updated_at)
+
+
+def apply_settings(repo: PlantedRepository) -> None:
+    """Set what would have refused the planting: rules for branches, switched-off features, the archive."""
+    seed = repo.seed
+    plant_rulesets(repo.world, repo.record, seed.rulesets)
+    with repo.world.acting(None) as act:
+        for rule in seed.protection:
+            with within(f"protection: {rule.pattern}"):
+                repositories.protect(act, repo.record, **rule.model_dump())
+        current = repo.current(act)
+        # A fork takes from its parent what the seed leaves out; elsewhere, and in an export, the default is meant.
+        stated = seed.model_fields_set if seed.fork_of is not None and not seed.exported else _SETTINGS
+        wanted = {name: getattr(seed, name) for name in _SETTINGS if name in stated}
+        changes: dict[str, Any] = {name: value for name, value in wanted.items() if value != getattr(current, name)}
+        if changes:
+            repositories.update(act, current, **changes)
+        for number in seed.gone_numbers:
+            act.database.insert(Tombstone, repository_id=current.id, number=number)
+
+
+def set_times_and_numbers(repo: PlantedRepository) -> None:
+    """Set the times and numbers that planting itself moves."""
+    date_conversations(repo)
+    seed = repo.seed
+    with repo.world.acting(None) as act:
+        current = reload(act, repo.record)
+        _refuse_taken(current, seed)
+        fields = {name: getattr(seed, name) for name in ("updated_at", "pushed_at", "next_number")}
+        fields["next_milestone_number"] = seed.next_milestone_number
+        act.database.update(current, **{name: value for name, value in fields.items() if value is not None})
+
+
+def _refuse_taken(current: Repository, seed: SeedRepository) -> None:
+    for name in ("next_number", "next_milestone_number"):
+        wanted, free = getattr(seed, name), getattr(current, name)
+        if wanted is not None and wanted < free:
+            raise InvalidRefusal(f"{name}: {wanted} is taken; the first free one is {free}")

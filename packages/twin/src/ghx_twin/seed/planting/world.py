@@ -1,0 +1,301 @@
+"""Plants a whole seed: accounts, apps, repositories, projects and faults."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from ghx_twin.commands import apps, issue_types, projects, users
+from ghx_twin.commands.kernel import reload
+from ghx_twin.queries import lookup
+from ghx_twin.queries.projects import field_named, fields_of, iterations_of
+from ghx_twin.refusals import InvalidRefusal
+from ghx_twin.seed.document import SeedApp, SeedIssueType, SeedOrganization, SeedUser, WorldSeed
+from ghx_twin.seed.faults import script_faults
+from ghx_twin.seed.mistakes import within
+from ghx_twin.seed.planting.checks import plant_scripts
+from ghx_twin.seed.planting.conversations import plant_conversations, relate_issues
+from ghx_twin.seed.planting.deployments import plant_organization_variables
+from ghx_twin.seed.planting.planted_repository import PlantedRepository
+from ghx_twin.seed.planting.repository import (
+    apply_settings,
+    plant_releases,
+    plant_repository,
+    set_times_and_numbers,
+)
+from ghx_twin.seed.planting.rulesets import plant_rulesets
+from ghx_twin.seed.projects import SeedField, SeedItem, SeedProject, SeedView
+from ghx_twin.state.records import (
+    App,
+    DraftIssue,
+    Issue,
+    IssueType,
+    Project,
+    ProjectField,
+    ProjectItem,
+    ProjectView,
+    ProjectWorkflow,
+    User,
+)
+from ghx_twin.viewer import Viewer
+from ghx_twin.world import Act, World
+
+
+def plant(world: World, seed: WorldSeed) -> None:
+    """Fill a world; users first, then repositories with their history, what people said, and projects.
+
+    Raises `SeedError` for what GitHub would refuse; what was planted before that stays, so use a new world.
+    """
+    seed = seed.written_out()
+    for user in seed.users:
+        with within(f"users: {user.login}"):
+            _plant_user(world, user)
+    for organization in seed.organizations:
+        with within(f"organizations: {organization.login}"):
+            _plant_organization(world, organization)
+    for app in seed.apps:  # before anything that their bots have done
+        with within(f"apps: {app.slug}"):
+            _plant_app(world, app)
+    planted: list[PlantedRepository] = []
+    for repository in seed.repositories:
+        with within(f"repositories: {repository.name}"):
+            planted.append(plant_repository(world, repository))
+    for app in seed.apps:  # once the repositories are there that it is for
+        with within(f"apps: {app.slug}"):
+            _plant_installations(world, app)
+    # Each step is done in every repository before the next one begins: parents, blockers and mentions cross
+    # repositories, settings such as `archived` would refuse the conversations, and everything before moves the times.
+    for step in (
+        plant_conversations, relate_issues, plant_releases, apply_settings, plant_scripts, set_times_and_numbers,
+    ):  # fmt: skip
+        for repo in planted:
+            with within(f"repositories: {repo.seed.name}"):
+                step(repo)
+    _plant_across_repositories(world, seed)
+    script_faults(world, seed.faults)
+
+
+def _plant_across_repositories(world: World, seed: WorldSeed) -> None:
+    """Add what belongs to accounts, and needs their repositories or what is in them."""
+    for organization in seed.organizations:
+        with within(f"organizations: {organization.login}"):
+            owner = lookup.organization(world, organization.login)
+            plant_rulesets(world, owner, organization.rulesets)
+            plant_organization_variables(world, owner, organization)
+    for project in seed.projects:
+        with within(f"projects: {project.owner} {project.title!r}"):
+            _PlantedProject(world, project).plant()
+    for account in (*seed.users, *seed.organizations):
+        with within(f"{account.login}: next_project_number"):
+            _set_next_project_number(world, account)
+
+
+def _plant_user(world: World, user: SeedUser) -> None:
+    with world.acting(None, at=user.at) as act:
+        record = users.create_user(act, **user.model_dump(exclude={"tokens", "next_project_number", "at"}))
+        for token in user.tokens:
+            users.create_token(act, record, token=token.token, scopes=token.scopes)
+
+
+def _plant_organization(world: World, seed: SeedOrganization) -> None:
+    with world.acting(None, at=seed.at) as act:
+        profile = seed.model_dump(include={"login", "name", "bio", "location", "blog"})
+        record = users.create_organization(act, **profile)
+        if seed.issue_types is not None:
+            _plant_issue_types(act, record, seed.issue_types)
+        if seed.email is not None:
+            users.update_user(act, record, email=seed.email)
+        for login, role in seed.members.items():
+            with within(f"members: {login}"):
+                users.add_member(act, record, lookup.user(world, login), role)
+        for team in seed.teams:
+            with within(f"teams: {team.name}"):
+                made = users.create_team(act, record, **team.model_dump(exclude={"members"}))
+                for login in team.members:
+                    users.add_team_member(act, made, lookup.user(world, login))
+
+
+def _plant_app(world: World, seed: SeedApp) -> None:
+    left = {"id", "owner", "installations", "at"}
+    with world.acting(None, at=seed.at) as act:
+        owner = lookup.account(world, seed.owner)
+        apps.create(act, owner=owner, identity=seed.id, **seed.model_dump(exclude=left))
+
+
+def _plant_installations(world: World, seed: SeedApp) -> None:
+    app = world.database.one(App, slug=seed.slug)
+    assert app is not None  # noqa: S101 - it was planted before
+    for each in seed.installations:
+        with within(f"installations: {each.account}"), world.acting(None, at=each.at) as act:
+            account = lookup.account(world, each.account)
+            names = [name.split("/", 1) for name in each.repositories or ()]
+            homes = [lookup.repository(world, None, owner, name) for owner, name in names]
+            installation = apps.install(
+                act,
+                app,
+                account,
+                permissions=each.permissions,
+                repositories=None if each.repositories is None else homes,
+                identity=each.id,
+            )
+            for token in each.tokens:
+                apps.create_token(act, app, installation, token=token)
+
+
+def _plant_issue_types(act: Act, organization: User, seeds: tuple[SeedIssueType, ...]) -> None:
+    for first in act.database.all(IssueType, organization_id=organization.id):
+        issue_types.delete(act, first)
+    for seed in seeds:
+        with within(f"issue_types: {seed.name!r}"):
+            issue_types.create(act, organization, **seed.model_dump())
+
+
+def _set_next_project_number(world: World, seed: SeedUser | SeedOrganization) -> None:
+    if seed.next_project_number is None:
+        return
+    with world.acting(None) as act:
+        account = lookup.account(world, seed.login)
+        if seed.next_project_number < account.next_project_number:
+            taken = f"{seed.next_project_number} is taken; the first free one is {account.next_project_number}"
+            raise InvalidRefusal(taken)
+        act.database.update(account, next_project_number=seed.next_project_number)
+
+
+@dataclass(frozen=True, slots=True)
+class _PlantedProject:
+    """A project of a seed while it is planted: after all conversations, since these are what is on it."""
+
+    world: World
+    seed: SeedProject
+
+    def plant(self) -> None:
+        owner = lookup.account(self.world, self.seed.owner)
+        if self.seed.number is not None:
+            self._take_number(owner, self.seed.number)
+        with self._acting(self.seed.creator, at=self.seed.at) as act:
+            project = projects.create(act, owner, title=self.seed.title)
+            for name in ("short_description", "readme", "public", "template"):
+                changes: Any = {name: getattr(self.seed, name)}
+                project = projects.update(act, project, **changes)
+            for field in self.seed.fields:
+                with within(f"fields: {field.name!r}"):
+                    _plant_project_field(act, project, field)
+            self._plant_views(act, project)
+            self._plant_surroundings(act, project)
+        for number, item in enumerate(self.seed.items, 1):
+            with within(f"items: {item.content or item.title or number}"):
+                self._plant_item(project, item)
+        for update in self.seed.status_updates:
+            with within("status_updates"), self._acting(update.creator or self.seed.creator, at=update.at) as act:
+                projects.create_status_update(act, project, **update.model_dump(exclude={"creator", "at"}))
+        with self.world.acting(None, at=self.seed.closed_at) as act:
+            if self.seed.closed:
+                projects.update(act, project, closed=True)
+        if self.seed.updated_at is not None:
+            with self.world.acting(None) as act:
+                act.database.update(reload(act, project), updated_at=self.seed.updated_at)
+
+    def _acting(self, login: str | None, *, at: str | None = None) -> AbstractContextManager[Act]:
+        owner = lookup.account(self.world, self.seed.owner)
+        user = lookup.user(self.world, login) if login else lookup.default_account_actor(self.world, owner)
+        return self.world.acting(Viewer(user=user, unrestricted=True), at=at)
+
+    def _take_number(self, owner: User, number: int) -> None:
+        with self.world.acting(None) as act:
+            current = reload(act, owner)
+            if number < current.next_project_number:
+                raise InvalidRefusal(f"number {number} is taken; list projects in the order of their numbers")
+            act.database.update(current, next_project_number=number)
+
+    def _plant_views(self, act: Act, project: Project) -> None:
+        for number, view in enumerate(self.seed.views, 1):
+            with within(f"views: {view.name!r}"):
+                settings = _project_view_settings(act, project, view)
+                known = act.database.one(ProjectView, project_id=project.id, number=number)
+                if known:  # the one that every project begins with
+                    act.database.update(known, name=view.name, layout=view.layout, **settings)
+                else:
+                    projects.create_view(act, project, name=view.name, layout=view.layout, **settings)
+
+    def _plant_surroundings(self, act: Act, project: Project) -> None:
+        for name, enabled in self.seed.workflows.items():
+            if workflow := act.database.one(ProjectWorkflow, project_id=project.id, name=name):
+                act.database.update(workflow, enabled=enabled)
+        for login, role in self.seed.collaborators.items():
+            with within(f"collaborators: {login}"):
+                projects.set_collaborator(act, project, lookup.user(self.world, login), role)
+        for name in self.seed.repositories:
+            with within(f"repositories: {name}"):
+                projects.link(act, project, lookup.repository(self.world, None, *name.split("/")))
+
+    def _plant_item(self, project: Project, seed: SeedItem) -> None:
+        with self._acting(seed.creator or self.seed.creator, at=seed.at) as act:
+            if seed.content is not None:
+                item = projects.add_item(act, project, _find_issue(self.world, seed.content))
+            else:
+                people = [lookup.user(self.world, login) for login in seed.assignees]
+                item = projects.add_draft(act, project, title=seed.title or "", body=seed.body, assignees=people)
+        with self._acting(seed.creator or self.seed.creator, at=seed.updated_at) as act:
+            for name, value in seed.values.items():
+                with within(f"values: {name}"):
+                    field = field_named(act.database, project, name)
+                    if field is None:
+                        raise InvalidRefusal(f"the project has no field {name!r}")
+                    item = projects.set_value(act, item, field, _find_choice(field, value))
+        with self.world.acting(None, at=seed.archived_at) as act:
+            if seed.archived:
+                item = projects.archive_item(act, item)
+        _set_item_times(self.world, item, seed)
+
+
+def _set_item_times(world: World, item: ProjectItem, seed: SeedItem) -> None:
+    with world.acting(None) as act:
+        current = reload(act, item)
+        updated_at = seed.updated_at or current.created_at
+        act.database.update(current, updated_at=updated_at)
+        if draft := act.database.get(DraftIssue, current.draft_issue_id):
+            act.database.update(draft, updated_at=updated_at)
+
+
+def _plant_project_field(act: Act, project: Project, seed: SeedField) -> ProjectField:
+    options = [option.model_dump() for option in seed.options]
+    given = seed.configuration
+    settings = None if given is None else given.model_dump(exclude_none=True)
+    known = field_named(act.database, project, seed.name)
+    if known is None:
+        return projects.create_field(
+            act, project, name=seed.name, data_type=seed.data_type, options=options, configuration=settings
+        )
+    if known.data_type != seed.data_type:
+        raise InvalidRefusal(f"every project has a field {known.name!r} of another type")
+    return projects.update_field(act, known, options=options)
+
+
+def _project_view_settings(act: Act, project: Project, seed: SeedView) -> dict[str, Any]:
+    ids = {field.name: field.id for field in fields_of(act.database, project)}
+
+    def find(name: str) -> int:
+        if name not in ids:
+            raise InvalidRefusal(f"the project has no field {name!r}")
+        return ids[name]
+
+    return {
+        "filter": seed.filter,
+        "visible_fields": tuple(find(name) for name in seed.visible_fields),
+        "sort_by": tuple(f"{find(name)} {way}" for name, way in seed.sort_by.items()),
+        "group_by": tuple(find(name) for name in seed.group_by),
+        "vertical_group_by": tuple(find(name) for name in seed.vertical_group_by),
+    }
+
+
+def _find_issue(world: World, name: str) -> Issue:
+    home, _, number = name.partition("#")
+    return lookup.issue_or_pull(world, lookup.repository(world, None, *home.split("/")), int(number))
+
+
+def _find_choice(field: ProjectField, value: object) -> object:
+    """Return the id of an option or iteration that a seed names; other values as they are."""
+    choices = {option["name"]: option["id"] for option in field.options}
+    choices |= {each.title: each.id for each in iterations_of(field)}
+    if choices and value not in choices and value not in choices.values():
+        raise InvalidRefusal(f"{value!r} is not one of {', '.join(choices)}")
+    return choices.get(str(value), value) if choices else value

@@ -1,1 +1,0 @@
-"""A test bench for AI agents that work on GitHub."""

@@ -1,6 +1,0 @@
-"""Releases and their files: made, published, changed and deleted."""
-
-from ghx_bench.twin.commands.releases.assets import delete_asset, update_asset, upload_asset
-from ghx_bench.twin.commands.releases.publication import create, delete, update
-
-__all__ = ["create", "delete", "delete_asset", "update", "update_asset", "upload_asset"]
