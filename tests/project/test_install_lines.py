@@ -15,7 +15,7 @@ TEXTS = sorted(
         ROOT / "action.yml",
         *(ROOT / "docs").rglob("*.md"),
         *(path for path in (ROOT / "examples").rglob("*") if path.suffix in {".md", ".py", ".yaml", ".yml", ".sh"}),
-        *(ROOT / "packages").rglob("*.py"),
+        *(ROOT / "packages").glob("*/src/**/*.py"),
     ]
 )
 ALL = {"report", "agents", "loop", "tokens"}
@@ -88,6 +88,8 @@ def test_install_lines_are_found_in_code_and_prose(text: str, lines: list[str]) 
         ("uvx ghx-bench --help", True),
         ("uvx --from 'ghx-bench[all]' ghx run", True),
         ("uvx --from '.[all]' ghx-bench --help", False),
+        ('pip install "ghx-base @ git+$GHX_BENCH@main" ghx-twin', True),
+        ("pip install ./packages/base ./packages/twin", False),
         ("pip install '.[all]'", False),
         ("pip install './.ghx-bench[all]'", False),
         ("pip install /src/ghx-bench", False),
@@ -120,6 +122,9 @@ def test_an_install_line_of_the_pages_works(line: str, repository: Path, machine
         assert "Usage: ghx-bench" in printed
     elif line.startswith("pip wheel "):
         assert list(folder.glob("ghx_bench-*.whl"))
+    elif "packages/twin" in line:
+        assert machine.shell("ghx-twin exec -- git --version", cwd=tmp_path).startswith("git version")
+        machine.shell("python -c 'import ghx_bench'", cwd=tmp_path, code=1)
     else:
         needs = json.loads(machine.shell("ghx-bench doctor --json", cwd=tmp_path))
         installed = {each["name"].removeprefix("extra ") for each in needs if each["state"] == "ok"}

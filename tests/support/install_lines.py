@@ -14,7 +14,8 @@ _INSTALLER = r"(?:(?:uv )?pip3? (?:install|wheel|download)|pipx (?:install|run)|
 _LINE = re.compile(rf"(?<![\w-]){_INSTALLER}(?= )[^`\n]*")
 _END = re.compile(r"\s+#\s.*|\s*(?:&&|;|\|).*")
 _SOURCE = re.compile(r"--(?:from|spec)[ =]('[^']*'|\"[^\"]*\"|\S+)")
-_NAME_ALONE = re.compile(r"(?<![\w/.@-])ghx[-_.]bench(?:\[[^\]]*\])?(?=[\s'\"`),;=<>!~]|$)(?!\s*@)")
+_OURS = r"ghx[-_.](?:base|bench|profiler|tools|twin)"
+_NAME_ALONE = re.compile(rf"(?<![\w/.@-]){_OURS}(?:\[[^\]]*\])?(?=[\s'\"`),;=<>!~]|$)(?!\s*@)")
 
 
 def find_install_lines(text: str) -> Iterator[str]:
