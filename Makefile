@@ -38,6 +38,7 @@ demo: .venv/setup.done ## Set up, run the default scenarios in three modes, and 
 check: .venv/setup-dev.done ## Set up, then lint, types, layers and the tests that start no program: about a minute
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+	$(BIN)/python scripts/shape.py
 	@mkdir -p .cache; $(BIN)/basedpyright >.cache/types.txt 2>&1 & types=$$!; status=0; \
 	$(BIN)/lint-imports --no-logo || status=1; \
 	$(PYTEST) -n logical -q --hypothesis-profile quick -m "$(QUICK)" $(PACKAGE:%=packages/%/tests) $(PYTEST_FLAGS) || status=1; \
@@ -46,6 +47,7 @@ check: .venv/setup-dev.done ## Set up, then lint, types, layers and the tests th
 test: .venv/setup-dev.done ## Set up and run everything that must pass
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+	$(BIN)/python scripts/shape.py
 	@mkdir -p .cache; $(BIN)/basedpyright >.cache/types.txt 2>&1 & types=$$!; status=0; \
 	$(BIN)/lint-imports --no-logo || status=1; \
 	$(PYTEST) -n $(WORKERS) $(PACKAGE:%=packages/%/tests) $(PYTEST_FLAGS) || status=1; \
