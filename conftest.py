@@ -8,15 +8,16 @@ import gc
 import os
 import tempfile
 from collections.abc import Generator
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from programs import mark_of
+from random_seed import VARIABLE, random_seed
 
-# The tests of a package run where the emulator is not installed, too.
-pytest_plugins = ["pytester", *(["ghx_twin.pytest_plugin"] if find_spec("ghx_twin") else [])]
+pytest_plugins = ["pytester"]
 
 SHARED = Path(__file__).parents[0].parent / "shared"
 OLDER_TOOLS = [
@@ -24,6 +25,7 @@ OLDER_TOOLS = [
 ]
 SERVING = {"bench", "capabilities", "cli", "eval", "mcp_server", "real_agents", "twin"}
 """The folders with tests in which a server runs beside the test."""
+PLUGIN = "ghx-twin"
 SHARED_IS_MISSING = "../shared is not there"
 MARKS = {
     "both_backends": "run this async test on asyncio and on trio",
@@ -50,7 +52,7 @@ if MEMORY.is_dir() and "TMPDIR" not in os.environ:
         os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ci", settings.get_profile("local"), derandomize=True, database=None, print_blob=True)
+settings.register_profile("ci", settings.get_profile("local"), database=None, print_blob=True)
 settings.register_profile("quick", settings.get_profile("local"), max_examples=10)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
@@ -87,11 +89,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-skips", action="store_true", help="fail tests that would be skipped")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = random_seed()
+    # Not by its name in the settings: tests of a package also run where the emulator is not installed.
+    if find_spec("ghx_twin") and not config.pluginmanager.has_plugin(PLUGIN):
+        config.pluginmanager.register(import_module("ghx_twin.pytest_plugin"), PLUGIN)
     for name, meaning in MARKS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     if config.getoption("no_skips") or os.environ.get("GHX_BENCH_NO_SKIPS", "0") not in {"", "0"}:
         config.pluginmanager.register(NoSkips(), "no-skips")
+
+
+def pytest_report_header() -> str:
+    return f"random seed: {random_seed()} (set {VARIABLE} to draw with another one)"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -115,8 +127,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Load the twin's GraphQL before any server does so in a thread; see `graphql.load`."""
-    if any(SERVING.intersection(item.path.parts) for item in session.items):
+    """Load the emulator's GraphQL before any server does so in a thread; see `graphql.load`."""
+    root = session.config.rootpath
+    if any(
+        SERVING.intersection(item.path.relative_to(root).parts) for item in session.items if root in item.path.parents
+    ):
         from ghx_twin.server import graphql
 
         graphql.load()
