@@ -18,7 +18,7 @@ from forked_commands import run_forked
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md") if (ROOT / name).exists()]
-DOCUMENTS += sorted((ROOT / "docs").rglob("*.md"))
+DOCUMENTS += sorted(ROOT.glob("packages/*/README.md")) + sorted((ROOT / "docs").rglob("*.md"))
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)")
