@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ghx_profiler.analysis import SessionAnalysisBundle
+from ghx_profiler.metric_table import METRICS
 from ghx_profiler.reports.data.mode_glance import GlanceTally
 from ghx_profiler.reports.data.sources import open_run
 from ghx_profiler.row import ProfileRow
@@ -205,7 +206,9 @@ def _write(path: Path, content: bytes) -> None:
 def glance_at(run: Path, metrics: Sequence[str] | None = None) -> GlanceTally:
     """Return the rows of a run, counted for the table at its end."""
     source = open_run(run)
-    tally = GlanceTally(source, metrics)
+    # Looked up when it is asked for: the bench adds its own metrics to the table.
+    shown = tuple(metric.name for metric in METRICS.shown_in("terminal")) if metrics is None else metrics
+    tally = GlanceTally(source, shown)
     for row in source.rows():
         tally.add(row)
     return tally
