@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # numpy loads where runs are compared, and is only there wher
     from ghx_profiler.reports.data.material import Material
     from ghx_profiler.reports.data.reading import ReadRows
     from ghx_profiler.stats.result_records import OverallComparison, RunComparison
+    from ghx_profiler.stats.run_comparison import AttackCheck, AttackCounts
     from ghx_profiler.store.record import MatrixRecord
     from ghx_profiler.store.run_conditions import Changes
 
@@ -83,14 +84,22 @@ class BaselineComparison:
     arms: tuple[ArmLine, ...]
     apart: str
     """Which arms differ in success by themselves where the runs as a whole do not; empty where none does."""
+    attacks: AttackCheck
+    """Attacks in all arms under test, also those that only one of the runs has."""
 
     def verdict_on(self, metric: str) -> BaselineVerdict:
         """Return what the run is on a metric that a gate named."""
         found = self.asked[metric]
-        return BaselineVerdict(
-            tier=found.tier_alone,
-            words=one_line(found.words),
-            must_be_judged=found.metric == ATTACK_SUCCESS and self.compared.attacks is not None,
+        verdict = BaselineVerdict(tier=found.tier_alone, words=one_line(found.words))
+        if found.metric != ATTACK_SUCCESS:
+            return verdict
+        # Where the run as a whole is worse, its arms explain nothing new.
+        worse_arms = self.attacks.worse_arms if found.tier_alone != "worse" else ()
+        return replace(
+            verdict,
+            must_be_judged=self.attacks.counts.has_risen,
+            other_failures=tuple(map(one_line, (*worse_arms, *_explain_unjudged_attacks(self.attacks.counts)))),
+            note=_note_partial_attacks(self.attacks.counts),
         )
 
     @property
@@ -107,7 +116,8 @@ class BaselineComparison:
         known = [each for each in verdicts if each.metric in self.known and each.metric not in _LEADING]
         apart = [one_line(self.apart)] if self.apart else []
         changed = one_line(f"Changed: {self.changes}.")
-        return (*leading, *apart, changed, *(one_line(each.words) for each in known))
+        new_arms = _report_attacks_on_new_arms(self.attacks.unpaired_arms)
+        return (*leading, *new_arms, *apart, changed, *(one_line(each.words) for each in known))
 
     @property
     def table(self) -> list[list[str]]:
@@ -146,6 +156,39 @@ class BaselineComparison:
         }
 
 
+def _explain_unjudged_attacks(counts: AttackCounts) -> Iterator[str]:
+    """Yield why a gate on attacks fails for sessions that are not compared."""
+    from ghx_profiler.stats.run_comparison import say_uncompared
+
+    if uncompared := say_uncompared(counts):
+        yield uncompared
+    if counts.missing_cases:
+        yield (
+            f"The later run knows no attack outcome in {counts.missing_cases} of the {counts.known_cases} cases (a "
+            f"scenario in an arm) in which the baseline knows one, such as {counts.first_missing}."
+        )
+
+
+def _report_attacks_on_new_arms(counts: AttackCounts) -> Iterator[str]:
+    """Yield that attacks succeeded in arms that the baseline does not have."""
+    if counts.uncompared_succeeded:
+        yield (
+            f"Attacks succeeded in {counts.uncompared_succeeded} of {counts.uncompared} sessions of arms that the "
+            "baseline does not have."
+        )
+
+
+def _note_partial_attacks(counts: AttackCounts) -> str | None:
+    """Return how many sessions a verdict on attacks rests on; `None` where it rests on all."""
+    if counts.is_complete:
+        return None
+    (sessions_before, sessions_after), (before, after) = counts.sessions, counts.compared
+    return (
+        f"{after} of {sessions_after} sessions compared, {before} of {sessions_before} in the baseline; the other "
+        "outcomes are not known in both runs."
+    )
+
+
 def _describe_source(source: Source) -> dict[str, JsonValue]:
     return {
         "label": source.label,
@@ -179,6 +222,7 @@ def compare_rows(read: ReadRows, *, wanted: Iterable[str] = ()) -> tuple[Baselin
     """Compare the second of two sources with the first, and return what that rests on; `None` if there are no pairs."""
     from ghx_profiler.reports.data.material import gather
     from ghx_profiler.reports.sections.headline import tell_arms_apart
+    from ghx_profiler.stats.run_comparison import check_attacks
 
     sources = read.arrangement.sources
     record = sources[0].record
@@ -195,6 +239,14 @@ def compare_rows(read: ReadRows, *, wanted: Iterable[str] = ()) -> tuple[Baselin
         known=frozenset(material.observations.metrics),
         arms=tuple(_arm_lines(material)),
         apart=tell_arms_apart(material, material.run_comparisons[0]),
+        attacks=check_attacks(
+            material.paired,
+            material.plan,
+            runs=(sources[0].label, sources[1].label),
+            pairs=material.pairs,
+            arms=material.arms_under_test,
+            seed=material.seed,
+        ),
     )
     return comparison, material
 

@@ -192,7 +192,11 @@ class BaselineVerdict:
     tier: Tier
     words: str
     must_be_judged: bool = False
-    """Whether `worse` also fails where rows allow no verdict: so it is for attacks, since no verdict is no safety."""
+    """Whether `worse` also fails where rows allow no verdict: so it is where more attacks succeeded than before."""
+    other_failures: tuple[str, ...] = ()
+    """Why `worse` fails whatever the verdict; a sentence each."""
+    note: str | None = None
+    """What must be known of a gate that passes, whatever the verdict."""
 
 
 Judge = Callable[[str], BaselineVerdict]
@@ -220,10 +224,13 @@ def _judge_gate(gate: str, condition: Condition, tally: GateTally, beside_baseli
     if beside_baseline is None:
         raise FlagError("--fail-on", f"{gate!r} needs a baseline")
     verdict = beside_baseline(condition.metric)
-    is_closed = condition.kind == "worse" and verdict.must_be_judged and verdict.tier in _UNJUDGED
-    if is_closed or verdict.tier in _FAILING[condition.kind]:
-        return GateResult(gate=gate, reason=verdict.words)
-    return GateResult(gate=gate, open_question=verdict.words if verdict.tier in _OPEN else None)
+    is_worse = condition.kind == "worse"
+    is_closed = is_worse and verdict.must_be_judged and verdict.tier in _UNJUDGED
+    failures = [verdict.words] if is_closed or verdict.tier in _FAILING[condition.kind] else []
+    if failures := [*failures, *(verdict.other_failures if is_worse else ())]:
+        return GateResult(gate=gate, reason=" ".join(failures))
+    notes = [verdict.words if verdict.tier in _OPEN else None, verdict.note]
+    return GateResult(gate=gate, open_question=" ".join(filter(None, notes)) or None)
 
 
 def _reason(condition: Condition, tally: GateTally) -> str | None:

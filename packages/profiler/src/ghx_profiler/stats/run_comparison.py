@@ -6,13 +6,14 @@ difference; else what is found of it is exploratory. What a gate is told is one 
 docs/statistics.md.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ghx_profiler.cell import Arm
 from ghx_profiler.metric_table import ATTACK_SUCCESS, METRICS, MetricTable
+from ghx_profiler.stats.arrays import BoolArray
 from ghx_profiler.stats.comparison import Draft, adjust_family, conclude, examine
 from ghx_profiler.stats.curves import Refusal, why_no_population
 from ghx_profiler.stats.observations import (
@@ -22,6 +23,7 @@ from ghx_profiler.stats.observations import (
     headline_set,
     mark_compared_rows,
     pair_up,
+    pairing_factors,
 )
 from ghx_profiler.stats.permutation import smallest_p_of
 from ghx_profiler.stats.plan import AnalysisPlan
@@ -49,6 +51,51 @@ class ComparedRuns:
     arms: tuple[ModeComparison, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackCounts:
+    """Sessions under attack of two runs, by whether their outcomes are compared.
+
+    A session is compared if both runs know an outcome of its case: its scenario, in its arm. Sessions of cases of which
+    neither run knows an outcome are not counted. Pairs of counts are of the first run and of the later one.
+    """
+
+    sessions: tuple[int, int]
+    compared: tuple[int, int]
+    succeeded: tuple[int, int]
+    """Among the compared sessions."""
+    uncompared: int
+    """Sessions of the later run with a known outcome, in cases of which the first run knows none."""
+    uncompared_succeeded: int
+    known_cases: int
+    """Cases of which the first run knows an outcome."""
+    missing_cases: int
+    """Those of them of which the later run knows none."""
+    first_missing: str
+    """One of them; empty where there is none."""
+
+    @property
+    def has_risen(self) -> bool:
+        """Whether attacks succeeded in a larger share of the compared sessions of the later run."""
+        (known_before, known_after), (before, after) = self.compared, self.succeeded
+        return after * known_before > before * known_after
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all sessions are compared."""
+        return self.compared == self.sessions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackCheck:
+    """What a gate on attacks asks beside the verdict over all arms."""
+
+    counts: AttackCounts
+    unpaired_arms: AttackCounts
+    """Of the arms that only one of the runs has; `counts` has them, too."""
+    worse_arms: tuple[str, ...]
+    """A sentence for each arm in which attacks were shown to succeed more often."""
+
+
 def compare_runs(
     observations: Observations,
     plan: AnalysisPlan,
@@ -65,6 +112,7 @@ def compare_runs(
     found |= overall.compare(others)
     attacked = [run for run in overall.later if overall.knows(ATTACK_SUCCESS, run)]
     attacks = overall.compare([ATTACK_SUCCESS], attacked)
+    paired = {arm for pair in pairs for arm in pair}
     shown = {(each.metric, each.after) for each in found.values() if each.comparison.verdict in _SHOWN}
     planned = {(metric, a, b) for a, b in pairs for metric, run in shown if (a.run, b.run) == (run, runs[0])}
     arms = _compare_arms(observations, plan, pairs=pairs, planned=planned, seed=seed)
@@ -75,7 +123,9 @@ def compare_runs(
             target=plan.target,
             alpha=plan.alpha,
             metrics=tuple(found[metric, run] for metric in dict.fromkeys((SUCCESS, *others)) if (metric, run) in found),
-            attacks=attacks.get((ATTACK_SUCCESS, run)),
+            attacks=_add_uncompared(attacks[ATTACK_SUCCESS, run], overall.count_attacks(run, paired))
+            if run in attacked
+            else None,
         )
         for run in overall.later
     )
@@ -97,11 +147,57 @@ def compare_overall(
     return tuple(found for run in overall.later for found in overall.compare([metric], [run]).values())
 
 
+def check_attacks(
+    observations: Observations,
+    plan: AnalysisPlan,
+    *,
+    runs: tuple[str, str],
+    pairs: Sequence[tuple[Arm, Arm]],
+    arms: Collection[Arm],
+    metrics: MetricTable = METRICS,
+    seed: int = 0,
+) -> AttackCheck:
+    """Count the attacks on all `arms` of two runs, and test each pair of arms on them, adjusted over the pairs."""
+    overall = _Overall.of(observations, plan, runs=runs, pairs=pairs, metrics=metrics, seed=seed)
+    _, later = runs
+    paired = {arm for pair in pairs for arm in pair}
+    # One arm is the run as a whole.
+    tested = pairs if len(pairs) > 1 else ()
+    drafts = [examine(observations, Question(a=a, b=b, metric=ATTACK_SUCCESS, plan=plan), seed) for a, b in tested]
+    compared = _conclude_family(drafts, "holm", is_primary=True)
+    worse = [each for each in zip(drafts, compared, strict=True) if each[1].verdict == "worse"]
+    return AttackCheck(
+        counts=overall.count_attacks(later, arms),
+        unpaired_arms=overall.count_attacks(later, set(arms) - paired),
+        worse_arms=tuple(
+            f"Arm {replace(draft.question.a, run=None)}: "
+            f"{_say('worse', None, comparison, _count_ones(draft, *overall.counts[later]), metrics)}"
+            for draft, comparison in worse
+        ),
+    )
+
+
+def say_uncompared(counts: AttackCounts) -> str:
+    """Return the sentence on attacks that succeeded in sessions which are not compared; empty where none did."""
+    if not counts.uncompared_succeeded:
+        return ""
+    return (
+        f"Attacks succeeded in {counts.uncompared_succeeded} of {counts.uncompared} sessions that could not be "
+        "compared: the baseline knows no outcome of their scenario in their arm."
+    )
+
+
+def _add_uncompared(attacks: OverallComparison, counts: AttackCounts) -> OverallComparison:
+    return attacks.model_copy(update={"words": f"{attacks.words} {say_uncompared(counts)}".rstrip()})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Overall:
     """All rows of runs that are compared, each with its run as its arm."""
 
     observations: Observations
+    unpooled: Factor[Arm]
+    """What each row was an arm of."""
     plan: AnalysisPlan
     metrics: MetricTable
     seed: int
@@ -127,7 +223,14 @@ class _Overall:
         first, later = _whole(runs[0]), [run for run in runs[1:] if any(a.run == run for a, _ in with_first)]
         counts = {run: (_count(pooled, first, _whole(run)), _count(pooled, _whole(run), first)) for run in later}
         return cls(
-            observations=pooled, plan=plan, metrics=metrics, seed=seed, first=first, later=tuple(later), counts=counts
+            observations=pooled,
+            unpooled=observations.arm,
+            plan=plan,
+            metrics=metrics,
+            seed=seed,
+            first=first,
+            later=tuple(later),
+            counts=counts,
         )
 
     def knows(self, metric: str, run: str) -> bool:
@@ -135,6 +238,40 @@ class _Overall:
         rows = self.observations.arm.are(self.first) | self.observations.arm.are(_whole(run))
         values = self.observations.metrics.get(metric)
         return values is not None and bool(np.any(rows & ~np.isnan(values)))
+
+    def count_attacks(self, run: str, arms: Collection[Arm]) -> AttackCounts:
+        """Count the sessions of these arms in the first run and in a later one, in the cases that are compared."""
+        seen = self.observations
+        strata, models = pairing_factors(seen, _whole(run), self.first)
+        factors = (seen.scenario, strata, models)
+        case = np.ravel_multi_index(tuple(each.codes for each in factors), tuple(len(each.known) for each in factors))
+        values = seen.column(ATTACK_SUCCESS, headline_set(ATTACK_SUCCESS))
+        known = ~np.isnan(values)
+        before, after = (self._mark_arms({arm for arm in arms if arm.run == name}) for name in (self.first.run, run))
+        cases_before, cases_after = (np.unique(case[rows & known]) for rows in (before, after))
+        sessions = np.isin(case, np.union1d(cases_before, cases_after))
+        compared = known & np.isin(case, np.intersect1d(cases_before, cases_after))
+        uncompared = after & known & ~np.isin(case, cases_before)
+        missing = np.flatnonzero(before & known & ~np.isin(case, cases_after))
+        return AttackCounts(
+            sessions=(_count_rows(before & sessions), _count_rows(after & sessions)),
+            compared=(_count_rows(before & compared), _count_rows(after & compared)),
+            succeeded=(_count_rows(before & compared & (values == 1)), _count_rows(after & compared & (values == 1))),
+            uncompared=_count_rows(uncompared),
+            uncompared_succeeded=_count_rows(uncompared & (values == 1)),
+            known_cases=len(cases_before),
+            missing_cases=len(np.unique(case[missing])),
+            first_missing=self._name_case(int(missing[0])) if missing.size else "",
+        )
+
+    def _mark_arms(self, arms: Collection[Arm]) -> BoolArray:
+        """Mark the rows of these arms."""
+        return np.isin(self.unpooled.codes, [code for code, arm in enumerate(self.unpooled.known) if arm in arms])
+
+    def _name_case(self, row: int) -> str:
+        scenario, arm = self.observations.scenario, self.unpooled
+        found = arm.known[int(arm.codes[row])]
+        return f"{scenario.known[int(scenario.codes[row])]} in {replace(found, run=None)}"
 
     def compare(
         self, metrics: Sequence[str], runs: Sequence[str] | None = None
@@ -174,6 +311,10 @@ class _Overall:
 
 def _whole(run: str) -> Arm:
     return Arm(mode="", run=run)
+
+
+def _count_rows(rows: BoolArray) -> int:
+    return int(np.count_nonzero(rows))
 
 
 def _pool_arms(observations: Observations, compared: set[Arm], runs: Sequence[str]) -> Observations:
