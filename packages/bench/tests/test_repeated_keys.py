@@ -27,9 +27,9 @@ from ghx_profiler.store.directory import RunDirectory
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 KEYS = {
-    "LOOP_KEY": "sk-loop-0123/abcdefghijklmnopqrstuvwxyz",
-    "TINY_KEY": "sk-tiny-0123/abcdefghijklmnopqrstuvwxyz",
-    "MINE_KEY": "sk-mine-0123-abcdefghijklmnopqrstuvwxyz",
+    "LOOP_KEY": "sk-loop-0123/zyxwvutsrqponmlkjihgfedcba",
+    "TINY_KEY": "ya29.tiny0123.zyxwvutsrqponmlkjihgfedcba",
+    "MINE_KEY": "sk-mine-0123-zyxwvutsrqponmlkjihgfedcba",
 }
 """The key of each agent's provider, by its variable."""
 
@@ -49,6 +49,18 @@ def percent(key: str) -> str:
     return "".join(f"%{ord(each):02x}" for each in key)
 
 
+def entity(key: str) -> str:
+    return "".join(f"&#x{ord(each):X};" for each in key)
+
+
+def octal(key: str) -> str:
+    return "".join(f"\\{ord(each):03o}" for each in key)
+
+
+def cut(key: str) -> str:
+    return key[:-1]
+
+
 def write_error(*spellings: Callable[[str], str]) -> bytes:
     """Return an error whose message has all keys, in spellings that JSON knows."""
     return (
@@ -65,10 +77,15 @@ ALL = " ".join(KEYS.values())
 ERRORS: Mapping[str, bytes] = {
     "error-spellings": write_error(str, escape, spell_once, lambda key: key.replace("/", "\\/")),
     "error-percent": write_error(percent),
+    "error-entities": write_error(entity),
+    "error-cut-by-the-provider": write_error(cut, lambda key: key[:30]),
     "error-page": f"<p>no such key: {' '.join(map(spell_once, KEYS.values()))}".encode(),
     "error-json-in-json": json.dumps({"error": {"message": write_error(escape).decode()}}).encode(),
-    # The message of an error is cut to 500 characters, which is in the middle of this key.
-    "error-cut": b'{"error": {"message": "no such key: %s%s"}}' % (b"x " * 230, escape(KEYS["MINE_KEY"]).encode()),
+    # The message of an error is cut to 500 characters, which is in the middle of each key.
+    **{
+        f"error-cut-{name}": b'{"error": {"message": "no such key: %s%s"}}' % (b"x " * 230, escape(key).encode())
+        for name, key in KEYS.items()
+    },
 }
 
 
@@ -83,6 +100,8 @@ def go_on_with_call(arguments: str) -> dict[str, object]:
 ESCAPED = " ".join(map(escape, KEYS.values()))
 ANSWERS: Mapping[str, Pieces] = {
     "text": [{"content": f"The keys are {ALL}."}],
+    "text-cut": [{"content": f"The keys are {' '.join(map(cut, KEYS.values()))}."}],
+    "text-octal": [{"content": f"The keys are {' '.join(map(octal, KEYS.values()))}."}],
     "text-in-parts": [{name: part} for name in ("reasoning_content", "content") for part in in_parts(ALL)],
     "text-around-thought": [{"content": ALL[:20]}, {"reasoning_content": "a thought"}, {"content": ALL[20:]}],
     "call": [begin_call("bash"), go_on_with_call(f'{{"command": "echo {ESCAPED}"}}')],
@@ -218,13 +237,18 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return once(tmp_path_factory, "repeated-keys", run_all)
 
 
-ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|(/))")
+ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|([0-7]{3})|(/))")
 
 
 def decode(text: str) -> str:
-    """Return a text without escapes of JSON, URLs and HTML, however often they were put upon each other."""
-    plain = ESCAPE.sub(lambda found: found[2] or chr(int(found[1], 16)), html.unescape(unquote(text)))
+    """Return a text without escapes of JSON, shells, URLs and HTML, however often they were put upon each other."""
+    plain = ESCAPE.sub(read_escape, html.unescape(unquote(text)))
     return plain if plain == text else decode(plain)
+
+
+def read_escape(escape: re.Match[str]) -> str:
+    utf16, eights, slash = escape.groups()
+    return slash or (chr(int(utf16, 16)) if utf16 else chr(int(eights, 8)))
 
 
 def texts_of(name: str, content: bytes) -> Iterator[tuple[str, str]]:
@@ -275,7 +299,7 @@ def find_leaks(*files: tuple[str, bytes]) -> list[str]:
         for name, content in files
         for place, text in texts_of(name, content)
         for variable, key in KEYS.items()
-        if key in decode(text) or (variable == "MINE_KEY" and key[:24] in decode(text))
+        if any(part in decode(text) for part in (key[:24], key[-24:]))
     ]
 
 

@@ -4,6 +4,7 @@ import json
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,16 @@ from hypothesis import strategies as st
 from profiler_fakes import FakeProvider, FakeSession, config, scenario
 
 from ghx_profiler import Answer, BaseScenario, Evidence, Mode, Profile, Score, Stage, read_rows
+from ghx_profiler.analysis import AnalysisResult, StringFinding
 from ghx_profiler.causes import EnvironmentFailure, TransientError
 from ghx_profiler.contracts import NoLifecycle
 from ghx_profiler.errors import CanaryError
 from ghx_profiler.events import Event
+from ghx_profiler.metrics import CustomMetric
 from ghx_profiler.runner.instruments import Backoff, Instruments
-from ghx_profiler.runner.redaction import SHORTEST, STAND_IN, Redaction, StreamRedaction
-from ghx_profiler.score import CheckpointDetail
-from ghx_profiler.trace import SessionTrace, ToolCallEvent
+from ghx_profiler.runner.redaction import SHORTEST, STAND_IN, Redaction, StreamRedaction, is_secret_key
+from ghx_profiler.score import CheckpointDetail, PartialScoreError
+from ghx_profiler.trace import SessionTrace, TextOutputEvent, ToolCallEvent
 
 OF_THE_MODE, OF_THE_STAGE = 'key-of-the-mode/"1"', "token-of-the-stage"
 SECRETS = (OF_THE_MODE, OF_THE_STAGE)
@@ -120,8 +123,93 @@ def test_a_secret_that_is_a_word_of_ours_spoils_no_record(word: str) -> None:
 def test_two_secrets_as_keys_stay_two_keys() -> None:
     assert Redaction.of(["password-1", "password-2"]).value({"password-1": 1, "password-2": 2}) == {
         "***": 1,
-        "******": 2,
+        "*** (2)": 2,
     }
+
+
+API_KEYS = (
+    "ya29.a0AfH6SMB-x0123456789_abcdef",
+    "aGVsbG8/d29ybGQ+Zm9v0123456789abcd=",
+    "eyJhbGciOi1.eyJzdWIiOjIz.sig-0123",
+)
+
+
+@pytest.mark.parametrize("key", API_KEYS)
+def test_a_key_of_a_model_api_is_gone_also_where_it_was_cut_off(key: str) -> None:
+    redaction = Redaction.of([], keys=[key])
+
+    assert {redaction.text(f"key {key[:length]}, rest") for length in range(len(key) // 2, len(key) + 1)} == {
+        "key ***, rest"
+    }
+    assert key[-len(key) // 2 :] not in redaction.text(f"key {key[3:]}, rest")
+
+
+def test_the_beginning_of_an_address_and_of_a_word_stays() -> None:
+    address, words = "http://gateway-01.corp.example/v1/mine", "my-own-words-in-a-key"
+    redaction = Redaction.of([address, words])
+
+    for text in ("http://gateway-01.corp.example/v1/others", "my-own-words of mine"):
+        assert redaction.text(text) == text
+    assert redaction.text(f"{address} {words}") == "*** ***"
+
+
+@pytest.mark.parametrize(
+    ("key", "is_one"), [("lm-studio", False), ("not-needed", False), ("lm-studio-2", True), ("aBcDe" * 4, True)]
+)
+def test_a_key_that_is_a_word_is_no_secret(key: str, is_one: bool) -> None:
+    assert is_secret_key(key) == is_one
+    assert (Redaction.of([], keys=[key]).text(key) == STAND_IN) == is_one
+
+
+SLASHES = (
+    *("\\/", "\\u002F", "\\u{2f}", "\\u{00002f}", "\\x2f", "\\57", "\\057", "\\0057", "%2F", "%25252f"),
+    *("&#x2F;", "&#X02f", "&#47;", "&#047;", "&sol;", "&amp;#x2F;", "&amp;amp;sol;"),
+    # One notation in another: HTML in JSON, HTML in a URL, JSON in JSON, a URL in HTML in JSON.
+    *("\\u0026#x2F;", "%26%2347%3B", "\\u005cu002F", "\\u0026#37;2F"),
+)
+
+
+@pytest.mark.parametrize("slash", SLASHES)
+def test_a_secret_is_gone_in_each_notation_of_its_characters(slash: str) -> None:
+    redaction = Redaction.of(["pass/word/0123"])
+
+    assert redaction.text(f"the pass{slash}word{slash}0123!") == "the ***!"
+    assert redaction.text(f"the {slash} stays") == f"the {slash} stays"
+
+
+def test_an_ampersand_of_html_is_one() -> None:
+    assert Redaction.of(["pass&word"]).text("pass&amp;word and pass&amp;amp;word") == "*** and ***"
+
+
+@pytest.mark.parametrize(
+    "text",
+    # 2 MB each: what takes the square of that never ends.
+    [
+        "\\" * 2_000_000,
+        "%25" * 700_000,
+        "%" + "25" * 1_000_000 + "G",
+        "%" * 2_000_000,
+        "&amp;" * 400_000,
+        "&" + "amp;" * 500_000,
+        "\\u{0" * 400_000,
+        API_KEYS[0][:16] * 120_000,
+        API_KEYS[0][-16:] * 120_000,
+        API_KEYS[0][:15] * 130_000,
+    ],
+    ids=["backslashes", "%25", "%2525", "%", "&amp;", "&amp;amp;", "braces", "beginnings", "ends", "almost"],
+)
+def test_a_long_text_is_read_once(text: str) -> None:
+    assert Redaction.of([OF_THE_MODE], keys=API_KEYS).text(text).startswith((text[:8], STAND_IN))
+
+
+def test_so_are_many_short_texts_and_many_names_that_become_the_same() -> None:
+    key, redaction = API_KEYS[0], Redaction.of([], keys=API_KEYS)
+    trace = SessionTrace(session_id="s", events=tuple(TextOutputEvent(content=each) for each in key * 1000))
+
+    assert {each.content for each in redaction.trace(trace).events if isinstance(each, TextOutputEvent)} == {STAND_IN}
+    clean = redaction.value({f"{key[:20]}{number}": number for number in range(20_000)})
+    assert isinstance(clean, dict)
+    assert list(clean.values()) == list(range(20_000))
 
 
 class Telling(NoLifecycle[BaseScenario]):
@@ -194,6 +282,86 @@ async def test_nor_what_is_said_of_attempts_that_failed_and_of_a_warm_up(tmp_pat
     assert "no luck at http://somewhere/?key=" in str(raised.value)
     assert "CellRetried" in {type(event).__name__ for event in seen}
     assert leaks_in(tmp_path, raised.value, *seen) == []
+
+
+class Echoing:
+    """A scorer, a collector and an analyzer that repeat what they are given."""
+
+    name = "echo"
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.fails = fails
+        self.scored: list[tuple[str, str]] = []
+
+    async def score(self, evidence: Evidence[BaseScenario]) -> Score:
+        said, told = self._read(evidence)
+        self.scored.append((said, told))
+        passed = all(each in said and each in told for each in SECRETS)
+        check = CheckpointDetail(id="c", description=said, passed=passed, actual={said: told}, error=told)
+        if self.fails:
+            raise PartialScoreError(f"cannot score {said}", checkpoints=(check,))
+        return Score.of((check,))
+
+    def collect(self, evidence: Evidence[BaseScenario]) -> list[CustomMetric]:
+        return [CustomMetric("said " + self._read(evidence)[0], 1, self._read(evidence)[1])]
+
+    def analyze(self, evidence: Evidence[BaseScenario]) -> AnalysisResult:
+        said, told = self._read(evidence)
+        # Not as they are written: what is changed before it is searched is not found.
+        checks = "".join(str(each.actual) for each in (evidence.score.checkpoints if evidence.score else ()))
+        findings = {each: StringFinding(value=each[::-1]) for each in (said, told, checks)}
+        return AnalysisResult(analyzer=self.name, findings=findings, summary=said)
+
+    def _read(self, evidence: Evidence[BaseScenario]) -> tuple[str, str]:
+        return evidence.answer.text if evidence.answer else "", str(evidence.trace and evidence.trace.tool_calls)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("fails", [False, True])
+async def test_the_scorer_sees_what_was_said_and_nothing_that_it_repeats_is_written(
+    fails: bool, tmp_path: Path
+) -> None:
+    echo, seen = Echoing(fails=fails), list[Event]()
+    instruments = Instruments(
+        provider=FakeProvider(tells), scorer=echo, lifecycle=Telling(), collectors=[echo], analyzers=[echo]
+    )
+    echoing = replace(profile(FakeProvider(tells)), instruments=instruments)
+
+    result = await echoing.run(config(tmp_path), observers=[seen.append])
+
+    (row,) = read_rows(result.directory / "rows.jsonl")
+    assert row.success is (None if fails else True)
+    assert row.checkpoints_passed == 1
+    ((said, told),) = echo.scored
+    assert all(each in said and each in told for each in SECRETS)
+    assert leaks_in(tmp_path, *seen) == []
+    texts = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
+    assert any("said ***" in text for text in texts)
+    assert not any(each[::-1] in text for text in texts for each in (OF_THE_STAGE, json.dumps(OF_THE_MODE)[1:-1]))
+
+
+@dataclass
+class Keyed(FakeProvider):
+    secrets: tuple[str, ...] = ()
+
+
+@pytest.mark.anyio
+async def test_the_key_of_a_local_gateway_changes_neither_answer_nor_score(tmp_path: Path) -> None:
+    async def answers(session: FakeSession, _text: str) -> Answer:
+        session.tool_calls.append(ToolCallEvent(name="gh", output="nothing is not-needed"))
+        return Answer(text="sk-0123456789 is not-needed")
+
+    provider = Keyed(answers, secrets=("not-needed", "sk-0123456789"))
+
+    result = await profile(provider).run(config(tmp_path))
+
+    (session,) = (result.directory / "sessions").rglob("*.json")
+    trace = SessionTrace.model_validate_json(session.read_bytes())
+    assert trace.answer == "*** is not-needed"
+    assert trace.tool_calls[0].output == "nothing is not-needed"
+    (request,) = provider.requests
+    assert request.keys == {"sk-0123456789"}
+    assert request.secrets == {OF_THE_MODE, OF_THE_STAGE, "sk-0123456789"}
 
 
 @pytest.mark.anyio

@@ -85,6 +85,8 @@ class SessionRequest:
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     """What must stand in no file that a provider writes: tokens of the stage, variables that the mode passes on, and
     what the agents of the run name as `secrets`."""
+    keys: frozenset[str] = field(default=frozenset(), repr=False)
+    """Those of `secrets` that are keys of model APIs: half of one must not be written either."""
     watch_model_request: Callable[[bytes], None] | None = field(default=None, repr=False)
     """To be called with the body of each request that goes to a model through the bench; from any thread."""
 
@@ -133,7 +135,8 @@ class SessionProvider(Protocol):
     share, from before the first to after the last; each worker enters it, with the directory of the run. And it may
     have `facts`, a mapping that is read when a cell is over: versions and the like, for the row under
     `extensions.agent`. One with a true `is_paid` calls models that cost money: `ghx-bench run` then wants a limit.
-    `secrets` is a collection of texts, such as the key of its model API, that the bench replaces in all it writes.
+    `secrets` is a collection of texts, such as the key of its model API, that the bench replaces in all it writes; it
+    ignores texts of fewer than 8 characters, and texts without a digit of fewer than 20.
     """
 
     @property

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from wire_clients import WIRES, Conversation, WireClient, wire_client
@@ -14,7 +15,7 @@ from ghx_profiler.agents.controls.solution import Solution
 from ghx_profiler.agents.metering.meter import Meter
 from ghx_profiler.agents.metering.model_recording import ModelRecorder, load_recording, recording_path
 from ghx_profiler.agents.metering.model_replay import ReplayUpstream
-from ghx_profiler.agents.metering.upstream import ModelProvider
+from ghx_profiler.agents.metering.upstream import ModelProvider, UpstreamRequest
 from ghx_profiler.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_profiler.causes import Cause, EnvironmentFailure, MeasurementError
 from ghx_profiler.model_call_summary import summarise_model_calls
@@ -31,7 +32,7 @@ SOLUTION = Solution.model_validate(
 TOLD_NOTHING = Solution.model_validate({"steps": [{"shell": "env"}], "answer": "Done."})
 PROMPT = "What is the title of issue 7?"
 NAME = "issue-title-001/baseline 1"
-REAL_KEY = "sk-real-and-secret"
+REAL_KEY = "sk-real-and-secret-1"
 
 
 def tell(title: str) -> Callable[[RequestedToolCall], str]:
@@ -269,6 +270,26 @@ async def test_no_secret_is_written(wire: WireKind, stream: bool, tmp_path: Path
     # The model repeats the title, and on a stream a few characters at a time.
     assert exchanges[1].withheld
     assert not exchanges[0].withheld
+
+
+@pytest.mark.parametrize("depth", [1, 900])
+async def test_no_secret_is_written_that_a_request_has_in_parts_however_deep(depth: int, tmp_path: Path) -> None:
+    token = "ghs_0123456789abcdef"
+    parts: Any = [token[:9], token[9:], *["x"] * 50_000]
+    for _ in range(depth):
+        parts = [parts]
+    recorder = ModelRecorder(tmp_path)
+    recorder.begin(NAME, secrets=[token])
+
+    for body in (parts, {"index": 1, "parts": parts}):
+        content = json.dumps(body).encode()
+        request = UpstreamRequest(
+            session_name=NAME, wire="anthropic", method="POST", path="/v1/messages", query="", headers=[], body=content
+        )
+        recorder.write(request, cut=True)
+
+    _, exchanges = load_recording(tmp_path, NAME)
+    assert [each.withheld for each in exchanges] == [True, True]
 
 
 async def test_a_session_that_was_not_recorded_is_told(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from ghx_profiler.causes import (
     error_with_cause,
 )
 from ghx_profiler.cell import Cell
-from ghx_profiler.contracts import Session, SessionRequest
+from ghx_profiler.contracts import Scorer, Session, SessionRequest
 from ghx_profiler.evidence import Answer, CompletionReason, Evidence, Mode, Stage
 from ghx_profiler.metered_trace import fill_from_model_calls
 from ghx_profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
@@ -35,6 +35,7 @@ from ghx_profiler.runner.pricing import cost_of
 from ghx_profiler.runner.redaction import Redaction
 from ghx_profiler.runner.toolcalls import summarise_tool_calls
 from ghx_profiler.scenario import S
+from ghx_profiler.score import Score
 from ghx_profiler.session_limits import ALLOWANCE, Allowance
 from ghx_profiler.trace import SessionTrace
 
@@ -55,6 +56,8 @@ class Conversation(Generic[S]):
     allowance: Allowance
     answer: Answer | None = None
     trace: SessionTrace | None = None
+    unredacted_answer: Answer | None = None
+    unredacted_trace: SessionTrace | None = None
     error: Exception | None = None
     timed_out: bool = False
     blocked: AgentBlockedError | None = None
@@ -68,8 +71,10 @@ class Conversation(Generic[S]):
     """Takes the session's secrets out of whatever is said about it."""
 
     def __post_init__(self) -> None:
-        """Learn the secrets."""
-        self.redaction = Redaction.of(self._secrets)
+        """Learn the secrets, and give the scorer what only it may see."""
+        self.redaction = Redaction.of(self._secrets, keys=self.instruments.keys)
+        scorer = _ScorerOfUnredacted(self, self.instruments.scorer)
+        self.instruments = replace(self.instruments, provider=None, scorer=scorer)
 
     @property
     def _secrets(self) -> frozenset[str]:
@@ -196,6 +201,7 @@ class Conversation(Generic[S]):
             async with limit_running_time(limit_s, self.suspensions, is_over=self._has_broken_limit) as deadline:
                 async with plugin_call() as prompting:
                     answer = require(await session.prompt(scenario.prompt), Answer, "Session.prompt()")
+                    self.unredacted_answer = answer
                     self.answer = replace(answer, text=self.redaction.text(answer.text))
                 self.error = prompting.error
             self.timed_out = deadline.cancel_called and not self._has_broken_limit()
@@ -218,12 +224,12 @@ class Conversation(Generic[S]):
             async with plugin_call() as exporting:
                 with anyio.fail_after(self.instruments.limits.export_s):
                     trace = require(await session.trace(), SessionTrace, "Session.trace()").with_all_keys()
-                    answer = None if self.answer is None else self.answer.text
+                    answer = None if self.unredacted_answer is None else self.unredacted_answer.text
                     told = {"prompt": self.stage.scenario.prompt, "answer": answer}
                     told["instructions"] = self.mode.instructions
                     trace = trace.model_copy(update={name: text for name, text in told.items() if text is not None})
                     trace = fill_from_model_calls(trace) if trace.model_calls else trace
-                    self.trace = self.redaction.trace(trace)
+                    self.trace, self.unredacted_trace = self.redaction.trace(trace), trace
             if exporting.error is not None:
                 # An agent that cannot tell what it did still did it.
                 self.problems.append(("trace", exporting.error))
@@ -242,6 +248,7 @@ class Conversation(Generic[S]):
             directory=self.stage.directory,
             facts=self.stage.facts,
             secrets=self._secrets,
+            keys=self.instruments.keys,
             watch_model_request=self.stage.watch_model_request,
         )
 
@@ -281,6 +288,22 @@ class Conversation(Generic[S]):
         except Exception as error:  # noqa: BLE001 - plugin call: the classifier's
             self.problems.append(("classifier", error))
             return summarise_tool_calls(self.trace, name_of_tool)
+
+
+@dataclass(frozen=True, slots=True)
+class _ScorerOfUnredacted(Generic[S]):
+    """Scores what the agent really said and did, and takes the secrets out of the score instead.
+
+    A text with a stand-in in it is not what a checkpoint looks for. Collectors, analyzers and files get the others.
+    """
+
+    conversation: Conversation[S]
+    scorer: Scorer[S]
+
+    async def score(self, evidence: Evidence[S]) -> Score:
+        answer, trace = self.conversation.unredacted_answer, self.conversation.unredacted_trace
+        score = await self.scorer.score(replace(evidence, answer=answer, trace=trace))
+        return self.conversation.redaction.record(require(score, Score, "Scorer.score()"))
 
 
 _LATE_MS = 1000

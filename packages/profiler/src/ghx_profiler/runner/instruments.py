@@ -22,7 +22,7 @@ from ghx_profiler.contracts import (
 from ghx_profiler.errors import BadMatrixError
 from ghx_profiler.evidence import Mode, Stage
 from ghx_profiler.runner.deadlines import Limits
-from ghx_profiler.runner.redaction import Redaction
+from ghx_profiler.runner.redaction import Redaction, is_secret_key
 from ghx_profiler.scenario import S
 from ghx_profiler.trace import ToolCallEvent
 
@@ -84,8 +84,13 @@ class Instruments(Generic[S]):
 
     def secrets_of(self, mode: Mode, stage: Stage[S] | None = None) -> frozenset[str]:
         """Return what must stand in nothing that is written of a session: its own secrets, and those of all agents."""
-        of_agents = map(secrets_of, self.providers.values())
-        return frozenset[str]().union(mode.secrets, () if stage is None else stage.secrets, *of_agents)
+        return self.keys.union(mode.secrets, () if stage is None else stage.secrets)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Return the keys of the model APIs of all agents, without those that are ordinary words."""
+        named = frozenset[str]().union(*map(secrets_of, self.providers.values()))
+        return frozenset(filter(is_secret_key, named))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +108,7 @@ class Setup(Generic[S]):
     def describe(self, error: BaseException) -> str:
         """Return what went wrong outside any cell in words, without the secrets of modes and agents."""
         secrets = (secret for mode in self.modes.values() for secret in self.instruments.secrets_of(mode))
-        return Redaction.of(secrets).text(describe_error(error))
+        return Redaction.of(secrets, keys=self.instruments.keys).text(describe_error(error))
 
 
 OpenSetup = Callable[[Share], AbstractAsyncContextManager[Setup[S]]]

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from html.entities import html5
 from itertools import accumulate
 from typing import TypeVar
 from urllib.parse import quote
@@ -23,14 +24,36 @@ STAND_IN = "***"
 SHORTEST = 8
 """Characters; what is shorter is no secret, and would be found in the middle of ordinary words."""
 
+_LONGEST_WORD = 19
+"""Characters; a longer key of a model API is a secret also without a digit."""
+
 _TOKEN = re.compile(r"[\w-]+")
 """What keys and tokens look like; other secrets, such as an address, may begin as other texts do."""
 
 _SHORTEST_PART, _LONGEST_PART = 12, 24
 """How many characters of a token are hidden where the rest is cut off: half of them, within these bounds."""
 
-_ESCAPE = re.compile(r"\\\\*(?:u((?!00[01])[0-9a-fA-F]{4})|x([2-7][0-9a-fA-F])|(/))|%(?:25)*([2-7][0-9a-fA-F])")
-"""One character as JSON, Python or a URL can write it; more backslashes, or `%25`, if that was written so once more."""
+_SHORTEST_WORDLIKE_PART = 16
+"""Characters; a part without a digit that is shorter may be a word, and is not looked for."""
+
+_ENTITIES = {name: char for name, char in html5.items() if name[-1] == ";" and len(char) == 1 and "!" <= char <= "~"}
+"""The names that HTML has for characters of keys."""
+
+_ESCAPE = re.compile(
+    # No run of backslashes is read twice: a text may consist of millions of them.
+    r"(?<!\\)\\++(?:u(?P<utf16>(?!00[01])[0-9a-fA-F]{4})|u\{0{0,4}(?P<code>[2-7][0-9a-fA-F])\}"
+    r"|x(?P<byte>[2-7][0-9a-fA-F])|(?P<octal>0{0,2}[4-7][0-7]|0?1[0-7]{2})|(?P<slash>/))"
+    r"|%(?:25)*(?P<percent>[2-7][0-9a-fA-F])"
+    r"|&(?:amp;)*+(?:#[xX]0{0,5}(?P<hexadecimal>[2-7][0-9a-fA-F]);?|#0{0,5}(?P<decimal>1[0-2]\d|[3-9]\d);?"
+    rf"|(?P<entity>{'|'.join(map(re.escape, sorted(_ENTITIES.keys() - {'amp;'})))})|(?P<ampersand>(?<=amp;)))"
+)
+"""One character as JSON, Python, a shell, a URL or HTML can write it.
+
+More backslashes, `%25` or `&amp;` are there if that was written so once more.
+"""
+
+_MOST_DECODINGS = 3
+"""How often a text is decoded: what one notation has escaped can be escaped in another, as HTML is in JSON."""
 
 M = TypeVar("M", bound=WireModel)
 
@@ -39,19 +62,25 @@ M = TypeVar("M", bound=WireModel)
 class Redaction:
     """Replaces the secrets of a session in texts, however they are spelled.
 
-    A character can be an escape of JSON or of a URL, the whole can be in base64, and of a token that was cut off one
-    half is enough. What else a program makes of a secret, such as reversing it, is not recognised.
+    A character can be an escape of JSON, a shell, a URL or HTML, the whole can be in base64, and of a token that was
+    cut off one half is enough. What else a program makes of a secret, such as reversing it, is not recognised.
     """
 
     _secrets: re.Pattern[str] | None = None
 
     @classmethod
-    def of(cls, secrets: Iterable[str]) -> "Redaction":
-        """Return what takes these secrets out; those that are too short to be any are left in."""
-        whole = {each for each in secrets if len(each) >= SHORTEST}
+    def of(cls, secrets: Iterable[str], *, keys: Iterable[str] = ()) -> "Redaction":
+        """Return what takes these secrets out; those that are too short to be any are left in.
+
+        `keys` are those of model APIs, of which one half is enough whatever characters they have.
+        """
+        keys = {each for each in keys if is_secret_key(each)}
+        whole = {each for each in (*secrets, *keys) if len(each) >= SHORTEST}
         spellings = {each for secret in whole for each in _spellings(secret) if len(each) >= SHORTEST}
         longest_first = sorted(spellings, key=lambda each: (-len(each), each))
-        parts = {part for secret in whole if _TOKEN.fullmatch(secret) for part in _match_parts(secret)}
+        parts = {part for secret in whole if _TOKEN.fullmatch(secret) for part in _match_parts(secret, r"[\w-]*")}
+        # What follows a half can be all that a bearer token is made of (RFC 6750).
+        parts |= {part for key in keys for part in _match_parts(key, r"[\w.~+/=-]*")}
         patterns = [*map(re.escape, longest_first), *sorted(parts)]
         return cls(re.compile("|".join(patterns)) if patterns else None)
 
@@ -59,8 +88,14 @@ class Redaction:
         """Return a text without the secrets."""
         if self._secrets is None:
             return text
-        text = self._secrets.sub(STAND_IN, text)
-        return _hide_escaped(text, self._secrets) if _ESCAPE.search(text) else text
+        if not _ESCAPE.search(text):
+            return self._secrets.sub(STAND_IN, text)
+        pieces, done = list[str](), 0
+        for start, end in sorted(_find_spans(text, self._secrets)):
+            if start >= done:
+                pieces += (text[done:start], STAND_IN)
+            done = max(done, end)
+        return "".join((*pieces, text[done:]))
 
     def value(self, value: JsonValue) -> JsonValue:
         """Return a JSON value without the secrets, in keys as in values."""
@@ -123,11 +158,14 @@ class Redaction:
 
     def _object(self, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
         clean: dict[str, JsonValue] = {}
+        numbers: dict[str, int] = {}
         for key, each in value.items():
-            told = self.text(key)
-            while told in clean:
-                told += STAND_IN
-            clean[told] = self.value(each)
+            name = hidden = self.text(key)
+            while name in clean:
+                # Counted on from the last one: thousands of keys can become the same.
+                numbers[hidden] = numbers.get(hidden, 1) + 1
+                name = f"{hidden} ({numbers[hidden]})"
+            clean[name] = self.value(each)
         return clean
 
 
@@ -193,14 +231,24 @@ def _put_back(clean: JsonValue, fields: JsonValue, place: tuple[int | str, ...])
                 continue
 
 
-def _hide_escaped(text: str, secrets: re.Pattern[str]) -> str:
-    """Return a text without the secrets of which some characters are escapes."""
+def is_secret_key(key: str) -> bool:
+    """Return whether the key of a model API is a secret: local services take words such as `lm-studio` for one.
+
+    Such a word would be replaced in what agents read and say.
+    """
+    return len(key) > _LONGEST_WORD or any(each.isdecimal() for each in key)
+
+
+def _find_spans(text: str, secrets: re.Pattern[str], decodings: int = _MOST_DECODINGS) -> list[tuple[int, int]]:
+    """Return where secrets begin and end in a text, also those of which some characters are escapes."""
+    spans = [secret.span() for secret in secrets.finditer(text)]
+    if not decodings or not _ESCAPE.search(text):
+        return spans
     pieces: list[str] = []
     # Where each escape begins and ends: in the decoded text, and in the text itself.
     decoded_places, places, length, done = [0], [0], 0, 0
     for escape in _ESCAPE.finditer(text):
-        digits = escape[escape.lastindex or 0]
-        pieces += (text[done : escape.start()], "/" if digits == "/" else chr(int(digits, 16)))
+        pieces += (text[done : escape.start()], _decode(escape))
         length += escape.start() - done + 1
         decoded_places += (length - 1, length)
         places += escape.span()
@@ -211,18 +259,41 @@ def _hide_escaped(text: str, secrets: re.Pattern[str]) -> str:
         return places[nearest] + decoded_place - decoded_places[nearest]
 
     decoded = "".join((*pieces, text[done:]))
-    clean, done = list[str](), 0
-    for secret in secrets.finditer(decoded):
-        clean += (text[done : find_place(secret.start())], STAND_IN)
-        done = find_place(secret.end())
-    return "".join((*clean, text[done:]))
+    found = _find_spans(decoded, secrets, decodings - 1)
+    return spans + [(find_place(start), find_place(end)) for start, end in found]
 
 
-def _match_parts(token: str) -> Iterator[str]:
-    """Yield patterns of what is left of a token that was cut off: its beginning and more, or its end."""
+def _decode(escape: re.Match[str]) -> str:
+    """Return the character that an escape stands for."""
+    match escape.lastgroup:
+        case "slash":
+            return "/"
+        case "ampersand":
+            return "&"
+        case "entity":
+            return _ENTITIES[escape["entity"]]
+        case "octal":
+            return chr(int(escape["octal"], 8))
+        case "decimal":
+            return chr(int(escape["decimal"]))
+        case _:
+            return chr(int(escape[escape.lastindex or 0], 16))
+
+
+def _match_parts(token: str, rest: str) -> Iterator[str]:
+    """Yield patterns of what is left of a token that was cut off: its beginning and the rest, or its end."""
     length = max(_SHORTEST_PART, min(len(token) // 2, _LONGEST_PART))
-    yield rf"{re.escape(token[:length])}[\w-]*"
-    yield re.escape(token[-length:])
+    beginning, end = token[:length], token[-length:]
+    if _is_telling(beginning):
+        yield re.escape(beginning) + rest
+    if _is_telling(end):
+        yield re.escape(end)
+
+
+def _is_telling(part: str) -> bool:
+    """Return whether a part of a token is no ordinary word, which texts have that know nothing of the token."""
+    shortest = _SHORTEST_PART if any(each.isdecimal() for each in part) else _SHORTEST_WORDLIKE_PART
+    return len(part) >= shortest
 
 
 def _spellings(secret: str) -> Iterator[str]:

@@ -83,12 +83,14 @@ class Meter:
         *,
         model: str | None = None,
         secrets: Iterable[str] = (),
+        keys: Iterable[str] = (),
         watch: Callable[[bytes], None] | None = None,
     ) -> Generator[MeteredSession]:
         """Open a way through the meter for one session; it ends with the block, and calls that are going on with it.
 
-        `name` is the one under which its traffic is recorded and replayed, without its `secrets`; `model` is the one
-        that it is about. `watch` is shown the body of each request that is passed on, in the meter's thread.
+        `name` is the one under which its traffic is recorded and replayed, without its `secrets` and the `keys` of
+        model APIs; `model` is the one that it is about. `watch` is shown the body of each request that is passed on, in
+        the meter's thread.
         """
         secret = token_urlsafe(12)  # a guess must not find the way of another session
         session = MeteredSession(
@@ -101,11 +103,12 @@ class Meter:
             model=model,
             watch=watch,
         )
-        hidden = (*secrets, session.key)
+        hidden, of_others = (*secrets, session.key), tuple(keys)
         with ExitStack() as held:
             for provider in self.providers.values():
                 key = () if provider.key is None else (provider.key,)  # an error of the provider may repeat it
-                held.enter_context(provider.upstream.session(session.name, secrets=(*hidden, *key)))
+                upstream = provider.upstream.session(session.name, secrets=hidden, keys=(*of_others, *key))
+                held.enter_context(upstream)
             self._exchanges[secret] = set()
             self._sessions[secret] = session
             held.callback(self._end_session, secret)

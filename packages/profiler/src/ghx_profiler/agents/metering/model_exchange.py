@@ -30,7 +30,7 @@ from ghx_profiler.agents.wires.protocol import (
     read_retry_delay,
     write_error,
 )
-from ghx_profiler.runner.redaction import StreamRedaction
+from ghx_profiler.runner.redaction import StreamRedaction, is_secret_key
 
 _HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade".split()
@@ -162,7 +162,7 @@ class Exchange:
         answer = await self._send()
         if call is not None and isinstance(answer, ReplayedAnswer):
             call.replayed = answer.call
-        if self._provider.key is not None:
+        if self._provider.key is not None and is_secret_key(self._provider.key):
             answer = _KeylessAnswer(answer, self._provider.key)
         self._answer = answer
         headers = [(name.lower(), value) for name, value in answer.headers if name.lower() not in _HOP_BY_HOP]

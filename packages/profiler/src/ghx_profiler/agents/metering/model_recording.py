@@ -115,9 +115,9 @@ class ModelRecorder:
         """Return an upstream that writes down what passes through it."""
         return RecordingUpstream(upstream, self)
 
-    def begin(self, session: str, *, secrets: Iterable[str] = ()) -> None:
+    def begin(self, session: str, *, secrets: Iterable[str] = (), keys: Iterable[str] = ()) -> None:
         """Begin the file of a session, instead of one that is there."""
-        self._redactions[session] = Redaction.of(secrets)
+        self._redactions[session] = Redaction.of(secrets, keys=keys)
         head = RecordedSession(version=1, session=session, blind_spots=self._blind_spots).with_all_keys()
         try:
             path = recording_path(self._folder, session)
@@ -167,10 +167,10 @@ class RecordingUpstream:
         self._upstream, self._recorder = upstream, recorder
 
     @contextmanager
-    def session(self, name: str, *, secrets: Iterable[str] = ()) -> Generator[None]:
+    def session(self, name: str, *, secrets: Iterable[str] = (), keys: Iterable[str] = ()) -> Generator[None]:
         """Record a session; raise when it is over if something is missing in the recording."""
-        with self._upstream.session(name, secrets=secrets):
-            self._recorder.begin(name, secrets=secrets)
+        with self._upstream.session(name, secrets=secrets, keys=keys):
+            self._recorder.begin(name, secrets=secrets, keys=keys)
             yield
         if (problem := self._recorder.problems.pop(name, None)) is not None:
             raise problem
@@ -289,12 +289,14 @@ def _as_texts(pieces: Sequence[tuple[float, bytes]]) -> Iterator[tuple[float, st
 
 def _spells_secret(body: bytes, redaction: Redaction) -> bool:
     """Return whether texts of a body hold a secret only together: models write a few characters in each event."""
-    texts: dict[tuple[str | int, ...], list[str]] = {}
+    texts: dict[int, list[str]] = {}
+    places: dict[tuple[int, str | int], int] = {}
     for document in _documents(body):
-        for place, text in _strings(document):
+        for text, *at in _strings(document, places):
+            clean = redaction.text(text)
             # Tool calls can come by turns, and what one says is also told in several parts.
-            for each in {place, tuple(step for step in place if isinstance(step, str))}:
-                texts.setdefault(each, []).append(redaction.text(text))
+            for place in set(at):
+                texts.setdefault(place, []).append(clean)
     joined = ("".join(pieces) for pieces in texts.values() if len(pieces) > 1)
     return any(redaction.text(text) != text for text in joined)
 
@@ -315,17 +317,28 @@ def _documents(body: bytes) -> Iterator[JsonValue]:
             continue
 
 
-def _strings(value: JsonValue, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield each text with its place: keys and, as numbers, positions in lists and what events call an index."""
-    match value:
-        case str():
-            yield place, value
-        case dict():
-            indexes = [each for key, each in value.items() if key.endswith("index") and isinstance(each, int)]
-            for key, each in value.items():
-                yield from _strings(each, (*place, *indexes, key))
-        case list():
-            for position, each in enumerate(value):
-                yield from _strings(each, (*place, position))
-        case _:
-            pass
+def _strings(document: JsonValue, places: dict[tuple[int, str | int], int]) -> Iterator[tuple[str, int, int]]:
+    """Yield each text with its place, and with that without numbers: positions in lists and what events call an index.
+
+    A place is a number, which is in `places` by that of the place around it: a path would be as long as the nesting is
+    deep, for each text. For the same reason this does not call itself.
+    """
+
+    def enter(place: int, step: str | int) -> int:
+        return places.setdefault((place, step), len(places) + 1)
+
+    rest = [(document, 0, 0)]
+    while rest:
+        value, place, kind = rest.pop()
+        match value:
+            case str():
+                yield value, place, kind
+            case dict():
+                for key, each in value.items():
+                    if key.endswith("index") and isinstance(each, int):
+                        place = enter(place, each)
+                rest += reversed([(each, enter(place, key), enter(kind, key)) for key, each in value.items()])
+            case list():
+                rest += reversed([(each, enter(place, position), kind) for position, each in enumerate(value)])
+            case _:
+                pass

@@ -62,7 +62,7 @@ class ReplayUpstream:
         self._lock = threading.Lock()
 
     @contextmanager
-    def session(self, name: str, *, secrets: Iterable[str] = ()) -> Generator[None]:
+    def session(self, name: str, *, secrets: Iterable[str] = (), keys: Iterable[str] = ()) -> Generator[None]:
         """Hold the recording of a session; raise `EnvironmentFailure` if there is none."""
         try:
             head, exchanges = load_recording(self._folder, name)
@@ -72,7 +72,7 @@ class ReplayUpstream:
         recorded = [_Recorded(each, call, _read_answer(each)) for each, call in read if call is not None]
         others = {each.path: each for each, call in read if call is None}
         with self._lock:
-            self._sessions[name] = _Session(head.blind_spots, recorded, others, Redaction.of(secrets))
+            self._sessions[name] = _Session(head.blind_spots, recorded, others, Redaction.of(secrets, keys=keys))
         yield
 
     async def send(self, request: UpstreamRequest) -> UpstreamAnswer:

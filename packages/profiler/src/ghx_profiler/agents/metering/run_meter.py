@@ -107,7 +107,11 @@ class RunMeter:
             await held.enter_async_context(expose_port(self._meter.port))
             name = recording_name(request.cell)
             session = self._meter.session(
-                name, model=request.model, secrets=request.secrets, watch=request.watch_model_request
+                name,
+                model=request.model,
+                secrets=request.secrets,
+                keys=request.keys,
+                watch=request.watch_model_request,
             )
             yield held.enter_context(session)
 

@@ -70,8 +70,13 @@ class UpstreamAnswer(Protocol):
 class Upstream(Protocol):
     """Where model calls go."""
 
-    def session(self, name: str, *, secrets: Iterable[str] = ()) -> AbstractContextManager[None]:
-        """Hold what a session needs for as long as it lasts; its secrets must stand in nothing that is written."""
+    def session(
+        self, name: str, *, secrets: Iterable[str] = (), keys: Iterable[str] = ()
+    ) -> AbstractContextManager[None]:
+        """Hold what a session needs for as long as it lasts.
+
+        Its secrets, and keys of model APIs, must stand in nothing that is written.
+        """
         ...
 
     async def send(self, request: UpstreamRequest) -> UpstreamAnswer:
@@ -158,7 +163,13 @@ class HttpUpstream:
         self._proxy = proxy
         self._idle: list[_Connection] = []
 
-    def session(self, name: str, *, secrets: Iterable[str] = ()) -> AbstractContextManager[None]:  # noqa: ARG002 - the contract's signature
+    def session(
+        self,
+        name: str,  # noqa: ARG002 - the contract's signature, as below
+        *,
+        secrets: Iterable[str] = (),  # noqa: ARG002
+        keys: Iterable[str] = (),  # noqa: ARG002
+    ) -> AbstractContextManager[None]:
         """Hold nothing."""
         return nullcontext()
 
