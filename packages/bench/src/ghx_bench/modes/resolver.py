@@ -1,8 +1,11 @@
 """The modes of a run: each with a path of its own, its MCP servers, and what is written about them on rows."""
 
+import os
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -27,7 +30,7 @@ from ghx_bench.modes.program_path import (
     version_of,
 )
 from ghx_bench.modes.program_words import TOOLS_FOLDER, name_of
-from ghx_bench.modes.session_programs import LentPrograms, ProgramFolders
+from ghx_bench.modes.session_programs import LentPrograms, ProgramFolders, RunningSessions
 from ghx_bench.modes.skills import BadSkillError, find_skills
 from ghx_bench.modes.waiting import Waiting
 from ghx_profiler.agents.processes.process import end_orphans
@@ -38,7 +41,10 @@ from ghx_profiler.evidence import Mode
 from ghx_profiler.runner.redaction import Redaction
 
 _STANDARD_FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")
-_LONGEST_START_S = 120.0
+LONGEST_START_S = 120.0
+"""How long a server may take to start, which may have to be fetched first."""
+TOOL_CHECK = "tool_check"
+"""The fact of a mode whose tools are not checked, as its definition says."""
 PATIENCE_S = 30.0
 """How long a server may take to start for somebody who waits at a terminal."""
 _FETCHERS = frozenset({"docker", "npx", "pipx", "podman", "uvx"})
@@ -51,6 +57,7 @@ _PLACEHOLDERS = {
     "GITHUB_GRAPHQL_URL": f"{_NOBODY}/graphql",
     "GITHUB_SERVER_URL": _NOBODY,
 }
+_SCRIPT_SUFFIXES = frozenset({".cjs", ".dll", ".jar", ".js", ".mjs", ".php", ".pl", ".py", ".pyz", ".rb", ".sh", ".ts"})
 _NO_SECRETS = frozenset({"HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER"})
 _SECRETIVE = re.compile(r"(?i)key|token|secret|pass|credential|auth|private")
 _PLAIN = re.compile(r"[A-Za-z]+(?:[ _-][A-Za-z]+)*|true|false|[\d.:+TZ -]+")
@@ -62,7 +69,7 @@ _REMEDIES = {
 
 def start_limit_s(server: McpServer, usual_s: float) -> float:
     """Return how long a server may take to start: as others, or longer where it may have to be fetched first."""
-    return _LONGEST_START_S if Path(server.command or "").name in _FETCHERS else usual_s
+    return LONGEST_START_S if Path(server.command or "").name in _FETCHERS else usual_s
 
 
 class ToolServerError(OperationError):
@@ -86,14 +93,15 @@ class Modes:
         new_folder: Callable[[], Path],
         environ: Mapping[str, str],
         *,
-        longest_start_s: float = _LONGEST_START_S,
+        longest_start_s: float = LONGEST_START_S,
     ) -> None:
         self._definitions, self._new_folder, self._environ = definitions, new_folder, environ
         self._longest_start_s = longest_start_s
         self.waiting = Waiting()
         self._resolved: dict[str, Mode] = {}
         self._folders: dict[str, ProgramFolders] = {}
-        self._versions: dict[tuple[Path, ...], str] = {}
+        self._sessions = RunningSessions()
+        self._versions: dict[tuple[tuple[Path, ...], frozenset[tuple[str, str]]], str] = {}
         self._identities: dict[tuple[str, frozenset[tuple[str, str]]], ServerIdentity] = {}
 
     @property
@@ -119,11 +127,16 @@ class Modes:
         """Hold the programs of one session in a mode that was resolved here."""
         return self._folders[mode.name].lend(mode)
 
+    def close(self) -> None:
+        """Remove the folders of sessions that are over."""
+        self._sessions.remove_folders()
+
     async def _make(self, whole: ModeDefinition) -> Mode:
         _require_packages(whole)
         programs = self._new_folder() / "bin"
+        fill = partial(fill_folder, tools=whole.tools, environ=self._environ, behind_tools=whole.behind_tools)
         try:
-            fill_folder(programs, whole.tools, self._environ, behind_tools=whole.behind_tools)
+            fill(programs)
             skills = find_skills(whole.skills)
         except (MissingToolError, BadSkillError) as error:
             raise type(error)(f"mode {whole.name!r}: {error}") from None
@@ -134,17 +147,19 @@ class Modes:
             mcp_servers={name: self._startable(whole.name, server) for name, server in whole.mcp_servers.items()},
             skills={name: str(folder) for name, folder in skills.items()},
         )
-        servers = (Path(word) for server in tools.mcp_servers.values() for word in server.words)
-        files = [word for word in servers if word.is_absolute() and word.is_file()]
-        self._folders[whole.name] = ProgramFolders(programs, files, self._new_folder)
+        files = [file for server in tools.mcp_servers.values() for file in _program_files(server)]
+        self._folders[whole.name] = ProgramFolders(programs, tools.tools, files, fill, self._sessions)
         environment = {**self._fill_environment(whole), "PATH": str(programs)}
         secrets = self._secrets_of(whole)
+        facts = await self._facts(whole, tools, environment, Redaction.of(secrets))
+        if whole.check_tools is False:
+            facts[TOOL_CHECK] = "tools not checked"
         return Mode(
             name=whole.name,
             environment=environment,
             instructions=whole.instructions,
             settings=tools.settings(),
-            facts=await self._facts(whole, tools, environment, Redaction.of(secrets)),
+            facts=facts,
             secrets=secrets,
         )
 
@@ -160,12 +175,14 @@ class Modes:
 
         async def ask_program(tool: str) -> None:
             try:
-                versions[tool] = await self._version(tool, words[tool], Path(environment["PATH"]))
+                versions[tool] = redaction.text(await self._version(tool, words[tool], environment))
             except BrokenToolError as error:
-                raise BrokenToolError(f"mode {whole.name!r}: {error}") from None
+                if whole.check_tools is False:
+                    return
+                raise BrokenToolError(redaction.text(f"mode {whole.name!r}: {error}")) from None
 
         async def ask_server(name: str, server: McpServer) -> None:
-            identities[name] = await self._identity(whole.name, name, server, environment, redaction)
+            identities[name] = await self._identity(whole, name, server, environment, redaction)
 
         with ungrouped():
             async with anyio.create_task_group() as asking:
@@ -221,24 +238,27 @@ class Modes:
             },
         )
 
-    async def _version(self, tool: str, word: str, programs: Path) -> str:
+    async def _version(self, tool: str, word: str, environment: Mapping[str, str]) -> str:
         if word == GHX:
             return VERSION  # of this very installation, whichever way it is started
         program = find_program(word, self._environ)
         if program is not None and program.version is not None:
             return program.version
-        key = (Path(word),) if program is None else program.words
+        # Without PATH, which leads to the mode's own folder.
+        alike = frozenset({**environment, "PATH": ""}.items())
+        key = (Path(word),) if program is None else program.words, alike
         if key not in self._versions:
+            programs = Path(environment["PATH"])
+            place = programs / tool
             with ScratchFolder() as home:
-                environment = {"PATH": str(programs), "HOME": str(home), "NO_COLOR": "1"}
-                place = programs / tool
+                in_session = {**environment, **_PLACEHOLDERS, "HOME": str(home), "NO_COLOR": "1"}
                 self._versions[key] = await version_of(
-                    place if place.exists() else programs.with_name(BEHIND) / tool, environment
+                    place if place.exists() else programs.with_name(BEHIND) / tool, in_session
                 )
         return self._versions[key]
 
     async def _identity(
-        self, mode: str, name: str, server: McpServer, environment: Mapping[str, str], redaction: Redaction
+        self, whole: ModeDefinition, name: str, server: McpServer, environment: Mapping[str, str], redaction: Redaction
     ) -> dict[str, JsonValue]:
         """Return the name and version of a server, which is asked once for all modes that start it alike."""
         # Without PATH, which leads to the mode's own folder: a server that is started has a PATH of its own.
@@ -255,17 +275,34 @@ class Modes:
                     nowhere = {**_PLACEHOLDERS, "HOME": str(home), **environment}
                     self._identities[key] = await _ask(name, server, nowhere, home)
             except EnvironmentFailure as error:
-                raise ToolServerError(one_line(redaction.text(f"mode {mode!r}: {error}"))) from error
+                raise ToolServerError(one_line(redaction.text(f"mode {whole.name!r}: {error}"))) from error
             except TimeoutError:
                 reason = f"the MCP server {name!r} did not answer within {limit_s:g} s"
-                raise ToolServerError(f"mode {mode!r}: {reason}") from None
+                raise ToolServerError(f"mode {whole.name!r}: {reason}") from None
         identity = self._identities[key]
-        if not identity.version:
+        if not identity.version and whole.check_tools is not False:
             raise BrokenToolError(
-                f"mode {mode!r}: the MCP server {name!r} reports no version; have it answer `initialize` with "
+                f"mode {whole.name!r}: the MCP server {name!r} reports no version; have it answer `initialize` with "
                 "`serverInfo`: its name and version"
             )
         return {"name": redaction.value(identity.name), "version": redaction.value(identity.version)}
+
+
+def _program_files(server: McpServer) -> Iterator[Path]:
+    """Yield the files that a server is started from: its command, and the first script or program in its arguments.
+
+    Not the values of options: a server writes into its log or its database itself.
+    """
+    command = Path(server.command or "")
+    if command.is_absolute() and command.is_file():
+        yield command
+    for previous, word in pairwise(server.words):
+        path = Path(word)
+        if previous.startswith("-") or not path.is_absolute() or not path.is_file():
+            continue
+        if path.suffix in _SCRIPT_SUFFIXES or os.access(path, os.X_OK):
+            yield path
+            break
 
 
 def _require_packages(whole: ModeDefinition) -> None:
@@ -293,7 +330,7 @@ async def open_modes(
     definitions: Sequence[ModeDefinition] = (),
     *,
     environ: Mapping[str, str],
-    longest_start_s: float = _LONGEST_START_S,
+    longest_start_s: float = LONGEST_START_S,
 ) -> AsyncGenerator[Modes]:
     """Hold the modes of a run; their folders are private, and gone when the block is left.
 
@@ -304,9 +341,11 @@ async def open_modes(
     await anyio.to_thread.run_sync(end_orphans)  # first: they may use the folders
     await anyio.to_thread.run_sync(sweep)
     with ExitStack() as held:
-        yield Modes(
+        modes = Modes(
             Definitions(definitions),
             lambda: held.enter_context(ScratchFolder()),
             environ,
             longest_start_s=longest_start_s,
         )
+        held.callback(modes.close)
+        yield modes

@@ -120,7 +120,7 @@ class LiveLifecycle:
         with embedded_world() as world:
             async with served() as server:
                 server.add(world)
-                await check_tools(mode, server, world, DEFAULT_REPO)
+                await check_tools(mode, server, world, DEFAULT_REPO, is_live=True)
         yield
 
     @asynccontextmanager

@@ -36,12 +36,13 @@ _SETTINGS = tuple(
 _MACHINE_FILES = frozenset(
     words_in(
         """
-    acpi asound bus cmdline config.gz driver fs interrupts iomem ioports irq kallsyms kcore key-users keys kmsg locks
-    modules scsi sysrq-trigger timer_list
+    acpi asound bus cmdline config.gz consoles crypto devices diskstats driver fs interrupts iomem ioports irq kallsyms
+    kcore key-users keys kmsg locks misc modules partitions scsi swaps sysrq-trigger timer_list version
     """
     )
 )
 """What /proc says about the machine to every account, and no program of a session needs."""
+_BOOT_ID, _NO_BOOT_ID = Path("/proc/sys/kernel/random/boot_id"), "00000000-0000-0000-0000-000000000000\n"
 _PARTS_FOR_GHX = frozenset({"ghx_base", "ghx_tools"})
 """What `ghx` consists of. Not among them: scenarios, solutions and fixtures, and the twin."""
 _FILES_OF_CLIENTS = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "GHX_UNIX_SOCKET")
@@ -80,7 +81,8 @@ class Sandboxes:
         """Start whatever this task starts in a sandbox that shows the session's own folder and the mode's tools."""
         if self._settings is None:
             self._settings = ScratchFolder()
-            _copy_settings(self._settings.path, {"localhost": LOOPBACK, **self._hosts})
+            _copy_settings(self._settings.path / "etc", {"localhost": LOOPBACK, **self._hosts})
+            (self._settings.path / _BOOT_ID.name).write_text(_NO_BOOT_ID)
         (folder / "tmp").mkdir()
         machine = tuple(_mounts_of_machine(folder, self._settings.path))
         session = tuple(_mounts_of_session(folder, environment))
@@ -103,6 +105,7 @@ class Sandboxes:
 
 def _copy_settings(folder: Path, hosts: Mapping[str, str]) -> None:
     """Fill a folder that stands for /etc."""
+    folder.mkdir()
     # A folder, and not each of them for itself: every mount takes half a millisecond of every command.
     for source in filter(Path.exists, _SETTINGS):
         with suppress(shutil.Error, OSError):  # what cannot be read here cannot be read in a session either
@@ -118,6 +121,8 @@ def _copy_settings(folder: Path, hosts: Mapping[str, str]) -> None:
 def _mounts_of_machine(folder: Path, settings: Path) -> Iterator[str]:
     """Yield what every session sees, as options of bubblewrap: later ones lie over earlier ones."""
     yield from _mounts_of_kernel()
+    if _BOOT_ID.exists():
+        yield from ("--ro-bind", str(settings / _BOOT_ID.name), str(_BOOT_ID))
     yield from ("--dev", "/dev", "--dir", "/run")
     yield from bounded_tmpfs(_SHARED_MEMORY, _MOST_SHARED_MEMORY)
     # Before all others, since modes' folders are often in it. Not new for every command, as nothing of a session is.
@@ -128,7 +133,7 @@ def _mounts_of_machine(folder: Path, settings: Path) -> Iterator[str]:
             yield from ("--symlink", str(path.readlink()), str(path))
         else:
             yield from _read_only(path)
-    yield from ("--ro-bind", str(settings), "/etc")
+    yield from ("--ro-bind", str(settings / "etc"), "/etc")
 
 
 def _mounts_of_kernel() -> Iterator[str]:

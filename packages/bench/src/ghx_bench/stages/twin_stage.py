@@ -114,7 +114,14 @@ class TwinLifecycle:
         running = self._running
         assert running is not None  # noqa: S101 - the contract: modes are inside the run
         usual = running.worlds[None]
-        await check_tools(mode, running.server, usual.world, usual.manifest.repo, sandboxes=self._sandboxes)
+        await check_tools(
+            mode,
+            running.server,
+            usual.world,
+            usual.manifest.repo,
+            sandboxes=self._sandboxes,
+            reachable_hosts=self._reachable_hosts,
+        )
         yield
 
     @asynccontextmanager

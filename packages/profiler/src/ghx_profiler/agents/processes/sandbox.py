@@ -3,9 +3,11 @@
 What it keeps from sessions, and what it does not: `docs/security.md`.
 """
 
+import hashlib
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
@@ -37,7 +39,9 @@ _OF_PROGRAMS = (
     *("--die-with-parent", "--cap-drop", "ALL", "--hostname", "sandbox"),
 )
 # bubblewrap would end at SIGTERM, and kill the session's program before that could end by itself.
-_DEAF_TO_SIGTERM = ("/bin/sh", "-c", 'trap "" TERM; exec "$@"', "sh")
+# Its mounts come from a file: they name folders of the machine, and a session reads its command in /proc/1/cmdline.
+_DEAF_TO_SIGTERM = ("/bin/sh", "-c", 'trap "" TERM; exec "$@" 9<"$0"')
+_OPTIONS_FROM_FILE = ("--args", "9")
 _HEARING_IT_AGAIN = ("/usr/bin/env", "--default-signal=TERM", "-u", "PWD")  # bubblewrap sets PWD
 _SHARED = ("/tmp", "/var/tmp")  # noqa: S108 - of a session, whose commands all see what one of them wrote there
 _KEEPER = Path(__file__).with_name("sandbox_network.py")
@@ -81,9 +85,9 @@ class Sandbox:
         _clear_links(mounts)
         start_in = directory or Path(environment.get("HOME", "/"))
         return [
-            *_DEAF_TO_SIGTERM,
+            *(*_DEAF_TO_SIGTERM, str(self.network.write_options(mounts))),
             *self.network.entrance,
-            *(_find("bwrap"), *_OF_PROGRAMS, *mounts, "--chdir", str(start_in), "--"),
+            *(_find("bwrap"), *_OF_PROGRAMS, *_OPTIONS_FROM_FILE, "--chdir", str(start_in), "--"),
             *_HEARING_IT_AGAIN,
             *command,
         ]
@@ -121,6 +125,17 @@ class _Network:
         # Programs enter it, instead of each having one of its own: starting what forwards takes longer than they do.
         namespaces = ("--preserve-credentials", "--user", "--net", "--target", await self._read_answer())
         self.entrance = (_find("nsenter"), *namespaces, "--")
+
+    def write_options(self, options: Sequence[str]) -> Path:
+        """Return a file with options of bubblewrap, which no session sees; it is there as long as the network."""
+        content = "".join(f"{each}\0" for each in options).encode()
+        file = self.sockets / hashlib.sha256(content).hexdigest()[:16]
+        if not file.exists():
+            # Agents of a project start programs in threads of their own.
+            draft = file.with_suffix(f".{threading.get_ident()}")
+            draft.write_bytes(content)
+            draft.replace(file)
+        return file
 
     async def forward(self, address: str, port: int, socket: Path) -> None:
         """Have a port inside lead to a socket outside."""
