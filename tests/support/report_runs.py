@@ -203,12 +203,13 @@ def _write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def glance_at(run: Path, metrics: Sequence[str] | None = None) -> GlanceTally:
+TERMINAL_METRICS = tuple(metric.name for metric in METRICS.shown_in("terminal"))
+
+
+def glance_at(run: Path, metrics: Sequence[str] = TERMINAL_METRICS) -> GlanceTally:
     """Return the rows of a run, counted for the table at its end."""
     source = open_run(run)
-    # Looked up when it is asked for: the bench adds its own metrics to the table.
-    shown = tuple(metric.name for metric in METRICS.shown_in("terminal")) if metrics is None else metrics
-    tally = GlanceTally(source, shown)
+    tally = GlanceTally(source, metrics)
     for row in source.rows():
         tally.add(row)
     return tally

@@ -9,7 +9,7 @@ import pytest
 from report_runs import a_row, glance_at, made_up_rows, write_run
 
 from ghx_bench.cli.main import run
-from ghx_bench.cli.measuring import glance_table
+from ghx_bench.cli.measuring import SHOWN_METRICS, glance_table
 from ghx_profiler.metric_table import METRICS
 from ghx_profiler.reports import generate_report
 from ghx_profiler.reports.data.material import Material, gather
@@ -173,7 +173,7 @@ def test_the_terminal_has_the_arms_in_the_order_of_the_report(tmp_path: Path) ->
     folder = write_run(tmp_path / "run", reversed(list(rows_of(["hasty", "careful"], modes=("ghx", "baseline", "a")))))
     read = read_sources([open_run(folder)])
 
-    shown = list(glance_table(glance_at(folder).glances()).columns[0].cells)
+    shown = list(glance_table(glance_at(folder, SHOWN_METRICS).glances()).columns[0].cells)
 
     assert shown == list(gather(read, (), METRICS).arm_names)
     assert shown[:2] == ["careful / a", "careful / baseline"]  # as the run lists them
