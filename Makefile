@@ -44,7 +44,7 @@ check: .venv/setup-dev.done ## Set up, then lint, types, layers and the tests th
 	$(PYTEST) -n logical -q --hypothesis-profile quick -m "$(QUICK)" $(PACKAGE:%=packages/%/tests) $(PYTEST_FLAGS) || status=1; \
 	wait $$types || status=1; cat .cache/types.txt; exit $$status
 
-test: .venv/setup-dev.done ## Set up and run everything that must pass
+test: .venv/setup-dev.done ## Set up and run everything that must pass (PACKAGE=twin: the tests of one package)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/python scripts/shape.py

@@ -313,10 +313,12 @@ async def version_of(program: Path, environment: Mapping[str, str]) -> str:
     for word in _ASKING_FOR_VERSION:
         try:
             with anyio.fail_after(_LONGEST_LOOK_S):
-                ran = await anyio.run_process([str(program), word], check=False, stdin=DEVNULL, env=environment)
+                ran = await anyio.run_process(
+                    [str(program), word], check=False, stdin=DEVNULL, env=environment, cwd=environment.get("HOME")
+                )
         except TimeoutError:
             answers.append(f"`{program.name} {word}` did not end within {_LONGEST_LOOK_S:g} s")
-            continue
+            break
         except OSError as error:
             raise BrokenToolError(f"{program.name} cannot be started: {error.strerror}; repair or replace it") from None
         texts = [each.decode(errors="replace").strip() for each in (ran.stdout, ran.stderr)]
@@ -327,8 +329,8 @@ async def version_of(program: Path, environment: Mapping[str, str]) -> str:
         said = shortened(one_line(printed)) if printed else "nothing"
         answers.append(f"`{program.name} {word}` printed {said} and ended with exit code {ran.returncode}")
     raise BrokenToolError(
-        f"{program.name} reports no version: {answers[0]}. Repair it, or make `{program.name} --version` print "
-        f"one, such as '{program.name} 1.0'"
+        f"{program.name} reports no version: {answers[0]}. Repair it, make `{program.name} --version` print one such "
+        f"as '{program.name} 1.0', or set `check_tools: false` in the mode"
     )
 
 

@@ -57,6 +57,8 @@ _PLACEHOLDERS = {
     "GITHUB_GRAPHQL_URL": f"{_NOBODY}/graphql",
     "GITHUB_SERVER_URL": _NOBODY,
 }
+_OFFLINE = {name: _NOBODY for each in ("http_proxy", "https_proxy", "all_proxy") for name in (each, each.upper())}
+"""For a program that is only asked for its version, and may take the word for something else to do."""
 _SCRIPT_SUFFIXES = frozenset({".cjs", ".dll", ".jar", ".js", ".mjs", ".php", ".pl", ".py", ".pyz", ".rb", ".sh", ".ts"})
 _NO_SECRETS = frozenset({"HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER"})
 _SECRETIVE = re.compile(r"(?i)key|token|secret|pass|credential|auth|private")
@@ -251,7 +253,7 @@ class Modes:
             programs = Path(environment["PATH"])
             place = programs / tool
             with ScratchFolder() as home:
-                in_session = {**environment, **_PLACEHOLDERS, "HOME": str(home), "NO_COLOR": "1"}
+                in_session = {**environment, **_PLACEHOLDERS, **_OFFLINE, "HOME": str(home), "NO_COLOR": "1"}
                 self._versions[key] = await version_of(
                     place if place.exists() else programs.with_name(BEHIND) / tool, in_session
                 )

@@ -202,8 +202,8 @@ class ProgramFolders:
                 if session is not None and session.is_alone:
                     raise TamperedToolsError(f"the session changed its tools: {_names_of(changed)}")
                 raise EnvironmentFailure(
-                    f"{_names_of(changed)}: changed while the session ran, by this session or one beside it; resume "
-                    "the run to measure the cell again"
+                    f"{_names_of(changed)}: changed while the session ran, by this session or one beside it; a new "
+                    "run with --max-concurrency 1 tells which one"
                 )
             self._require_shared()
 
