@@ -4,9 +4,11 @@ The model fails, the time is over, the budget is used up, the agent is killed, o
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 import anyio
+import psutil
 import pytest
 from scripted_sessions import Ran
 
@@ -105,12 +107,21 @@ async def test_at_the_deadline_nothing_is_left_and_what_is_known_is_on_the_row(a
     assert in_stream.model_calls.tokens_at_least is not None
 
 
+def find_waiting(mark: str) -> psutil.Process | None:
+    """Return the command that an agent with a mark waits for, once there is one."""
+    for process in find_processes(mark):
+        with suppress(psutil.NoSuchProcess):  # it may have ended since it was found
+            if process.name() == "tail":
+                return process
+    return None
+
+
 async def kill_in_command(mark: str) -> None:
     """Wait until an agent with a mark runs a command, and kill the agent: the program that the bench started."""
     waiting = None
     while waiting is None:
         await anyio.sleep(0.2)
-        waiting = next((each for each in find_processes(mark) if each.name() == "tail"), None)
+        waiting = find_waiting(mark)
     line = [waiting, *waiting.parents()]
     # Found from below: a program that gives itself another title, as Qwen Code does, loses its mark by that.
     keeper = next(number for number, each in enumerate(line) if any("keeper.py" in word for word in each.cmdline()))
@@ -137,7 +148,7 @@ async def kill_command(mark: str) -> None:
     waiting = None
     while waiting is None:
         await anyio.sleep(0.1)
-        waiting = next((each for each in find_processes(mark) if each.name() == "tail"), None)
+        waiting = find_waiting(mark)
     shell = waiting.parent()
     assert shell is not None
     assert shell.name() == "bash"
