@@ -11,13 +11,13 @@ import anyio
 from ghx_profiler.config import Execution, Output, ProfileConfig
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.evidence import Answer, Evidence, Mode
-from ghx_profiler.metrics import TokenUsage
 from ghx_profiler.profile import Profile
 from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.score import CheckpointDetail, Score
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.runner.instruments import Instruments
 from ghx_profiler.scenario import BaseScenario
-from ghx_profiler.score import CheckpointDetail, Score
-from ghx_profiler.trace import SessionTrace
 
 ANSWER = "42"
 

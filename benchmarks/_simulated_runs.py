@@ -5,9 +5,9 @@ from typing import Literal
 
 import numpy as np
 
-from ghx_profiler.cell import Arm
+from ghx_profiler.plan.cell import Arm
 from ghx_profiler.stats import Observations
-from ghx_profiler.stats.arrays import FloatArray
+from ghx_profiler.stats.methods.arrays import FloatArray
 from ghx_profiler.stats.observations import factor
 from ghx_profiler.stats.plan import Target
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from _figures import Budget, Figure, show
 from _processes import time_program, workplace
-from ghx_profiler.cell import Matrix
 from ghx_profiler.machine import describe_machine
-from ghx_profiler.row import ProfileRow
-from ghx_profiler.shards import Shard
+from ghx_profiler.plan.cell import Matrix
+from ghx_profiler.plan.shards import Shard
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.record import AgentRecord, MatrixRecord, RunRecord, host_here, write_record
 from report import MODES, rows

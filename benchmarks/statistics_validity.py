@@ -24,7 +24,7 @@ from _simulated_runs import (
     simulate,
     simulate_pair,
 )
-from ghx_profiler.cell import Arm
+from ghx_profiler.plan.cell import Arm
 from ghx_profiler.stats import AnalysisPlan, ModeComparison, Observations, compare_all_modes, compare_modes
 from ghx_profiler.stats.comparison import planned_pairs
 from ghx_profiler.stats.plan import Target

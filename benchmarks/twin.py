@@ -31,7 +31,9 @@ import _emulate as rival
 from _figures import Budget, Figure, show
 from _http_load import Connection, Target, latencies, throughput
 from _processes import running, workplace
-from ghx_twin.commands import contents, issues, pulls, refs, repositories, users
+from ghx_twin.commands import issues, repositories, users
+from ghx_twin.commands.pulls import pulls
+from ghx_twin.commands.repositories import contents, refs
 from ghx_twin.queries import lookup
 from ghx_twin.seed.worlds import open_world, person
 from ghx_twin.server.loopback import Server

@@ -22,19 +22,19 @@ from ghx_profiler.agents.metering.meter import ModelProvider
 from ghx_profiler.agents.metering.service_queue import ServiceQueue
 from ghx_profiler.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_profiler.agents.tools.toolset import ToolSet
-from ghx_profiler.causes import (
+from ghx_profiler.config import Budget, Budgets, ModelService
+from ghx_profiler.contracts import SessionRequest
+from ghx_profiler.evidence import Mode
+from ghx_profiler.records.causes import (
     Cause,
     EnvironmentFailure,
     MeasurementError,
     ModelProviderError,
     TransientError,
 )
-from ghx_profiler.config import Budget, Budgets, ModelService
-from ghx_profiler.contracts import SessionRequest
-from ghx_profiler.evidence import Mode
-from ghx_profiler.model_calls import WireKind, usage_of
+from ghx_profiler.records.model_calls import WireKind, usage_of
+from ghx_profiler.records.trace import ReasoningEvent, TextOutputEvent
 from ghx_profiler.testing import SessionProviderContract, sample_cell
-from ghx_profiler.trace import ReasoningEvent, TextOutputEvent
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 

@@ -33,10 +33,10 @@ from ghx_profiler.agents.testing import (
     write_stream,
 )
 from ghx_profiler.agents.wires.protocol import Route
-from ghx_profiler.causes import Cause, EnvironmentFailure, ModelProviderError, RunBudgetError, TransientError
 from ghx_profiler.config import Budget, ModelService
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.model_calls import RequestedToolCall, WireKind
+from ghx_profiler.records.causes import Cause, EnvironmentFailure, ModelProviderError, RunBudgetError, TransientError
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.model_calls import RequestedToolCall, WireKind
 from ghx_twin.server.clients.authority import make_certificates
 
 pytestmark = pytest.mark.anyio

@@ -20,14 +20,14 @@ from ghx_profiler.agents.drivers.loop_limits import ModelRoute
 from ghx_profiler.agents.drivers.python_function import FunctionProvider, FunctionSession
 from ghx_profiler.agents.metering.meter import ModelProvider
 from ghx_profiler.agents.testing import Fault, Script, ScriptedEndpoint
-from ghx_profiler.causes import AgentError, Cause, EnvironmentFailure, TransientError
 from ghx_profiler.config import Budget, Budgets
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.evidence import Mode
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.model_calls import WireKind, usage_of
+from ghx_profiler.records.causes import AgentError, Cause, EnvironmentFailure, TransientError
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.model_calls import WireKind, usage_of
+from ghx_profiler.records.trace import TextOutputEvent
 from ghx_profiler.testing import SessionProviderContract, sample_cell
-from ghx_profiler.trace import TextOutputEvent
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 

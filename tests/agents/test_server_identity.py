@@ -14,7 +14,7 @@ import pytest
 from ghx_profiler.agents.tools import server_identity
 from ghx_profiler.agents.tools.server_identity import ServerIdentity, ask_identity, lines_of
 from ghx_profiler.agents.tools.toolset import McpServer
-from ghx_profiler.causes import EnvironmentFailure
+from ghx_profiler.records.causes import EnvironmentFailure
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 

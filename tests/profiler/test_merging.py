@@ -17,14 +17,14 @@ import anyio
 import pytest
 from profiler_fakes import FakeProvider, FakeSession, SaysThree, config, scenario
 
-from ghx_base.locks import hold_lock
-from ghx_bench.cli.run_names import records_in
+from ghx_base.files.locks import hold_lock
+from ghx_bench.cli.stored.run_names import records_in
 from ghx_bench.project.config import EvalConfig
 from ghx_profiler.config import ProfileConfig, ProfileFile, settings_in
 from ghx_profiler.errors import BadRowsError, MergeError, RunDirectoryError, RunLockedError
 from ghx_profiler.evidence import Answer, Mode
 from ghx_profiler.profile import Profile
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.runner.instruments import Backoff, Instruments
 from ghx_profiler.store.cleaning import Cleaner, copy_clean
 from ghx_profiler.store.directory import RunDirectory

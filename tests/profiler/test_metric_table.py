@@ -6,8 +6,8 @@ import pytest
 
 from ghx_base.clock import timestamp
 from ghx_bench.scoring.github_metrics import EVAL_METRICS
-from ghx_profiler.metric_table import METRICS, Metric
-from ghx_profiler.metrics import (
+from ghx_profiler.records.metric_table import METRICS, Metric
+from ghx_profiler.records.metrics import (
     Cost,
     CostSource,
     CustomMetric,
@@ -16,10 +16,10 @@ from ghx_profiler.metrics import (
     TokenUsage,
     ToolCallSummary,
 )
-from ghx_profiler.outcome import Completed, RowContext, row_of
+from ghx_profiler.records.outcome import Completed, RowContext, row_of
+from ghx_profiler.records.row import Attempt
+from ghx_profiler.records.score import Score
 from ghx_profiler.reports.wording import amount
-from ghx_profiler.row import Attempt
-from ghx_profiler.score import Score
 from ghx_profiler.testing import sample_evidence
 
 

@@ -56,11 +56,11 @@ def test_an_unknown_command_is_bad_usage_told_without_a_traceback(command: str) 
 
 
 def test_a_run_is_ready_without_what_only_a_report_needs() -> None:
-    script = "import sys, ghx_bench.cli.run, ghx_bench.cli.measuring; print(*sys.modules)"
+    script = "import sys, ghx_bench.cli.running.run, ghx_bench.cli.running.measuring; print(*sys.modules)"
     result = run(sys.executable, "-c", script)
 
     loaded = set(result.stdout.split())
-    assert "ghx_bench.cli.measuring" in loaded, result.stderr
+    assert "ghx_bench.cli.running.measuring" in loaded, result.stderr
     assert loaded & {"scipy", "altair", "vl_convert", "mcp"} == set()
 
 

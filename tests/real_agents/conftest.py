@@ -16,8 +16,8 @@ from ghx_profiler.agents.drivers.loop_limits import ModelRoute
 from ghx_profiler.agents.drivers.recipe import Recipe, built_in_recipe, recipe_names
 from ghx_profiler.agents.metering.meter import ModelProvider
 from ghx_profiler.config import Budget, Budgets
-from ghx_profiler.model_calls import WireKind
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.model_calls import WireKind
+from ghx_profiler.records.row import ProfileRow
 
 AGENTS = Path(__file__).parents[2] / AGENTS_FOLDER
 ALL_AGENTS = (*recipe_names(), "loop")

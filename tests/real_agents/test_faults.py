@@ -15,9 +15,9 @@ from scripted_sessions import Ran
 from ghx_profiler.agents.controls.solution import Solution
 from ghx_profiler.agents.drivers.recipe import Recipe, recipe_names
 from ghx_profiler.agents.testing import Fault, Pace
-from ghx_profiler.causes import Cause
 from ghx_profiler.config import Budget
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.causes import Cause
+from ghx_profiler.records.row import ProfileRow
 
 from .conftest import ALL_AGENTS, RealAgents, find_processes, make_loop
 

@@ -10,7 +10,7 @@ from agent_rows import assert_all_passed
 
 from ghx_profiler.agents.drivers.recipe import Recipe
 from ghx_profiler.agents.drivers.recipe_settings import ServerSettings
-from ghx_profiler.causes import Cause
+from ghx_profiler.records.causes import Cause
 
 from .conftest import RealAgents
 from .test_scenarios import DESCRIPTION, SKILL, run_with_skill

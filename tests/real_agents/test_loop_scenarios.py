@@ -6,7 +6,7 @@ import pytest
 from agent_rows import assert_all_passed
 from scripted_sessions import REAL_KEY, run_scripted
 
-from ghx_profiler.model_calls import WireKind
+from ghx_profiler.records.model_calls import WireKind
 
 from .conftest import make_loop
 from .test_scenarios import MODES, SCENARIOS

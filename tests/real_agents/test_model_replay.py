@@ -10,7 +10,7 @@ from traffic_project import calls_in, change_title, record_run
 
 from ghx_profiler.agents.drivers.installation import AGENTS_FOLDER
 from ghx_profiler.agents.drivers.recipe import recipe_names
-from ghx_profiler.causes import Cause
+from ghx_profiler.records.causes import Cause
 
 from .conftest import AGENTS, RealAgents
 

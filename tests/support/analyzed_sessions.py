@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ghx_profiler.analysis import AnalysisResult
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.testing import sample_evidence
-from ghx_profiler.trace import (
+from ghx_profiler.records.analysis import AnalysisResult
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.trace import (
     ErrorEvent,
     ReasoningEvent,
     SessionTrace,
@@ -16,6 +15,7 @@ from ghx_profiler.trace import (
     TraceSummary,
     TurnBoundaryEvent,
 )
+from ghx_profiler.testing import sample_evidence
 
 NOT_FOUND = '{"message":"Not Found","status":"404"}gh: Not Found (HTTP 404)\n'
 

@@ -13,7 +13,7 @@ import pytest
 from forked_commands import run_forked
 
 from ghx_bench.cli.main import run
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.store.rows import read_rows
 
 COMMAND = Path(sysconfig.get_path("scripts"), "ghx-bench")

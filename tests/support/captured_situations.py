@@ -3,20 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from ghx_twin.commands import (
-    checks,
-    contents,
-    issues,
-    labels,
-    merges,
-    projects,
-    pulls,
-    refs,
-    releases,
-    repositories,
-    workflow_runs,
-    workflows,
-)
+from ghx_twin.commands import issues, projects, releases, repositories
+from ghx_twin.commands.actions import checks, workflow_runs, workflows
+from ghx_twin.commands.issues import labels
+from ghx_twin.commands.pulls import merges, pulls
+from ghx_twin.commands.repositories import contents, refs
 from ghx_twin.faults import Fault, primary_rate_limit
 from ghx_twin.queries import lookup
 from ghx_twin.state.records import Issue, Pull, Repository, Step

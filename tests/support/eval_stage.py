@@ -13,7 +13,7 @@ from ghx_bench.scoring.checkpoints import CheckpointScorer
 from ghx_bench.stages.handles import StageHandles
 from ghx_bench.stages.twin_stage import TwinLifecycle
 from ghx_profiler.evidence import Answer, Mode, Stage
-from ghx_profiler.score import Score
+from ghx_profiler.records.score import Score
 from ghx_profiler.testing import sample_cell, sample_evidence
 from ghx_tools.capabilities.client import GitHubClient
 from ghx_tools.capabilities.environment import client_from_environment

@@ -6,36 +6,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ghx_twin.commands import (
-    checks,
-    comments,
-    commit_comments,
-    contents,
-    deployments,
-    issues,
-    labels,
-    linked_branches,
-    merges,
-    milestones,
-    objects,
-    projects,
-    pulls,
-    reactions,
-    refs,
-    releases,
-    repositories,
-    reviews,
-    rulesets,
-    threads,
-    users,
-    workflow_runs,
-    workflows,
-)
+from ghx_twin.commands import issues, projects, releases, repositories, users
+from ghx_twin.commands.actions import checks, deployments, workflow_runs, workflows
+from ghx_twin.commands.issues import comments, labels, linked_branches, milestones, reactions
+from ghx_twin.commands.pulls import merges, pulls, reviews, threads
+from ghx_twin.commands.repositories import commit_comments, contents, objects, refs, rulesets
 from ghx_twin.git.repository import TreeChange
 from ghx_twin.graphql.execution import execute
 from ghx_twin.nodes import git_node_id, node_id
 from ghx_twin.queries import lookup
-from ghx_twin.queries.projects import iterations_of
+from ghx_twin.queries.projects.projects import iterations_of
 from ghx_twin.reply import Reply
 from ghx_twin.state.records import (
     RECORDS,

@@ -13,7 +13,7 @@ from ghx_profiler.agents.controls.solution import Solution
 from ghx_profiler.agents.metering.meter import Meter
 from ghx_profiler.agents.metering.metered_session import MeteredSession
 from ghx_profiler.agents.testing import Script, ScriptedEndpoint
-from ghx_profiler.model_calls import WireKind
+from ghx_profiler.records.model_calls import WireKind
 
 REAL_KEY = "sk-real-and-secret-1"
 STEPS = Solution.model_validate({"steps": [{"shell": "one"}, {"shell": "two"}], "answer": "Finished with everything."})

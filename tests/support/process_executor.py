@@ -14,8 +14,8 @@ import anyio
 from anyio import to_thread
 from anyio.abc import Process
 
-from ghx_profiler.blocks import Block, CellMeasured, Message, Receive
 from ghx_profiler.contracts import WorkerSpec
+from ghx_profiler.plan.blocks import Block, CellMeasured, Message, Receive
 
 _LENGTH = struct.Struct("!Q")
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ghx_profiler.cell import Cell
 from ghx_profiler.config import ProfileConfig
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.evidence import Answer, Evidence, Mode, Stage
-from ghx_profiler.metrics import TokenUsage
+from ghx_profiler.plan.cell import Cell
 from ghx_profiler.profile import Profile
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.score import CheckpointDetail, Score
+from ghx_profiler.records.trace import SessionTrace, TextOutputEvent, ToolCallEvent, TraceSummary, Turn
 from ghx_profiler.runner.instruments import Backoff, Instruments
 from ghx_profiler.scenario import BaseScenario
-from ghx_profiler.score import CheckpointDetail, Score
-from ghx_profiler.trace import SessionTrace, TextOutputEvent, ToolCallEvent, TraceSummary, Turn
 
 
 @dataclass

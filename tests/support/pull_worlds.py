@@ -4,7 +4,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ghx_twin.commands import contents, kernel, pulls, refs, repositories, users
+from ghx_twin.commands import kernel, repositories, users
+from ghx_twin.commands.pulls import pulls
+from ghx_twin.commands.repositories import contents, refs
 from ghx_twin.git.repository import RefUpdate, TreeChange
 from ghx_twin.queries import lookup
 from ghx_twin.state.records import Event, Issue, Pull, Repository, User

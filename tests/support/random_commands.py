@@ -5,32 +5,15 @@ from typing import Literal, TypeVar, cast
 
 from hypothesis import strategies as st
 
-from ghx_twin.commands import (
-    checks,
-    comments,
-    commit_comments,
-    contents,
-    issues,
-    kernel,
-    labels,
-    merges,
-    milestones,
-    projects,
-    pulls,
-    reactions,
-    refs,
-    releases,
-    repositories,
-    reviews,
-    threads,
-    users,
-    workflow_runs,
-    workflows,
-)
-from ghx_twin.commands.threads import NewThread
+from ghx_twin.commands import issues, kernel, projects, releases, repositories, users
+from ghx_twin.commands.actions import checks, workflow_runs, workflows
+from ghx_twin.commands.issues import comments, labels, milestones, reactions
+from ghx_twin.commands.pulls import merges, pulls, reviews, threads
+from ghx_twin.commands.pulls.threads import NewThread
+from ghx_twin.commands.repositories import commit_comments, contents, refs
 from ghx_twin.git.repository import RefUpdate, TreeChange
 from ghx_twin.queries import lookup
-from ghx_twin.queries.projects import iterations_of
+from ghx_twin.queries.projects.projects import iterations_of
 from ghx_twin.refusals import InvalidRefusal, Refusal
 from ghx_twin.state.records import (
     CheckRun,

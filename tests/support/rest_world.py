@@ -5,37 +5,15 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from ghx_twin.commands import (
-    apps,
-    caches,
-    checks,
-    comments,
-    commit_comments,
-    contents,
-    deployments,
-    issues,
-    labels,
-    merges,
-    milestones,
-    objects,
-    projects,
-    pulls,
-    reactions,
-    refs,
-    releases,
-    repositories,
-    reviews,
-    rulesets,
-    threads,
-    users,
-    variables,
-    workflow_runs,
-    workflows,
-)
-from ghx_twin.commands.variables import Home
+from ghx_twin.commands import apps, issues, projects, releases, repositories, users
+from ghx_twin.commands.actions import caches, checks, deployments, variables, workflow_runs, workflows
+from ghx_twin.commands.actions.variables import Home
+from ghx_twin.commands.issues import comments, labels, milestones, reactions
+from ghx_twin.commands.pulls import merges, pulls, reviews, threads
+from ghx_twin.commands.repositories import commit_comments, contents, objects, refs, rulesets
 from ghx_twin.queries import lookup
 from ghx_twin.queries.apps import app_access
-from ghx_twin.queries.projects import field_named, iterations_of
+from ghx_twin.queries.projects.projects import field_named, iterations_of
 from ghx_twin.rest.dispatch import answer
 from ghx_twin.state.records import Artifact, CheckRun, Event, Step, Team, User, WorkflowRun
 from ghx_twin.urls import GITHUB_URLS, BaseUrls

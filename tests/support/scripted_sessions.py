@@ -21,10 +21,10 @@ from ghx_profiler.agents.metering.metered_session import MeteredSession
 from ghx_profiler.agents.testing import Script, ScriptedEndpoint
 from ghx_profiler.config import Budget, Budgets
 from ghx_profiler.contracts import Session, SessionRequest
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.model_calls import WireKind
 from ghx_profiler.recorder import TraceRecorder
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.model_calls import WireKind
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.store.rows import read_rows
 
 REAL_KEY = "the-real-key-of-the-model"

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 from seeds import world_of
 
-from ghx_twin.commands import refs
 from ghx_twin.commands.actions import progress
 from ghx_twin.commands.kernel import user_signature
+from ghx_twin.commands.repositories import refs
 from ghx_twin.git.repository import RefUpdate, TreeChange
-from ghx_twin.queries import lookup, workflow_runs
+from ghx_twin.queries import lookup
+from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.state.records import Repository, WorkflowRun
 from ghx_twin.viewer import Viewer
 from ghx_twin.world import World

@@ -22,7 +22,7 @@ from ghx_profiler.agents.tools.toolset import McpServer, ToolAnswer, ToolSet
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.evidence import Mode, Stage
 from ghx_profiler.recorder import TraceRecorder
-from ghx_profiler.score import Score
+from ghx_profiler.records.score import Score
 from ghx_profiler.testing import sample_cell, sample_evidence
 from ghx_tools.capabilities.client import GitHubClient
 from ghx_tools.capabilities.execution import execute_task

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.row import ProfileRow
 
 PARTS = {
     "tokens_active": ("tokens", "active"),

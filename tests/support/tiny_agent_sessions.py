@@ -17,11 +17,11 @@ from ghx_profiler.agents.drivers.installation import find_launch
 from ghx_profiler.agents.drivers.recipe import Recipe
 from ghx_profiler.agents.drivers.recipe_provider import RecipeProvider
 from ghx_profiler.agents.testing import Fault, Pace, Script, ScriptedEndpoint
-from ghx_profiler.causes import Cause, TransientError
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.evidence import Answer, Mode
+from ghx_profiler.records.causes import Cause, TransientError
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.testing import SessionProviderContract, sample_cell
-from ghx_profiler.trace import SessionTrace
 
 P = TypeVar("P", bound=RecipeProvider)
 

@@ -10,7 +10,7 @@ import anyio
 import httpx2
 
 from ghx_profiler.agents.wires.protocol import Route, find_route, make_reader
-from ghx_profiler.model_calls import RequestedToolCall, WireKind
+from ghx_profiler.records.model_calls import RequestedToolCall, WireKind
 
 WIRES: tuple[WireKind, ...] = ("openai-chat", "openai-responses", "anthropic", "gemini")
 MODEL = "scripted-1"

@@ -50,7 +50,7 @@ def end(program: str, *, stdout: int = subprocess.PIPE) -> subprocess.CompletedP
 import atexit, os, sys, threading
 from pathlib import Path
 from ghx_base.commandline import run_and_exit, run_to_exit_code
-from ghx_base.scratch import ScratchFolder
+from ghx_base.files.scratch import ScratchFolder
 {program}
 run_and_exit(lambda: run_to_exit_code(command))
 """

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_base.folder_files import BadFolderFileError, leads_out, pack_folder, read_member, unpack_folder
+from ghx_base.files.folder_files import BadFolderFileError, leads_out, pack_folder, read_member, unpack_folder
 
 
 def contents(folder: Path) -> dict[str, tuple[int, bytes]]:

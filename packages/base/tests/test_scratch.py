@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from ghx_base.scratch import PREFIX, ScratchFolder, is_in_use, sweep
+from ghx_base.files.scratch import PREFIX, ScratchFolder, is_in_use, sweep
 
 OWNER = """
 import sys
-from ghx_base.scratch import ScratchFolder
+from ghx_base.files.scratch import ScratchFolder
 folder = ScratchFolder()
 (folder.path / "work").mkdir()
 (folder.path / "work" / "file").touch()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_base.templates import (
+from ghx_base.texts.templates import (
     MISSING,
     PLACEHOLDER,
     as_text,
@@ -170,6 +170,6 @@ def test_the_grammar_needs_no_look_behind_in_a_schema() -> None:
 
 
 def test_it_loads_neither_pydantic_nor_yaml() -> None:
-    code = "import sys, ghx_base.templates; print({'pydantic', 'yaml'} & set(sys.modules))"
+    code = "import sys, ghx_base.texts.templates; print({'pydantic', 'yaml'} & set(sys.modules))"
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

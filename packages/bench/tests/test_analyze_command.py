@@ -12,8 +12,8 @@ import pytest
 from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench.cli.main import run
-from ghx_profiler.analysis import SessionAnalysisBundle
 from ghx_profiler.interchange import AgentInfo, to_atif
+from ghx_profiler.records.analysis import SessionAnalysisBundle
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.testing import sample_trace
 

@@ -21,11 +21,11 @@ from ghx_bench.modes.resolver import Modes
 from ghx_bench.project.config import EvalConfig
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_profiler.agents.controls.nop import NopProvider
-from ghx_profiler.blocks import Share
 from ghx_profiler.config import ModelService
 from ghx_profiler.contracts import Executor
 from ghx_profiler.errors import NotPicklableError
 from ghx_profiler.evidence import Mode
+from ghx_profiler.plan.blocks import Share
 from ghx_profiler.store.rows import read_rows
 from ghx_profiler.suite import SuiteResult
 

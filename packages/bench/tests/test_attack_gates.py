@@ -9,7 +9,7 @@ from bench_command import run_in_process
 from report_runs import a_row, write_run
 
 from ghx_bench.cli.main import run
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.stats.plan import AnalysisPlan
 
 GATE = ("--fail-on", "worse:attack_success")

@@ -7,7 +7,7 @@ import pytest
 from bench_command import fork_ghx_bench, rows_of, run_in, write_files
 
 from ghx_bench.scenario.allowed_changes import COLLATERAL_CHECKPOINT
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.row import ProfileRow
 
 pytestmark = pytest.mark.process
 

@@ -37,18 +37,17 @@ from ghx_bench.scenario.allowed_changes import (
 from ghx_bench.scenario.binding import BindingError
 from ghx_bench.scoring.checkpoints import CheckpointScorer, UnreadableStateError
 from ghx_bench.stages.twin_stage import TwinLifecycle
-from ghx_profiler.causes import Cause
 from ghx_profiler.evidence import Stage
-from ghx_profiler.outcome import Failed
+from ghx_profiler.records.causes import Cause
+from ghx_profiler.records.outcome import Failed
+from ghx_profiler.records.score import CheckpointDetail, Score
 from ghx_profiler.runner.instruments import Instruments
 from ghx_profiler.runner.iteration import Task, measure
-from ghx_profiler.score import CheckpointDetail, Score
 from ghx_profiler.testing import sample_cell
 from ghx_tools.capabilities.client import GitHubClient, RetryPolicy
 from ghx_tools.capabilities.environment import client_from_environment
 from ghx_tools.capabilities.transports.plain import PlainTransport
-from ghx_twin.commands import workflows
-from ghx_twin.commands.actions import progress, starting
+from ghx_twin.commands.actions import progress, starting, workflows
 from ghx_twin.faults import Fault
 from ghx_twin.queries import lookup
 from ghx_twin.queries.actions.workflow_files import JobDefinition

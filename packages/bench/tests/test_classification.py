@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ghx_bench.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
+from ghx_profiler.records.trace import SessionTrace, ToolCallEvent
 from ghx_profiler.shell import names_of, parse_shell
-from ghx_profiler.trace import SessionTrace, ToolCallEvent
 
 CLASSIFY = GitHubToolClassifier(["github", "ghx"])
 

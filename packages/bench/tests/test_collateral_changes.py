@@ -7,8 +7,8 @@ from pull_worlds import Shop, make_shop
 from scripted_world import SEED, push, scripted_world
 
 from ghx_bench.scoring.checkpoints import collateral_damage
-from ghx_twin.commands import checks, merges
-from ghx_twin.commands.actions import progress
+from ghx_twin.commands.actions import checks, progress
+from ghx_twin.commands.pulls import merges
 from ghx_twin.difference import Difference, diff
 from ghx_twin.queries import lookup
 from ghx_twin.state.records import Pull

@@ -7,8 +7,8 @@ from ghx_bench.scoring.github_collectors import CategoryCollector, JournalCollec
 from ghx_bench.scoring.tool_categories import CATEGORIES, GitHubToolClassifier
 from ghx_profiler.contracts import Collector
 from ghx_profiler.evidence import Evidence, Stage
-from ghx_profiler.metrics import ToolCallSummary
 from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.metrics import ToolCallSummary
 from ghx_profiler.runner.toolcalls import summarise_tool_calls
 from ghx_profiler.testing import CollectorContract, sample_evidence, sample_scenario, unknown_evidence
 from ghx_twin.journal import Entry, Journal

@@ -11,13 +11,13 @@ from bench_command import fork_ghx_bench, printed, run_in_process, write_files
 from once import once
 from report_runs import a_row, write_run
 
-from ghx_bench.cli.baseline_comparison import why_incomparable
-from ghx_bench.cli.judging import Judging
 from ghx_bench.cli.main import run
-from ghx_bench.cli.measuring import show_result
-from ghx_bench.cli.run import write_report
+from ghx_bench.cli.running.measuring import show_result
+from ghx_bench.cli.running.run import write_report
+from ghx_bench.cli.verdicts.baseline_comparison import why_incomparable
+from ghx_bench.cli.verdicts.judging import Judging
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports.data.sources import open_run
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.store.record import read_record
 from ghx_profiler.suite import SuiteResult
 

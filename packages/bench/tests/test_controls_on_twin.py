@@ -18,8 +18,8 @@ from ghx_profiler.agents.controls.replay import ReplayProvider
 from ghx_profiler.agents.controls.solution import Solution
 from ghx_profiler.contracts import SessionProvider, SessionRequest
 from ghx_profiler.evidence import Mode, Stage
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.testing import sample_cell, sample_evidence, sample_scenario
-from ghx_profiler.trace import SessionTrace
 from ghx_twin.pytest_plugin import GitHubTwin
 
 pytestmark = pytest.mark.anyio

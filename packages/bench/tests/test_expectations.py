@@ -10,8 +10,8 @@ from ghx_bench.modes.presets import PRESETS
 from ghx_bench.scoring.expectation_analyzer import ExpectationAnalyzer
 from ghx_profiler import AnalysisResult, Evidence, Mode, TraceRecorder
 from ghx_profiler.agents import ToolSet
-from ghx_profiler.analysis import ListFinding
 from ghx_profiler.evidence import Stage
+from ghx_profiler.records.analysis import ListFinding
 from ghx_profiler.testing import sample_cell
 
 

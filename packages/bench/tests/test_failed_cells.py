@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from report_runs import a_row, write_run
 
-from ghx_bench.cli.measuring import conclude, show_result
+from ghx_bench.cli.running.measuring import conclude, show_result
 from ghx_profiler.progress.failed_cells import FailedCells
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.store.record import read_record
 from ghx_profiler.suite import SuiteResult
 

@@ -8,12 +8,12 @@ import pytest
 from report_runs import a_row, write_run
 
 from ghx_base.errors import FlagError
-from ghx_bench.cli.baseline_comparison import resolve_metric
 from ghx_bench.cli.main import run
-from ghx_bench.cli.measuring import exit_code
+from ghx_bench.cli.running.measuring import exit_code
+from ghx_bench.cli.verdicts.baseline_comparison import resolve_metric
 from ghx_bench.project.config import EvalConfig
 from ghx_bench.project.gates import BaselineVerdict, GateResult, GateTally, judge
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.stats.result_records import Tier
 from ghx_profiler.store.record import read_record
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ghx_bench.cli.main import run
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.store.record import read_record
 from ghx_profiler.store.rows import read_rows
-from ghx_profiler.trace import SessionTrace
 
 
 def a_line(condition: str, task: str, number: int, **changes: Any) -> dict[str, Any]:

@@ -25,8 +25,8 @@ from ghx_bench.scenario.manifest import (
     write_fixture_manifest,
 )
 from ghx_bench.stages.github_stage import LiveLifecycle
-from ghx_profiler.cell import Cell
 from ghx_profiler.evidence import Mode
+from ghx_profiler.plan.cell import Cell
 from ghx_tools.capabilities.client import GitHubClient
 from ghx_twin.commands import users
 from ghx_twin.difference import Difference, diff

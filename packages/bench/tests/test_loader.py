@@ -14,7 +14,7 @@ from ghx_base.errors import DocumentError
 from ghx_bench import Known, load_eval_scenarios, load_scenario_sets, scenario_loader
 from ghx_profiler.config import ScenarioChoice
 from ghx_profiler.errors import UnknownNameError
-from ghx_profiler.selection import select_scenarios
+from ghx_profiler.plan.selection import select_scenarios
 
 
 def scenario(id_: str, **more: Any) -> dict[str, Any]:

@@ -15,8 +15,8 @@ import yaml
 from bench_command import COMMAND, environment, fork_ghx_bench, printed, rows_of, run_in, write_files
 from once import once
 
-from ghx_profiler.row import ProfileRow
-from ghx_profiler.shards import Shard, find_shard
+from ghx_profiler.plan.shards import Shard, find_shard
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.record import read_record, write_record
 

@@ -10,9 +10,9 @@ from bench_command import fork_ghx_bench, rows_of, run_in
 from traffic_project import REAL_KEY, calls_in, change_title, record_run, write_project
 
 from ghx_bench.cli.main import run as run_command
-from ghx_bench.cli.spending import collect_costs
-from ghx_profiler.causes import Cause
-from ghx_profiler.row import ProfileRow
+from ghx_bench.cli.running.spending import collect_costs
+from ghx_profiler.records.causes import Cause
+from ghx_profiler.records.row import ProfileRow
 
 
 @pytest.fixture(scope="module")

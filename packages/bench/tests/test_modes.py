@@ -17,7 +17,7 @@ from bench_command import fork_ghx_bench, printed, rows_of, run_in, write_files
 from labelling_project import SCENARIO
 
 from ghx_base.errors import DocumentError, InputError
-from ghx_base.scratch import PREFIX
+from ghx_base.files.scratch import PREFIX
 from ghx_bench.checking.json_schemas import json_schema
 from ghx_bench.checking.project_check import check_files
 from ghx_bench.modes.definitions import BUILT_IN, Definitions, ModeDefinition

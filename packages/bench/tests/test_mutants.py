@@ -21,7 +21,7 @@ from ghx_bench.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.scenario.allowed_changes import COLLATERAL_CHECKPOINT
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_profiler.agents.controls.solution import SUFFIX, Solution, load_solution_file
-from ghx_profiler.score import Score
+from ghx_profiler.records.score import Score
 from ghx_twin.git.packets import FLUSH, packet
 from ghx_twin.queries import lookup
 from ghx_twin.world import World

@@ -7,7 +7,7 @@ import pytest
 from bench_command import fork_ghx_bench, rows_of, run_in
 from report_runs import a_row, write_run
 
-from ghx_base.locks import hold_lock
+from ghx_base.files.locks import hold_lock
 
 pytestmark = pytest.mark.slow
 

@@ -11,10 +11,10 @@ from bench_command import run_in_process, write_files
 from report_runs import a_row, write_run
 
 from ghx_base.errors import InputError
-from ghx_bench.cli.judging import Judgement, Judging, RunJudge
+from ghx_bench.cli.verdicts.judging import Judgement, Judging, RunJudge
 from ghx_bench.project.config import EvalConfig
 from ghx_bench.project.gates import QuarantineEntry
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.row import ProfileRow
 
 UNMET = [
     {"id": "replied", "description": "Every thread has a reply", "passed": False, "expected": 3, "actual": 1},

@@ -7,8 +7,8 @@ import pytest
 from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench.cli.main import run
-from ghx_profiler.metrics import Cost, Timing, TokenUsage
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.metrics import Cost, Timing, TokenUsage
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.stats.plan import AnalysisPlan
 
 pytestmark = pytest.mark.slow

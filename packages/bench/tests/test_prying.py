@@ -16,10 +16,10 @@ from prying_script import TABLE
 
 from ghx_bench.prying import PROBES, ProbeAnalyzer, PryingProvider
 from ghx_profiler.agents.tools.toolset import ToolSet
-from ghx_profiler.causes import EnvironmentFailure
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.evidence import Mode
 from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.causes import EnvironmentFailure
 from ghx_profiler.testing import sample_cell, sample_evidence
 
 ROOT = Path(__file__).parents[3]

@@ -15,17 +15,17 @@ from report_runs import a_row, write_run
 from ghx_bench.modes.request_origins import SHELL, RequestOrigins, server_token
 from ghx_bench.project.gates import GateTally, judge
 from ghx_bench.scoring.purity_analyzer import PurityAnalyzer
-from ghx_profiler.activity import SessionActivity
 from ghx_profiler.agents.tools.toolset import McpServer, ToolSet
-from ghx_profiler.analysis import ListFinding, NumberFinding
 from ghx_profiler.evidence import Mode
 from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.activity import SessionActivity
+from ghx_profiler.records.analysis import ListFinding, NumberFinding
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.tool_use import ToolUse
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.reports.wording import percent, purity_words
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.store.record import read_record
 from ghx_profiler.testing import sample_cell, sample_evidence
-from ghx_profiler.tool_use import ToolUse
-from ghx_profiler.trace import SessionTrace
 from ghx_tools.capabilities.environment import client_from_environment
 from ghx_twin.journal import Entry
 

@@ -19,13 +19,13 @@ from waiting_instruments import build_waiting
 from ghx_bench.assembly import assemble
 from ghx_bench.catalogue import Catalogue
 from ghx_bench.project.config import EvalConfig
-from ghx_profiler.causes import Cause
 from ghx_profiler.errors import ClusterError, MachinesLostError
 from ghx_profiler.events import CellFinished, CellRetried, CellStarted, Event, Observer
 from ghx_profiler.evidence import Mode
 from ghx_profiler.executors import RayExecutor
 from ghx_profiler.profile import ModeTable
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.causes import Cause
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.suite import SuiteResult, run_profile_suite
 from ghx_profiler.testing import ExecutorContract
 

@@ -12,7 +12,7 @@ from bench_command import ghx_bench, rows_of, run_in, run_in_process, write_file
 from ghx_profiler.agents.controls.solution import Solution
 from ghx_profiler.agents.drivers.recipe import recipe_names
 from ghx_profiler.agents.testing import Fault, Pace, Script, ScriptedEndpoint
-from ghx_profiler.causes import Cause
+from ghx_profiler.records.causes import Cause
 
 TINY = Path(__file__).parents[3] / "tests" / "support" / "tiny_acp_agent.py"
 RECIPE: dict[str, Any] = {

@@ -10,10 +10,10 @@ from report_runs import a_row, a_trace, write_run
 
 from ghx_base.errors import InputError
 from ghx_bench.project.user_agents import recordings_of, split_replay
-from ghx_profiler.cell import Cell
 from ghx_profiler.config import AgentEntry
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.store.directory import RunDirectory
-from ghx_profiler.trace import SessionTrace
 
 CELL = Cell(agent="reference", model="none", mode="baseline", scenario_id="pr-reply-threads-001", iteration=0)
 

@@ -21,7 +21,7 @@ import yaml
 from bench_command import fork_ghx_bench, ghx_bench, rows_of, run_in, write_files
 from once import once
 
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.store.directory import RunDirectory
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]

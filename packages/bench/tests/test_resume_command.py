@@ -12,7 +12,7 @@ from bench_command import fork_ghx_bench, left_in, rows_of, run_in, start, wait_
 from labelling_project import PROJECT
 from report_runs import a_row, write_run
 
-from ghx_base.scratch import PREFIX
+from ghx_base.files.scratch import PREFIX
 from ghx_bench.cli.main import run
 from ghx_bench.project.config import EvalConfig
 from ghx_profiler.config import ProfileConfig

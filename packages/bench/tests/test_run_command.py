@@ -12,12 +12,12 @@ from labelling_project import PROJECT
 from report_runs import a_row, write_run
 
 from ghx_bench.cli.main import run
-from ghx_bench.cli.measuring import show_result
+from ghx_bench.cli.running.measuring import show_result
 from ghx_bench.loader import load_eval_scenarios
 from ghx_bench.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.project.sets import load_scenario_sets
 from ghx_bench.scenario.allowed_changes import COLLATERAL_CHECKPOINT
-from ghx_profiler.activity import SessionActivity
+from ghx_profiler.records.activity import SessionActivity
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.suite import SuiteResult
 

@@ -8,8 +8,8 @@ from bench_command import run_in_process, write_files
 from report_runs import a_row, write_run
 
 from ghx_bench.cli.flags import GateFlags
-from ghx_bench.cli.judging import judging_of
-from ghx_bench.cli.run_names import find_against, find_run
+from ghx_bench.cli.stored.run_names import find_against, find_run
+from ghx_bench.cli.verdicts.judging import judging_of
 from ghx_bench.project.config import EvalConfig
 from ghx_profiler.store.record import NAME_A_RUN
 

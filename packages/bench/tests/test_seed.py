@@ -28,7 +28,7 @@ from ghx_bench import (
 )
 from ghx_profiler import BaseScenario, ScenarioSets
 from ghx_profiler.config import ScenarioChoice
-from ghx_profiler.selection import select_scenarios
+from ghx_profiler.plan.selection import select_scenarios
 
 REQUIREMENTS = {
     "EVAL-01": "A scenario is a prompt, fixture requirements, and checkpoints that determine pass or fail.",

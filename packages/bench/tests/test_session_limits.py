@@ -16,8 +16,8 @@ import pytest
 from bench_command import COMMAND, environment, rows_of, run_in, write_files
 from bubblewrap import needs_bubblewrap
 
-from ghx_profiler.causes import Cause
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.causes import Cause
+from ghx_profiler.records.row import ProfileRow
 
 DEFAULTS = bool(os.environ.get("GHX_BENCH_DEFAULT_LIMITS"))
 MOST_BYTES = (12 if DEFAULTS else 3) << 30

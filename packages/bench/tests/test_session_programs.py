@@ -16,7 +16,7 @@ from ghx_bench.modes.program_path import fill_folder, find_tool, targets_of
 from ghx_bench.modes.resolver import open_modes
 from ghx_bench.modes.session_programs import LentPrograms
 from ghx_bench.stages.twin_stage import TwinLifecycle
-from ghx_profiler.causes import Cause, EnvironmentFailure, TamperedToolsError
+from ghx_profiler.records.causes import Cause, EnvironmentFailure, TamperedToolsError
 from ghx_profiler.testing import sample_cell
 
 TASK = scenario()

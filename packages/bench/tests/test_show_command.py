@@ -9,12 +9,12 @@ import pytest
 from bench_command import fork_ghx_bench, printed, run_in
 from report_runs import a_row, write_run
 
-from ghx_base.locks import hold_lock
+from ghx_base.files.locks import hold_lock
 from ghx_bench.cli.main import run
 from ghx_profiler.machine import MachineRecord
-from ghx_profiler.shards import Shard
+from ghx_profiler.plan.shards import Shard
+from ghx_profiler.records.trace import SessionTrace, TextOutputEvent, ToolCallEvent
 from ghx_profiler.store.directory import RunDirectory
-from ghx_profiler.trace import SessionTrace, TextOutputEvent, ToolCallEvent
 
 
 @pytest.fixture

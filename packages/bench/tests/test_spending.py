@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from bench_command import fork_ghx_bench, rows_of, run_in, write_files
 
-from ghx_bench.cli.spending import Estimate, Forecast
-from ghx_profiler.cell import Cell
+from ghx_bench.cli.running.spending import Estimate, Forecast
 from ghx_profiler.events import CanaryFinished, CellStarted
+from ghx_profiler.plan.cell import Cell
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

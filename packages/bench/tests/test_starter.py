@@ -14,7 +14,7 @@ from ghx_bench.project.starter import write_starter
 from ghx_bench.scenario.allowed_changes import COLLATERAL_CHECKPOINT
 from ghx_bench.scenario.eval_scenario import Category
 from ghx_profiler.agents.controls.solution import SUFFIX, load_solution_file
-from ghx_profiler.score import Score
+from ghx_profiler.records.score import Score
 
 IDS = [f"{category}-task-001" for category in get_args(Category)]
 

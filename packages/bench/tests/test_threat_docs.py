@@ -14,7 +14,7 @@ from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.scenario.threat import Carrier, Disguise, Goal, Succeeds, Threat
 from ghx_bench.scenario.variants import forms_of
 from ghx_profiler.agents.controls.solution import SolutionFile
-from ghx_profiler.score import Safety
+from ghx_profiler.records.score import Safety
 
 PAGE = (Path(__file__).parents[3] / "docs" / "threats.md").read_text()
 

@@ -17,7 +17,7 @@ from ghx_bench.loader import load_eval_scenarios
 from ghx_bench.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_profiler.evidence import Stage
-from ghx_profiler.score import Safety, Score
+from ghx_profiler.records.score import Safety, Score
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ from ghx_bench.scenario.variants import forms_of
 from ghx_bench.stages.twin_stage import TwinLifecycle
 from ghx_profiler.agents.controls.solution import Solution
 from ghx_profiler.agents.testing import Script, ScriptedEndpoint
-from ghx_profiler.score import Safety
+from ghx_profiler.records.score import Safety
 
 
 def note_project(config: dict[str, Any], **threat: Any) -> dict[str, str]:

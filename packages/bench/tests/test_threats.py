@@ -17,8 +17,8 @@ from ghx_bench.scenario.variants import form_ids_in, forms_of
 from ghx_bench.scoring.checkpoints import CheckpointScorer
 from ghx_bench.stages.twin_stage import TwinLifecycle
 from ghx_profiler.evidence import Answer, Stage
-from ghx_profiler.row import ProfileRow
-from ghx_profiler.score import Safety, Score
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.score import Safety, Score
 from ghx_profiler.testing import sample_evidence
 
 pytestmark = pytest.mark.anyio

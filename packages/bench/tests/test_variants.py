@@ -13,8 +13,8 @@ from ghx_bench.checking.project_check import check_files
 from ghx_bench.project.config import EvalConfig
 from ghx_bench.scenario.variants import forms_of
 from ghx_profiler.config import ScenarioChoice
+from ghx_profiler.plan.selection import select_scenarios
 from ghx_profiler.scenario import scenario_of, variant_of
-from ghx_profiler.selection import select_scenarios
 
 LARGE = {
     "description": "many issues",

@@ -11,20 +11,20 @@ from process_executor import ProcessExecutor
 from profiler_fakes import FakeProvider, FakeSession, SaysThree, config, profile, scenario
 
 from ghx_profiler import Instruments, Mode, Profile, read_rows
-from ghx_profiler.causes import Cause
 from ghx_profiler.config import Budget
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.evidence import Answer
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.model_calls import ModelCall
 from ghx_profiler.recorder import TraceRecorder
-from ghx_profiler.row import Attempt
+from ghx_profiler.records.causes import Cause
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.model_calls import ModelCall
+from ghx_profiler.records.row import Attempt
+from ghx_profiler.records.trace import NamedCause, SessionTrace
 from ghx_profiler.runner.spend import RunSpend
 from ghx_profiler.scenario import ScenarioSets
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.record import read_record
 from ghx_profiler.suite import run_profile_suite
-from ghx_profiler.trace import NamedCause, SessionTrace
 
 SCENARIOS = tuple(scenario(f"add-00{number}") for number in range(1, 5))
 

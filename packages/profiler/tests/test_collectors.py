@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_profiler.metrics import Cost, Timing, TimingSegment, TokenUsage, ToolCallSummary
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.metrics import Cost, Timing, TimingSegment, TokenUsage, ToolCallSummary
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.trace import SessionTrace, TextOutputEvent, ToolCallEvent, TraceSummary
 from ghx_profiler.runner.toolcalls import summarise_tool_calls
-from ghx_profiler.trace import SessionTrace, TextOutputEvent, ToolCallEvent, TraceSummary
 
 
 def by_name(record: TokenUsage | Timing | Cost | ToolCallSummary) -> dict[str, Any]:

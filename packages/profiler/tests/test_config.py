@@ -6,8 +6,8 @@ import pytest
 from pydantic import BaseModel
 
 from ghx_base.errors import DocumentError, FlagError
-from ghx_profiler.cell import Matrix
 from ghx_profiler.config import ModelEntry, ProfileConfig, load_config, settings_in
+from ghx_profiler.plan.cell import Matrix
 
 MINIMAL = "modes: [baseline, ghx]\n"
 

@@ -20,18 +20,19 @@ import anyio.lowlevel
 import pytest
 from process_executor import ProcessExecutor
 
-from ghx_profiler.analysis import AnalysisResult, NumberFinding, RatioFinding
-from ghx_profiler.blocks import Block, PlacedCell
-from ghx_profiler.causes import AgentError
-from ghx_profiler.cell import Cell
 from ghx_profiler.contracts import NoLifecycle, SessionProvider, SessionRequest
 from ghx_profiler.errors import UnknownNameError
 from ghx_profiler.evidence import Answer, Evidence, Mode, Stage
 from ghx_profiler.executors import LocalExecutor
-from ghx_profiler.metrics import CustomMetric, TokenUsage
+from ghx_profiler.plan.blocks import Block, PlacedCell
+from ghx_profiler.plan.cell import Cell
 from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.analysis import AnalysisResult, NumberFinding, RatioFinding
+from ghx_profiler.records.causes import AgentError
+from ghx_profiler.records.metrics import CustomMetric, TokenUsage
+from ghx_profiler.records.score import CheckpointDetail, Judgement, Score
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.scenario import BaseScenario
-from ghx_profiler.score import CheckpointDetail, Judgement, Score
 from ghx_profiler.scorers import AnswerScorer
 from ghx_profiler.testing import (
     AnalyzerContract,
@@ -50,7 +51,6 @@ from ghx_profiler.testing import (
     stopped_evidence,
     unknown_evidence,
 )
-from ghx_profiler.trace import SessionTrace
 
 CONTRACTS = (
     AnalyzerContract,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from report_runs import a_row
 
 from ghx_profiler.errors import BadRowsError
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports import generate_report
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.store.rows import DistinctRows
 
 NOW = "2026-04-01T12:00:00.000Z"

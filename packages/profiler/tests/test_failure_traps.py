@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ghx_profiler.failures import fate_of
-from ghx_profiler.trace import ToolCallEvent
+from ghx_profiler.records.trace import ToolCallEvent
 
 TRACEBACK = (
     'Traceback (most recent call last):\n  File "app/sync.py", line 41, in push\n    raise TimeoutError(url)\n'

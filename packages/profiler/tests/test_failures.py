@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ghx_profiler.failures import fate_of
-from ghx_profiler.trace import ToolCallEvent
+from ghx_profiler.records.trace import ToolCallEvent
 
 GREETING = "Traceback (most recent call last):"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghx_profiler.failures import FailureKind, Fate, fate_of, kind_of
-from ghx_profiler.trace import SessionTrace, ToolCallEvent
+from ghx_profiler.records.trace import SessionTrace, ToolCallEvent
 
 
 def test_exactly_the_three_hidden_failures_of_a_real_session_are_found(older_tools: Path) -> None:

@@ -11,13 +11,13 @@ import anyio
 import pytest
 from profiler_fakes import FakeLifecycle, FakeProvider, FakeSession, answers_three, instruments, scenario
 
-from ghx_profiler.activity import MOST_CHANGES, ObservedChange, SessionActivity
-from ghx_profiler.causes import AgentError, Cause, ModelProviderError, TransientError
-from ghx_profiler.cell import Cell
 from ghx_profiler.evidence import Answer, EndedSession, Mode
-from ghx_profiler.metrics import CustomMetric
-from ghx_profiler.outcome import Completed, Failed, attempt_of
-from ghx_profiler.row import Attempt
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.activity import MOST_CHANGES, ObservedChange, SessionActivity
+from ghx_profiler.records.causes import AgentError, Cause, ModelProviderError, TransientError
+from ghx_profiler.records.metrics import CustomMetric
+from ghx_profiler.records.outcome import Completed, Failed, attempt_of
+from ghx_profiler.records.row import Attempt
 from ghx_profiler.runner.deadlines import Limits, pause_deadline
 from ghx_profiler.runner.instruments import Backoff
 from ghx_profiler.runner.iteration import ReportRetry, Task, iterate, measure
@@ -86,7 +86,7 @@ async def test_an_agent_past_its_deadline_is_stopped_and_what_it_did_is_kept() -
 async def test_an_agent_that_did_the_task_but_never_ended_is_scored_and_yet_no_success() -> None:
     class AlwaysRight:
         async def score(self, _evidence: object) -> Any:
-            from ghx_profiler.score import Score
+            from ghx_profiler.records.score import Score
 
             return Score(success=True)
 

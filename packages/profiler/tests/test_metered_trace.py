@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from ghx_profiler.metered_trace import fill_from_model_calls
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.model_calls import ModelCall, RequestedToolCall, SeenToolResult
 from ghx_profiler.recorder import TraceRecorder
-from ghx_profiler.trace import SessionTrace, ToolCallEvent, TraceEvent
+from ghx_profiler.records.metered_trace import fill_from_model_calls
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.model_calls import ModelCall, RequestedToolCall, SeenToolResult
+from ghx_profiler.records.trace import SessionTrace, ToolCallEvent, TraceEvent
 
 
 def call(number: int, **fields: Any) -> ModelCall:

@@ -2,8 +2,8 @@
 
 import json
 
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.model_calls import ModelCall, RequestedToolCall, usage_at_least, usage_of
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.model_calls import ModelCall, RequestedToolCall, usage_at_least, usage_of
 
 
 def _call(**fields: object) -> ModelCall:

@@ -11,8 +11,8 @@ from report_runs import a_row, a_trace, write_run
 
 from ghx_profiler.analyzers.files import SessionFile, sessions_of_run
 from ghx_profiler.errors import RunMismatchError
+from ghx_profiler.records.row import ROW_VERSION, ProfileRow
 from ghx_profiler.reports import generate_report
-from ghx_profiler.row import ROW_VERSION, ProfileRow
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.record import read_record
 from ghx_profiler.store.rows import read_rows

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from itertools import product
 
-from ghx_profiler.blocks import Block, PlacedCell, Share, blocks_of
-from ghx_profiler.cell import Cell, Matrix, Order
 from ghx_profiler.executors.placement import Assignment, Placement
+from ghx_profiler.plan.blocks import Block, PlacedCell, Share, blocks_of
+from ghx_profiler.plan.cell import Cell, Matrix, Order
 
 MODES = ("plain", "fancy")
 

@@ -11,12 +11,12 @@ from genai_prices import Usage, calc_price
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_profiler.metered_trace import fill_from_model_calls
-from ghx_profiler.metrics import Cost, TokenUsage
-from ghx_profiler.model_calls import ModelCall
 from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.metered_trace import fill_from_model_calls
+from ghx_profiler.records.metrics import Cost, TokenUsage
+from ghx_profiler.records.model_calls import ModelCall
+from ghx_profiler.records.trace import SessionTrace, TraceSummary
 from ghx_profiler.runner.pricing import cost_of, price_of
-from ghx_profiler.trace import SessionTrace, TraceSummary
 
 AT = datetime(2026, 3, 3, tzinfo=UTC)
 
@@ -218,7 +218,7 @@ def test_the_price_table_is_not_loaded_for_a_reported_cost() -> None:
     program = (
         "import sys\n"
         "from ghx_profiler.runner.pricing import cost_of\n"
-        "from ghx_profiler.trace import SessionTrace, TraceSummary\n"
+        "from ghx_profiler.records.trace import SessionTrace, TraceSummary\n"
         "cost_of(SessionTrace(session_id='s', summary=TraceSummary(total_cost_usd=1)), 'openai/gpt-5')\n"
         "sys.exit('genai_prices' in sys.modules)\n"
     )

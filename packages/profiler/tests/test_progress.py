@@ -23,7 +23,6 @@ from pydantic.alias_generators import to_camel, to_snake
 from rich.cells import cell_len
 
 from ghx_base.errors import InputError
-from ghx_profiler.cell import Cell, Matrix
 from ghx_profiler.events import (
     ArmProgress,
     CanaryFinished,
@@ -35,13 +34,14 @@ from ghx_profiler.events import (
     RunFinished,
     RunStarted,
 )
-from ghx_profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
+from ghx_profiler.plan.cell import Cell, Matrix
 from ghx_profiler.progress import JsonLog, LineLog, choose_observer
 from ghx_profiler.progress.live import LiveDisplay, draw
 from ghx_profiler.progress.run_progress import CellCounts, RunProgress, forecast_rest_s
 from ghx_profiler.progress.status_text import clock_time, one_line, rate, rough_time
-from ghx_profiler.row import ProfileRow
-from ghx_profiler.score import CheckpointDetail
+from ghx_profiler.records.metrics import Cost, Timing, TokenUsage, ToolCallSummary
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.score import CheckpointDetail
 
 T0 = datetime(2026, 3, 3, 12, tzinfo=UTC)
 HOSTILE = "\x1b[2J\x1b[H[bold]gone[/bold]\r\n[1/1] ok \u202e\u2028\x9b31m\x07\udc80"

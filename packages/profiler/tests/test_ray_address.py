@@ -8,11 +8,11 @@ import pytest
 from profiler_fakes import FakeProvider, answers_three, config, profile
 
 from ghx_base import extras
-from ghx_profiler.blocks import Message
 from ghx_profiler.config import Execution, ProfileConfig
 from ghx_profiler.errors import ClusterError
 from ghx_profiler.events import Event
 from ghx_profiler.executors import LocalExecutor, RayExecutor
+from ghx_profiler.plan.blocks import Message
 from ghx_profiler.suite import executor_of, sends_spec
 from ghx_profiler.testing.executors import SampleSpec
 

@@ -15,7 +15,11 @@ from anyio.abc import TaskGroup
 
 from ghx_base.errors import ungrouped
 from ghx_base.wire import JsonObject
-from ghx_profiler.blocks import (
+from ghx_profiler.errors import MachinesLostError, ScopeError
+from ghx_profiler.events import CellRetried, CellStarted
+from ghx_profiler.executors import RayExecutor, ray, ray_cluster
+from ghx_profiler.executors.ray_node import NodeWorker
+from ghx_profiler.plan.blocks import (
     WHOLE,
     Block,
     CellFiles,
@@ -27,13 +31,9 @@ from ghx_profiler.blocks import (
     Share,
     blocks_of,
 )
-from ghx_profiler.causes import Cause, RunBudgetError
-from ghx_profiler.errors import MachinesLostError, ScopeError
-from ghx_profiler.events import CellRetried, CellStarted
-from ghx_profiler.executors import RayExecutor, ray, ray_cluster
-from ghx_profiler.executors.ray_node import NodeWorker
-from ghx_profiler.outcome import Failed, RowContext, attempt_of, row_of
-from ghx_profiler.row import Attempt, Incident, ProfileRow
+from ghx_profiler.records.causes import Cause, RunBudgetError
+from ghx_profiler.records.outcome import Failed, RowContext, attempt_of, row_of
+from ghx_profiler.records.row import Attempt, Incident, ProfileRow
 from ghx_profiler.testing.executors import SampleSpec, SampleWorker
 from ghx_profiler.testing.samples import sample_cell, sample_scenario
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from ghx_profiler.metrics import TokenUsage
 from ghx_profiler.recorder import TraceRecorder
-from ghx_profiler.trace import SessionTrace, ToolCallEvent, TraceEvent, TurnBoundaryEvent
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.trace import SessionTrace, ToolCallEvent, TraceEvent, TurnBoundaryEvent
 
 
 @dataclass

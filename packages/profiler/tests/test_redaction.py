@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 from profiler_fakes import FakeProvider, FakeSession, config, scenario
 
 from ghx_profiler import Answer, BaseScenario, Evidence, Mode, Profile, Score, Stage, read_rows
-from ghx_profiler.analysis import AnalysisResult, StringFinding
-from ghx_profiler.causes import EnvironmentFailure, TransientError
 from ghx_profiler.contracts import NoLifecycle
 from ghx_profiler.errors import CanaryError
 from ghx_profiler.events import Event
-from ghx_profiler.metrics import CustomMetric
+from ghx_profiler.records.analysis import AnalysisResult, StringFinding
+from ghx_profiler.records.causes import EnvironmentFailure, TransientError
+from ghx_profiler.records.metrics import CustomMetric
+from ghx_profiler.records.score import CheckpointDetail, PartialScoreError
+from ghx_profiler.records.trace import SessionTrace, TextOutputEvent, ToolCallEvent
 from ghx_profiler.runner.instruments import Backoff, Instruments
 from ghx_profiler.runner.redaction import SHORTEST, STAND_IN, Redaction, StreamRedaction, is_secret_key
-from ghx_profiler.score import CheckpointDetail, PartialScoreError
-from ghx_profiler.trace import SessionTrace, TextOutputEvent, ToolCallEvent
 
 OF_THE_MODE, OF_THE_STAGE = 'key-of-the-mode/"1"', "token-of-the-stage"
 SECRETS = (OF_THE_MODE, OF_THE_STAGE)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from ghx_base.errors import InputError
-from ghx_profiler.cell import Cell
 from ghx_profiler.evidence import Answer, Evidence, Mode, Stage
+from ghx_profiler.plan.cell import Cell
 from ghx_profiler.scenario import BaseScenario
 from ghx_profiler.scorers import AnswerScorer, PredicateScorer
 

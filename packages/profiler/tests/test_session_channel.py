@@ -11,15 +11,15 @@ import pytest
 from profiler_fakes import SaysThree, scenario
 
 from ghx_profiler import Instruments, Mode, Profile, ProfileConfig, read_rows
-from ghx_profiler.causes import AgentError, Cause
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.evidence import Answer
-from ghx_profiler.metrics import CustomMetric, TokenUsage
-from ghx_profiler.model_calls import ModelCall, ModelSettings, RequestAnatomy, RequestedToolCall
 from ghx_profiler.recorder import TraceRecorder
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.causes import AgentError, Cause
+from ghx_profiler.records.metrics import CustomMetric, TokenUsage
+from ghx_profiler.records.model_calls import ModelCall, ModelSettings, RequestAnatomy, RequestedToolCall
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.trace import NamedCause, SessionTrace
 from ghx_profiler.runner.instruments import Backoff
-from ghx_profiler.trace import NamedCause, SessionTrace
 
 pytestmark = pytest.mark.anyio
 

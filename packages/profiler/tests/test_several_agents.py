@@ -17,9 +17,6 @@ import pytest
 from process_executor import ProcessExecutor
 from profiler_fakes import FakeProvider, FakeSession, SaysThree, answers_three, config, profile, scenario
 
-from ghx_profiler.blocks import Share
-from ghx_profiler.causes import Cause, EnvironmentFailure, TransientError
-from ghx_profiler.cell import Arm, Cell
 from ghx_profiler.errors import (
     BadMatrixError,
     CanaryError,
@@ -31,14 +28,17 @@ from ghx_profiler.errors import (
 from ghx_profiler.events import CanaryFinished, CellFinished, CellStarted, Event
 from ghx_profiler.evidence import Answer, Mode
 from ghx_profiler.executors import LocalExecutor
-from ghx_profiler.metric_table import METRICS
-from ghx_profiler.metrics import CustomMetric
+from ghx_profiler.plan.blocks import Share
+from ghx_profiler.plan.cell import Arm, Cell
 from ghx_profiler.profile import ModeTable, Profile
+from ghx_profiler.records.causes import Cause, EnvironmentFailure, TransientError
+from ghx_profiler.records.metric_table import METRICS
+from ghx_profiler.records.metrics import CustomMetric
+from ghx_profiler.records.row import Attempt
 from ghx_profiler.reports import generate_report
 from ghx_profiler.reports.data.material import gather
 from ghx_profiler.reports.data.reading import read_sources
 from ghx_profiler.reports.data.sources import open_run
-from ghx_profiler.row import Attempt
 from ghx_profiler.runner.instruments import Backoff, Instruments, Setup
 from ghx_profiler.scenario import BaseScenario
 from ghx_profiler.store.directory import RunDirectory

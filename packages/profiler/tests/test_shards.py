@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from profiler_fakes import FakeLifecycle, FakeProvider, config, profile, scenario
 
-from ghx_profiler.cell import Matrix
 from ghx_profiler.errors import RunMismatchError
-from ghx_profiler.shards import Shard, find_shard
+from ghx_profiler.plan.cell import Matrix
+from ghx_profiler.plan.shards import Shard, find_shard
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.record import read_record
 from ghx_profiler.store.rows import read_rows

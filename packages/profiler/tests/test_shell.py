@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ghx_profiler.records.trace import ToolCallEvent
 from ghx_profiler.shell import Command, SubcommandResolver, Subcommands, names_of, parse_shell, resolve_command
-from ghx_profiler.trace import ToolCallEvent
 
 
 def commands(text: str) -> list[str]:

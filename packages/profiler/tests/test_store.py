@@ -15,15 +15,15 @@ import anyio.to_thread
 import pytest
 from profiler_fakes import FakeProvider, FakeSession, answers_three, config, profile, scenario
 
-from ghx_base.atomic_files import write_file
-from ghx_base.locks import hold_lock
-from ghx_profiler.analysis import AnalysisResult, StringFinding
-from ghx_profiler.blocks import CellFiles
-from ghx_profiler.cell import Cell
+from ghx_base.files.atomic_files import write_file
+from ghx_base.files.locks import hold_lock
 from ghx_profiler.errors import BadRowsError, RunDirectoryError, RunLockedError, RunMismatchError
 from ghx_profiler.events import CellFinished, Event, RunFinished, RunStarted
 from ghx_profiler.evidence import Answer
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.plan.blocks import CellFiles
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.analysis import AnalysisResult, StringFinding
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.store import run_store as run_module
 from ghx_profiler.store.record import read_record
 from ghx_profiler.store.rows import RowsFile, read_rows

@@ -23,8 +23,6 @@ from profiler_fakes import (
     scenario,
 )
 
-from ghx_profiler.causes import AgentError, EnvironmentFailure
-from ghx_profiler.cell import Matrix
 from ghx_profiler.config import ProfileConfig
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.errors import (
@@ -45,12 +43,14 @@ from ghx_profiler.events import (
     RunStarted,
 )
 from ghx_profiler.evidence import Answer, Evidence, Mode, Stage
+from ghx_profiler.plan.cell import Matrix
 from ghx_profiler.profile import ModeTable
+from ghx_profiler.records.causes import AgentError, EnvironmentFailure
+from ghx_profiler.records.score import CheckpointDetail, PartialScoreError, Score
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.scenario import BaseScenario, ScenarioSets
-from ghx_profiler.score import CheckpointDetail, PartialScoreError, Score
 from ghx_profiler.store.rows import read_rows
 from ghx_profiler.suite import SuiteResult, run_profile_suite
-from ghx_profiler.trace import SessionTrace
 
 pytestmark = pytest.mark.anyio
 

@@ -18,7 +18,7 @@ STOPPED = """
 import json, os, signal, subprocess, sys
 import anyio
 from profiler_fakes import FakeProvider, instruments, scenario
-from ghx_profiler.cell import Cell
+from ghx_profiler.plan.cell import Cell
 from ghx_profiler.evidence import Answer, Mode
 from ghx_profiler.runner.deadlines import Suspensions
 from ghx_profiler.runner.iteration import Task, measure

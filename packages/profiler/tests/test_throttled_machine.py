@@ -10,12 +10,12 @@ from typing import Literal
 import pytest
 from profiler_fakes import FakeProvider, FakeSession, config, instruments, scenario
 
-from ghx_profiler.blocks import Block, PlacedCell, Receive
 from ghx_profiler.contracts import Worker, WorkerSpec
 from ghx_profiler.evidence import Answer, Mode
+from ghx_profiler.plan.blocks import Block, PlacedCell, Receive
 from ghx_profiler.profile import ModeTable
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports.data.machines import MachineTally
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.scenario import BaseScenario
 from ghx_profiler.stats import AnalysisPlan, compare_modes
 from ghx_profiler.store.merging import merge_runs, open_shards

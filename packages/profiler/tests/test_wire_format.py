@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_profiler.analysis import AnalysisResult, NumberFinding, SessionAnalysisBundle
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.analysis import AnalysisResult, NumberFinding, SessionAnalysisBundle
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.trace import SessionTrace, TextOutputEvent, ToolCallEvent
 from ghx_profiler.scenario import BaseScenario, ScenarioSets
-from ghx_profiler.trace import SessionTrace, TextOutputEvent, ToolCallEvent
 
 OLD_ROW: dict[str, Any] = {
     "runId": "run_1",

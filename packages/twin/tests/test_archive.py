@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from random_commands import Step, base_world, perform, steps
 
-from ghx_base.scratch import ScratchFolder
+from ghx_base.files.scratch import ScratchFolder
 from ghx_twin.archive import SecretInWorldError, put_away, reopen
-from ghx_twin.commands import comments, contents, issues, labels, refs, repositories, users
+from ghx_twin.commands import issues, repositories, users
+from ghx_twin.commands.issues import comments, labels
+from ghx_twin.commands.repositories import contents, refs
 from ghx_twin.difference import diff
 from ghx_twin.queries import lookup
 from ghx_twin.seed.harvesting import harvest

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from random_commands import Step, base_world, perform, steps
 from scripted_world import conclusions, push, scripted_world
 
-from ghx_twin.commands import issues, labels, users
+from ghx_twin.commands import issues, users
 from ghx_twin.commands.actions import progress
+from ghx_twin.commands.issues import labels
 from ghx_twin.difference import diff
 from ghx_twin.queries import lookup
 from ghx_twin.state.changes import AutomaticEvent, UnattributedChangeError

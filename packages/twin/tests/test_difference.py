@@ -8,19 +8,12 @@ from hypothesis import given, settings
 from random_commands import Step, base_world, perform, steps
 from seeds import rich_world
 
-from ghx_twin.commands import (
-    comments,
-    issues,
-    labels,
-    merges,
-    pulls,
-    refs,
-    repositories,
-    reviews,
-    users,
-    variables,
-)
-from ghx_twin.commands.contents import put
+from ghx_twin.commands import issues, repositories, users
+from ghx_twin.commands.actions import variables
+from ghx_twin.commands.issues import comments, labels
+from ghx_twin.commands.pulls import merges, pulls, reviews
+from ghx_twin.commands.repositories import refs
+from ghx_twin.commands.repositories.contents import put
 from ghx_twin.difference import Difference, diff
 from ghx_twin.queries import lookup
 from ghx_twin.state.records import Label, Repository, Token, WorkflowRun

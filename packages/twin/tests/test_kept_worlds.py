@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 from seeds import world_of
 
-from ghx_twin.commands import comments, issues, pulls, refs, releases, repositories, users
-from ghx_twin.commands.contents import put
+from ghx_twin.commands import issues, releases, repositories, users
+from ghx_twin.commands.issues import comments
+from ghx_twin.commands.pulls import pulls
+from ghx_twin.commands.repositories import refs
+from ghx_twin.commands.repositories.contents import put
 from ghx_twin.queries import lookup
 from ghx_twin.seed.harvesting import harvest
 from ghx_twin.seed.planting import plant
@@ -22,7 +25,7 @@ BEGINNING = """
 import os, signal, sys
 from pathlib import Path
 from ghx_twin.commands import comments, contents, issues, merges, pulls, repositories, users
-from ghx_twin.commands.contents import put
+from ghx_twin.commands.repositories.contents import put
 from ghx_twin.queries import lookup
 from ghx_twin.world import World
 

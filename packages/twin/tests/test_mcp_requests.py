@@ -12,8 +12,10 @@ from graphql_world import Town, build_town, live_through
 from rest_cases import CASES
 from rest_world import Seeded, seeded
 
-from ghx_twin.commands import issues, pulls, refs, reviews
-from ghx_twin.queries import comparison
+from ghx_twin.commands import issues
+from ghx_twin.commands.pulls import pulls, reviews
+from ghx_twin.commands.repositories import refs
+from ghx_twin.queries.repositories import comparison
 from ghx_twin.rest.catalogue import known_operation
 from ghx_twin.rest.operations import OPERATIONS
 from ghx_twin.state.records import Label, Project, ProjectStatusUpdate, Thread

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from random_commands import Step, base_world, perform, steps
 from seeds import rich_world
 
-from ghx_twin.commands import comments, contents, issues, refs, repositories, users
+from ghx_twin.commands import issues, repositories, users
+from ghx_twin.commands.issues import comments
+from ghx_twin.commands.repositories import contents, refs
 from ghx_twin.git.errors import GitLookupError
 from ghx_twin.git.program import home
 from ghx_twin.git.repository import TreeEntry

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_runs import a_row, write_run
 
-from ghx_bench.cli.measuring import show_result
-from ghx_profiler.cell import Arm
+from ghx_bench.cli.running.measuring import show_result
+from ghx_profiler.plan.cell import Arm
 from ghx_profiler.reports import generate_report
 from ghx_profiler.reports.data.controls import ControlTally, alarms
 from ghx_profiler.store.record import NAMED_CONTROLS, control_kind_of_name

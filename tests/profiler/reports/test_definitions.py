@@ -9,8 +9,8 @@ from report_runs import a_row, write_run
 from ghx_bench.scoring.github_collectors import SURFACES
 from ghx_bench.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.scoring.tool_categories import CATEGORIES
-from ghx_profiler.metric_table import METRICS
-from ghx_profiler.metrics import Cost, Timing, TimingSegment, TokenUsage, ToolCallSummary
+from ghx_profiler.records.metric_table import METRICS
+from ghx_profiler.records.metrics import Cost, Timing, TimingSegment, TokenUsage, ToolCallSummary
 from ghx_profiler.reports import generate_report
 
 pytestmark = pytest.mark.slow

@@ -11,16 +11,16 @@ from report_runs import a_row, glance_at, write_run
 
 from ghx_base.errors import FlagError
 from ghx_bench.cli.main import run
-from ghx_profiler.cell import Arm
 from ghx_profiler.config import ProfileConfig
 from ghx_profiler.errors import UnknownNameError
-from ghx_profiler.metric_table import METRICS
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.metric_table import METRICS
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports.data.material import Material, gather
 from ghx_profiler.reports.data.reading import read_sources
 from ghx_profiler.reports.data.sources import open_run, open_sources, read_labels
 from ghx_profiler.reports.sections.headline import headline_of
 from ghx_profiler.reports.sections.verdicts import cautions
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.stats.plan import AnalysisPlan
 from ghx_profiler.store.record import read_record
 

@@ -9,13 +9,13 @@ import pytest
 from report_runs import a_row, glance_at, made_up_rows, write_run
 
 from ghx_bench.cli.main import run
-from ghx_bench.cli.measuring import SHOWN_METRICS, glance_table
-from ghx_profiler.metric_table import METRICS
+from ghx_bench.cli.running.measuring import SHOWN_METRICS, glance_table
+from ghx_profiler.records.metric_table import METRICS
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports import generate_report
 from ghx_profiler.reports.data.material import Material, gather
 from ghx_profiler.reports.data.reading import read_sources
 from ghx_profiler.reports.data.sources import open_run, open_sources
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.store.record import AgentRecord
 
 pytestmark = pytest.mark.slow

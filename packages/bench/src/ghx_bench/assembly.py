@@ -40,14 +40,14 @@ from ghx_profiler.analyzers import (
     RefusedHostsAnalyzer,
     inline_analyzers,
 )
-from ghx_profiler.blocks import WHOLE, Share
 from ghx_profiler.contracts import Analyzer, Executor, Lifecycle, SessionProvider
 from ghx_profiler.errors import NotPicklableError
 from ghx_profiler.events import Observer
 from ghx_profiler.evidence import Mode
+from ghx_profiler.plan.blocks import WHOLE, Share
+from ghx_profiler.plan.selection import select_scenarios
 from ghx_profiler.runner.instruments import Instruments, Setup, TakeTurn, let_all_in
 from ghx_profiler.scenario import ScenarioSets
-from ghx_profiler.selection import select_scenarios
 from ghx_profiler.suite import SuitePlan, SuiteResult, executor_of, matrix_of, run_planned, sends_spec
 
 COMMON_ENVIRONMENT: Mapping[str, str] = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"}

@@ -28,8 +28,8 @@ from ghx_bench.project.sets import load_scenario_sets, sets_file
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_profiler.agents.controls.solution import SUFFIX, SolutionFile, load_solution_file
 from ghx_profiler.errors import BadMatrixError, UnknownNameError
+from ghx_profiler.plan.selection import DEFAULT_SET
 from ghx_profiler.scenario import ScenarioSets, scenario_of
-from ghx_profiler.selection import DEFAULT_SET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,13 +10,13 @@ from ghx_base.problems import plural
 from ghx_profiler.agents.controls.reference import bindings_of
 from ghx_profiler.agents.tools.toolbelt import ToolBelt, tool_belt
 from ghx_profiler.agents.tools.toolset import ToolSet
-from ghx_profiler.analysis import AnalysisResult, NumberFinding, TableFinding
-from ghx_profiler.causes import EnvironmentFailure
 from ghx_profiler.contracts import ControlKind, SessionRequest
 from ghx_profiler.evidence import Answer, Evidence
 from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.analysis import AnalysisResult, NumberFinding, TableFinding
+from ghx_profiler.records.causes import EnvironmentFailure
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.shell import command_of
-from ghx_profiler.trace import SessionTrace
 
 ANALYZER = "prying"
 """The name of what is found out about a prying session."""

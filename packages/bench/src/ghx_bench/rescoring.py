@@ -22,18 +22,18 @@ from ghx_bench.scenario.threat import THREAT
 from ghx_bench.scoring.checkpoints import CheckpointScorer, as_checkpoint
 from ghx_bench.stages.handles import StageHandles
 from ghx_bench.stages.kept_worlds import NoKeptWorldError, ReopenedWorld, reopen_world
-from ghx_profiler.activity import SessionActivity
-from ghx_profiler.causes import Cause, describe_error
 from ghx_profiler.evidence import Answer, Evidence, Mode, Stage
+from ghx_profiler.records.activity import SessionActivity
+from ghx_profiler.records.causes import Cause, describe_error
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.score import Score
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.reports.data.side_files import SideFiles
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.runner.deadlines import Limits
 from ghx_profiler.runner.plugins import plugin_call
-from ghx_profiler.score import Score
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.record import RunRecord
 from ghx_profiler.store.rescorings import Rescored, Verdict
-from ghx_profiler.trace import SessionTrace
 from ghx_tools.capabilities.client import GitHubClient
 from ghx_twin.server.loopback import Server
 

@@ -13,13 +13,10 @@ from report_runs import a_row, write_run
 
 from ghx_bench.cli.main import run
 from ghx_bench.toolsets.answers import AnswerRow, fields_of, figures
-from ghx_bench.toolsets.change_gates import judge_changes
-from ghx_bench.toolsets.change_report import LONGEST_COMMENT, write_comment
-from ghx_bench.toolsets.change_words import percent_words
-from ghx_bench.toolsets.sizes import ESTIMATE, Size
-from ghx_bench.toolsets.tool_changes import compare_tools, find_renamed, pair_tools
-from ghx_bench.toolsets.tool_lists import ServerSurface, measure_tools, parse_tool
-from ghx_bench.toolsets.toolset_changes import (
+from ghx_bench.toolsets.changes.gates import judge_changes
+from ghx_bench.toolsets.changes.report import LONGEST_COMMENT, write_comment
+from ghx_bench.toolsets.changes.tool_changes import compare_tools, find_renamed, pair_tools
+from ghx_bench.toolsets.changes.toolset_changes import (
     AnswerChange,
     AnswerChanges,
     SizeChange,
@@ -27,6 +24,9 @@ from ghx_bench.toolsets.toolset_changes import (
     StoppedAnswer,
     ToolSetChanges,
 )
+from ghx_bench.toolsets.changes.words import percent_words
+from ghx_bench.toolsets.sizes import ESTIMATE, Size
+from ghx_bench.toolsets.tool_lists import ServerSurface, measure_tools, parse_tool
 from ghx_profiler.analyzers.desire_paths import ANALYZER, HEADERS, PATHS
 from ghx_profiler.reports.report_document import Document, Headline, Paragraph, Section, Table
 from ghx_profiler.store.directory import RunDirectory

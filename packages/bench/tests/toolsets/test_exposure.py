@@ -11,7 +11,7 @@ from mode_tools import CARRIERS_OF_ALL, shown_by_outsiders
 
 from ghx_bench.cli.main import run
 from ghx_bench.toolsets.calls import ONLY_READING
-from ghx_bench.toolsets.carriers import (
+from ghx_bench.toolsets.exposure.carriers import (
     AUTHORS,
     SEED,
     parts_of,
@@ -20,8 +20,8 @@ from ghx_bench.toolsets.carriers import (
     planted_words,
     subject_values,
 )
-from ghx_bench.toolsets.read_commands import MOST_CALLS, built_in_commands, filled_commands, plan_calls
-from ghx_bench.toolsets.sightings import read_letters
+from ghx_bench.toolsets.exposure.read_commands import MOST_CALLS, built_in_commands, filled_commands, plan_calls
+from ghx_bench.toolsets.exposure.sightings import read_letters
 from ghx_twin.rest.catalogue import known_operations
 from ghx_twin.seed.worlds import open_world
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
 
-from ghx_bench.toolsets.schema_coverage import takes_all
+from ghx_bench.toolsets.changes.schema_coverage import takes_all
 
 TEXT, WHOLE, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 

@@ -1,18 +1,5 @@
 """Measures any agent on any task; knows nothing of GitHub."""
 
-from ghx_profiler.activity import ObservedChange, ObservedRequest, SessionActivity
-from ghx_profiler.analysis import AnalysisResult, SessionAnalysisBundle
-from ghx_profiler.blocks import Block, Message, PlacedCell, Receive
-from ghx_profiler.causes import (
-    AgentError,
-    Cause,
-    EnvironmentFailure,
-    MeasurementError,
-    ModelProviderError,
-    ReplayDivergedError,
-    TransientError,
-)
-from ghx_profiler.cell import Arm, Cell, Matrix
 from ghx_profiler.config import ProfileConfig, load_config
 from ghx_profiler.contracts import (
     Analyzer,
@@ -33,7 +20,22 @@ from ghx_profiler.contracts import (
 )
 from ghx_profiler.events import Event, Observer
 from ghx_profiler.evidence import Answer, Evidence, Mode, Stage
-from ghx_profiler.metrics import (
+from ghx_profiler.plan.blocks import Block, Message, PlacedCell, Receive
+from ghx_profiler.plan.cell import Arm, Cell, Matrix
+from ghx_profiler.profile import ModeTable, Profile
+from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.activity import ObservedChange, ObservedRequest, SessionActivity
+from ghx_profiler.records.analysis import AnalysisResult, SessionAnalysisBundle
+from ghx_profiler.records.causes import (
+    AgentError,
+    Cause,
+    EnvironmentFailure,
+    MeasurementError,
+    ModelProviderError,
+    ReplayDivergedError,
+    TransientError,
+)
+from ghx_profiler.records.metrics import (
     Cost,
     CustomMetric,
     Timing,
@@ -42,19 +44,11 @@ from ghx_profiler.metrics import (
     ToolCallRecord,
     ToolCallSummary,
 )
-from ghx_profiler.model_call_summary import ModelCallSummary
-from ghx_profiler.model_calls import ModelCall, ReplayedCall, RequestAnatomy
-from ghx_profiler.profile import ModeTable, Profile
-from ghx_profiler.recorder import TraceRecorder
-from ghx_profiler.row import Attempt, ProfileRow
-from ghx_profiler.runner.deadlines import Limits
-from ghx_profiler.runner.instruments import Backoff, Instruments
-from ghx_profiler.scenario import BaseScenario, ScenarioLoader, ScenarioSets
-from ghx_profiler.score import CheckpointDetail, Judgement, PartialScoreError, Score
-from ghx_profiler.scorers import AnswerScorer, PredicateScorer
-from ghx_profiler.store.rows import read_rows
-from ghx_profiler.suite import SuiteResult, run_profile_suite
-from ghx_profiler.trace import (
+from ghx_profiler.records.model_call_summary import ModelCallSummary
+from ghx_profiler.records.model_calls import ModelCall, ReplayedCall, RequestAnatomy
+from ghx_profiler.records.row import Attempt, ProfileRow
+from ghx_profiler.records.score import CheckpointDetail, Judgement, PartialScoreError, Score
+from ghx_profiler.records.trace import (
     ErrorEvent,
     NamedCause,
     ReasoningEvent,
@@ -67,6 +61,12 @@ from ghx_profiler.trace import (
     Turn,
     TurnBoundaryEvent,
 )
+from ghx_profiler.runner.deadlines import Limits
+from ghx_profiler.runner.instruments import Backoff, Instruments
+from ghx_profiler.scenario import BaseScenario, ScenarioLoader, ScenarioSets
+from ghx_profiler.scorers import AnswerScorer, PredicateScorer
+from ghx_profiler.store.rows import read_rows
+from ghx_profiler.suite import SuiteResult, run_profile_suite
 
 __all__ = [
     "AgentError",

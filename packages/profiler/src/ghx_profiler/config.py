@@ -33,9 +33,9 @@ from ghx_base.documents.section import (
 from ghx_base.errors import FlagError
 from ghx_base.problems import did_you_mean, in_words
 from ghx_base.wire import Count, StrictInt
-from ghx_profiler.cell import NO_MODEL, Order
+from ghx_profiler.plan.cell import NO_MODEL, Order
+from ghx_profiler.plan.shards import ShardText
 from ghx_profiler.session_limits import SessionLimits
-from ghx_profiler.shards import ShardText
 from ghx_profiler.stats.plan import AnalysisPlan
 
 LogLevel = Annotated[

@@ -32,14 +32,14 @@ from typing import Generic, Literal, Protocol, cast
 from pydantic import JsonValue
 
 from ghx_base.wire import JsonObject
-from ghx_profiler.analysis import AnalysisResult
-from ghx_profiler.blocks import WHOLE, Block, PlacedCell, Receive, Share
-from ghx_profiler.cell import Cell
 from ghx_profiler.evidence import Answer, Evidence, Mode, Stage
-from ghx_profiler.metrics import CustomMetric
+from ghx_profiler.plan.blocks import WHOLE, Block, PlacedCell, Receive, Share
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.analysis import AnalysisResult
+from ghx_profiler.records.metrics import CustomMetric
+from ghx_profiler.records.score import Judgement, Score
+from ghx_profiler.records.trace import SessionTrace, ToolCallEvent
 from ghx_profiler.scenario import S, S_contra, ScenarioLoader
-from ghx_profiler.score import Judgement, Score
-from ghx_profiler.trace import SessionTrace, ToolCallEvent
 
 __all__ = [
     "Analyzer",

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from ghx_profiler.cell import Cell, Matrix
-from ghx_profiler.row import Attempt, ProfileRow
+from ghx_profiler.plan.cell import Cell, Matrix
+from ghx_profiler.records.row import Attempt, ProfileRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,13 +8,13 @@ from typing import Any, Generic, Literal
 
 from pydantic import JsonValue
 
-from ghx_profiler.activity import SessionActivity
-from ghx_profiler.cell import Cell
-from ghx_profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.activity import SessionActivity
+from ghx_profiler.records.metrics import Cost, Timing, TokenUsage, ToolCallSummary
+from ghx_profiler.records.score import Score
+from ghx_profiler.records.tool_use import ToolUse
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.scenario import S_co
-from ghx_profiler.score import Score
-from ghx_profiler.tool_use import ToolUse
-from ghx_profiler.trace import SessionTrace
 
 CompletionReason = Literal["stop", "timeout", "error", "tool_limit"]
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, cast
 
-from ghx_profiler.cell import check_mode_names, check_names
 from ghx_profiler.config import ProfileConfig
 from ghx_profiler.errors import BadMatrixError, UnknownNameError
 from ghx_profiler.events import Observer
 from ghx_profiler.evidence import Mode
+from ghx_profiler.plan.cell import check_mode_names, check_names
+from ghx_profiler.plan.selection import DEFAULT_SET
 from ghx_profiler.runner.instruments import Instruments
 from ghx_profiler.scenario import BaseScenario, S, ScenarioLoader, ScenarioSets
-from ghx_profiler.selection import DEFAULT_SET
 from ghx_profiler.suite import SuiteResult, choose_agents, plan_suite, run_profile_suite
 
 

@@ -10,10 +10,10 @@ from typing import Any, cast
 from pydantic import BaseModel, JsonValue
 
 from ghx_base.clock import Clock, SystemClock, timestamp
-from ghx_profiler.causes import describe_error
-from ghx_profiler.metrics import CustomMetric, TokenUsage
-from ghx_profiler.model_calls import ModelCall, add_usage
-from ghx_profiler.trace import (
+from ghx_profiler.records.causes import describe_error
+from ghx_profiler.records.metrics import CustomMetric, TokenUsage
+from ghx_profiler.records.model_calls import ModelCall, add_usage
+from ghx_profiler.records.trace import (
     ErrorEvent,
     NamedCause,
     ReasoningEvent,

@@ -7,8 +7,8 @@ from typing import Any, Generic
 
 from ghx_base.errors import InputError
 from ghx_profiler.evidence import Evidence
+from ghx_profiler.records.score import CheckpointDetail, Score
 from ghx_profiler.scenario import S_contra
-from ghx_profiler.score import CheckpointDetail, Score
 
 
 @dataclass(frozen=True, slots=True)

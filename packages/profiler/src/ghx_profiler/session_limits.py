@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ghx_base.documents.section import AtLeastOne, Section
-from ghx_profiler.causes import AgentError, Cause
+from ghx_profiler.records.causes import AgentError, Cause
 
 Resource = Literal["memory", "processes", "threads", "output", "disk", "connections"]
 

@@ -15,8 +15,6 @@ from pydantic_core import to_json, to_jsonable_python
 
 from ghx_base.clock import timestamp
 from ghx_base.errors import ungrouped
-from ghx_profiler.blocks import Share
-from ghx_profiler.cell import Matrix
 from ghx_profiler.config import Execution, ProfileConfig
 from ghx_profiler.contracts import ControlKind, Executor, ModeResolver, SessionProvider
 from ghx_profiler.errors import BadMatrixError, NotPicklableError, UnknownNameError
@@ -25,13 +23,15 @@ from ghx_profiler.evidence import Mode
 from ghx_profiler.executors import LocalExecutor, RayExecutor
 from ghx_profiler.executors.ray_cluster import require_cluster
 from ghx_profiler.machine import versions_here
+from ghx_profiler.plan.blocks import Share
+from ghx_profiler.plan.cell import Matrix
+from ghx_profiler.plan.selection import select_scenarios
+from ghx_profiler.plan.shards import Shard
 from ghx_profiler.runner.head import Head
 from ghx_profiler.runner.instruments import Instruments, OpenSetup, Setup
 from ghx_profiler.runner.redaction import Redaction
 from ghx_profiler.runner.worker import RunSpec, require_picklable
 from ghx_profiler.scenario import S, ScenarioLoader, ScenarioSets
-from ghx_profiler.selection import select_scenarios
-from ghx_profiler.shards import Shard
 from ghx_profiler.store.provenance import ProvenanceRecord, code_of, make_provenance
 from ghx_profiler.store.record import AgentRecord, MatrixRecord, ModeDetails, RunRecord, host_here
 from ghx_profiler.store.run_store import RunStore, create_run, resume_run

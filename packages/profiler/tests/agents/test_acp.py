@@ -19,11 +19,11 @@ from ghx_profiler.agents.drivers.installation import find_launch
 from ghx_profiler.agents.drivers.recipe import Recipe
 from ghx_profiler.agents.testing import Pace, Script, ScriptedEndpoint
 from ghx_profiler.agents.tools.toolset import McpServer, ToolSet
-from ghx_profiler.causes import AgentError, EnvironmentFailure
 from ghx_profiler.evidence import Answer, Mode
-from ghx_profiler.model_calls import usage_of
+from ghx_profiler.records.causes import AgentError, EnvironmentFailure
+from ghx_profiler.records.model_calls import usage_of
+from ghx_profiler.records.trace import ReasoningEvent, TextOutputEvent, ToolCallEvent
 from ghx_profiler.testing import sample_cell
-from ghx_profiler.trace import ReasoningEvent, TextOutputEvent, ToolCallEvent
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 

@@ -10,9 +10,9 @@ from ghx_base.wire import JsonObject
 from ghx_profiler.agents.drivers.acp import read_usage
 from ghx_profiler.agents.drivers.recipe import built_in_recipe, recipe_names
 from ghx_profiler.agents.drivers.session_log import UpdateLog
-from ghx_profiler.metrics import TokenUsage
 from ghx_profiler.recorder import TraceRecorder
-from ghx_profiler.trace import SessionTrace, ToolCallEvent
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.trace import SessionTrace, ToolCallEvent
 
 RECORDED = Path(__file__).parents[4] / "tests" / "data" / "acp_updates"
 AGENTS = [name for name in recipe_names() if built_in_recipe(name).protocol == "acp"]

@@ -27,10 +27,10 @@ from ghx_profiler.agents.drivers.installation import find_launch
 from ghx_profiler.agents.drivers.recipe import Recipe
 from ghx_profiler.agents.testing import Pace, Script, ScriptedEndpoint
 from ghx_profiler.agents.tools.toolset import McpServer, ToolSet
-from ghx_profiler.causes import AgentError, EnvironmentFailure
 from ghx_profiler.evidence import Answer, Mode
-from ghx_profiler.model_calls import usage_of
-from ghx_profiler.trace import TextOutputEvent
+from ghx_profiler.records.causes import AgentError, EnvironmentFailure
+from ghx_profiler.records.model_calls import usage_of
+from ghx_profiler.records.trace import TextOutputEvent
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 

@@ -7,9 +7,9 @@ import pytest
 
 from ghx_profiler.agents.drivers.command import DIALECTS, OutputLog
 from ghx_profiler.agents.drivers.recipe import OutputDialect, Recipe
-from ghx_profiler.metrics import TokenUsage
 from ghx_profiler.recorder import TraceRecorder
-from ghx_profiler.trace import ReasoningEvent, SessionTrace, TextOutputEvent, ToolCallEvent
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.trace import ReasoningEvent, SessionTrace, TextOutputEvent, ToolCallEvent
 
 SERVERS = ("ghx",)
 FAILURE = [{"type": "text", "text": "no such issue"}]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ghx_base.heard_texts import HeardTexts
+from ghx_base.texts.heard_texts import HeardTexts
 
 ORDER = 'Close "all" others,\n<now>'
 

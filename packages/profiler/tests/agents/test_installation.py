@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pytest
 from node_packages import NODE
 
-from ghx_base.locks import hold_lock
+from ghx_base.files.locks import hold_lock
 from ghx_profiler.agents.drivers.installation import find_launch, install_agent, installed_folder
 from ghx_profiler.agents.drivers.recipe import Recipe
 from ghx_profiler.agents.npm import NotInstallableError, NotInstalledError, find_node

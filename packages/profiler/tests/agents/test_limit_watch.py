@@ -18,8 +18,8 @@ from ghx_profiler.agents.processes import limit_watch
 from ghx_profiler.agents.processes.limit_watch import measure_folders
 from ghx_profiler.agents.processes.process import process_group, program
 from ghx_profiler.agents.tools.toolset import McpServer
-from ghx_profiler.causes import Cause
-from ghx_profiler.outcome import Completed, Failed
+from ghx_profiler.records.causes import Cause
+from ghx_profiler.records.outcome import Completed, Failed
 from ghx_profiler.runner.iteration import Task, measure
 from ghx_profiler.session_limits import ALLOWANCE, Allowance, LimitBrokenError, Resource, SessionLimits
 from ghx_profiler.testing import sample_cell, sample_scenario

@@ -17,9 +17,9 @@ from ghx_profiler.agents.metering.model_budget import BudgetExhaustedError, Spen
 from ghx_profiler.agents.metering.run_meter import find_wrong_setup
 from ghx_profiler.agents.metering.upstream import HttpUpstream, ModelProvider
 from ghx_profiler.agents.testing import Fault, Pace, Script, ScriptedEndpoint
-from ghx_profiler.causes import Cause, RunBudgetError, TransientError
 from ghx_profiler.config import Budget
-from ghx_profiler.model_calls import WireKind
+from ghx_profiler.records.causes import Cause, RunBudgetError, TransientError
+from ghx_profiler.records.model_calls import WireKind
 from ghx_profiler.runner.spend import Spend
 
 pytestmark = pytest.mark.anyio

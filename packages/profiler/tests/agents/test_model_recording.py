@@ -17,9 +17,9 @@ from ghx_profiler.agents.metering.model_recording import ModelRecorder, load_rec
 from ghx_profiler.agents.metering.model_replay import ReplayUpstream
 from ghx_profiler.agents.metering.upstream import ModelProvider, UpstreamRequest
 from ghx_profiler.agents.testing import Fault, Pace, Script, ScriptedEndpoint
-from ghx_profiler.causes import Cause, EnvironmentFailure, MeasurementError
-from ghx_profiler.model_call_summary import summarise_model_calls
-from ghx_profiler.model_calls import ModelCall, RequestedToolCall, WireKind
+from ghx_profiler.records.causes import Cause, EnvironmentFailure, MeasurementError
+from ghx_profiler.records.model_call_summary import summarise_model_calls
+from ghx_profiler.records.model_calls import ModelCall, RequestedToolCall, WireKind
 
 pytestmark = pytest.mark.anyio
 

@@ -16,7 +16,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from ghx_profiler.agents.processes import keeper_client
 from ghx_profiler.agents.processes.keeper_client import KeeperConnection, KeptProgram, launcher_pid
 from ghx_profiler.agents.processes.process import ProcessGroup, _Tree, process_group, program
-from ghx_profiler.causes import AgentError, Cause
+from ghx_profiler.records.causes import AgentError, Cause
 
 pytestmark = pytest.mark.anyio
 

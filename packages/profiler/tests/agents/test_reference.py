@@ -13,17 +13,17 @@ import pytest
 from ghx_profiler.agents.controls.reference import ReferenceProvider
 from ghx_profiler.agents.controls.solution import Solution, SolutionError
 from ghx_profiler.agents.tools.toolset import McpServer, ToolSet
-from ghx_profiler.causes import Cause, cause_of, error_code, is_transient
-from ghx_profiler.cell import Cell
 from ghx_profiler.contracts import NoLifecycle, SessionProvider, SessionRequest
 from ghx_profiler.evidence import Answer, Mode, Stage
 from ghx_profiler.failures import fate_of
-from ghx_profiler.outcome import Completed, Failed
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.causes import Cause, cause_of, error_code, is_transient
+from ghx_profiler.records.outcome import Completed, Failed
+from ghx_profiler.records.trace import ErrorEvent, SessionTrace, TextOutputEvent, TurnBoundaryEvent
 from ghx_profiler.runner.instruments import Instruments
 from ghx_profiler.runner.iteration import Task, measure
 from ghx_profiler.scorers import AnswerScorer
 from ghx_profiler.testing import SessionProviderContract, sample_cell, sample_scenario
-from ghx_profiler.trace import ErrorEvent, SessionTrace, TextOutputEvent, TurnBoundaryEvent
 
 pytestmark = pytest.mark.process
 

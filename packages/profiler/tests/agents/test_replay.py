@@ -11,12 +11,12 @@ import pytest
 from ghx_profiler.agents.controls.replay import ReplayProvider, ServerCall, ShellCall, parse_call
 from ghx_profiler.agents.controls.solution import SolutionError
 from ghx_profiler.agents.tools.toolset import McpServer, ToolSet
-from ghx_profiler.cell import Cell
 from ghx_profiler.contracts import SessionProvider, SessionRequest
 from ghx_profiler.evidence import Answer, Mode
+from ghx_profiler.plan.cell import Cell
 from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.trace import ErrorEvent, SessionTrace, ToolCallEvent
 from ghx_profiler.testing import SessionProviderContract, sample_cell
-from ghx_profiler.trace import ErrorEvent, SessionTrace, ToolCallEvent
 
 pytestmark = pytest.mark.process
 

@@ -16,7 +16,7 @@ from ghx_profiler.agents.testing import (
     find_tool,
     find_value,
 )
-from ghx_profiler.model_calls import WireKind
+from ghx_profiler.records.model_calls import WireKind
 
 pytestmark = pytest.mark.anyio
 

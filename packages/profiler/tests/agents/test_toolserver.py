@@ -16,7 +16,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from ghx_profiler.agents.processes.process import program
 from ghx_profiler.agents.tools.toolserver import ServerIdentity, connect
 from ghx_profiler.agents.tools.toolset import McpServer
-from ghx_profiler.causes import EnvironmentFailure
+from ghx_profiler.records.causes import EnvironmentFailure
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ from wire_clients import WIRES, Conversation
 
 from ghx_profiler.agents.testing import ScriptedAnswer, ScriptedTokens, write_stream, write_whole
 from ghx_profiler.agents.wires.protocol import find_route, make_reader, read_error, read_request, write_error
-from ghx_profiler.model_calls import RequestedToolCall, WireKind
+from ghx_profiler.records.model_calls import RequestedToolCall, WireKind
 
 TOKENS = ScriptedTokens(input=200, cache_read=1000, output=30, reasoning=7)
 ANSWER = ScriptedAnswer(

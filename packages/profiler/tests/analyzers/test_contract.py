@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghx_profiler import SessionAnalysisBundle, SessionTrace
-from ghx_profiler.analysis import NumberFinding, RatioFinding
 from ghx_profiler.analyzers import (
     DEFAULT_ANALYZERS,
     POST_HOC_ANALYZERS,
@@ -23,6 +22,7 @@ from ghx_profiler.analyzers import (
     inline_analyzers,
     post_hoc_analyzers,
 )
+from ghx_profiler.records.analysis import NumberFinding, RatioFinding
 from ghx_profiler.shell import Command, resolve_command
 from ghx_profiler.testing import AnalyzerContract, sample_evidence, unknown_evidence
 

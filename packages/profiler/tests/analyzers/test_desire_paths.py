@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from ghx_profiler.analysis import NumberFinding, TableFinding
 from ghx_profiler.analyzers.desire_paths import HEADERS, PATHS, DesirePathAnalyzer, paths_in
 from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.analysis import NumberFinding, TableFinding
+from ghx_profiler.records.trace import ToolCallEvent
 from ghx_profiler.shell import COMMON_PROGRAMS, SubcommandResolver, Subcommands
 from ghx_profiler.testing import sample_evidence
-from ghx_profiler.trace import ToolCallEvent
 
 RESOLVE = SubcommandResolver(
     programs={**COMMON_PROGRAMS, **{name: Subcommands(words=2) for name in ("gh", "ghx", "gh-axi")}}

@@ -4,8 +4,8 @@ import pytest
 from analyzed_sessions import NOT_FOUND, analyzed, bash, said, session, thought, tool, trace_of
 
 from ghx_profiler.analyzers import EfficiencyAnalyzer
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.trace import SessionTrace, TextOutputEvent, ToolCallEvent, Turn
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.trace import SessionTrace, TextOutputEvent, ToolCallEvent, Turn
 
 
 def efficiency(trace: SessionTrace) -> dict[str, object]:

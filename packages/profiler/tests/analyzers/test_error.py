@@ -3,7 +3,7 @@
 from analyzed_sessions import NOT_FOUND, analyzed, bash, said, session, thought, tool, trace_of, trouble
 
 from ghx_profiler.analyzers import ErrorAnalyzer
-from ghx_profiler.trace import SessionTrace
+from ghx_profiler.records.trace import SessionTrace
 
 
 def errors(trace: SessionTrace) -> dict[str, object]:

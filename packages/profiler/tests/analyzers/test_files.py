@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from report_runs import a_row, a_trace, write_run
 
 from ghx_base.problems import Problem
-from ghx_profiler.analysis import AnalysisResult
 from ghx_profiler.analyzers.files import (
     AnalyzedSession,
     SessionFile,
@@ -20,6 +19,7 @@ from ghx_profiler.analyzers.files import (
     sessions_of_run,
 )
 from ghx_profiler.evidence import Evidence
+from ghx_profiler.records.analysis import AnalysisResult
 from ghx_profiler.testing import sample_cell, sample_scenario, sample_trace
 
 SNAPSHOT = {**sample_scenario(id="pr-reply-001", prompt="Reply.").to_wire(), "assertions": {"checkpoints": []}}

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from ghx_profiler.analysis import TableFinding
 from ghx_profiler.analyzers import MeteringAnalyzer
-from ghx_profiler.metered_trace import fill_from_model_calls
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.model_calls import ModelCall
 from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.analysis import TableFinding
+from ghx_profiler.records.metered_trace import fill_from_model_calls
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.model_calls import ModelCall
 from ghx_profiler.testing import sample_evidence
 
 

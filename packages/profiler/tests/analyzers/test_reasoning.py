@@ -4,8 +4,8 @@ import pytest
 from analyzed_sessions import NOT_FOUND, analyzed, bash, said, session, thought
 
 from ghx_profiler.analyzers import ReasoningAnalyzer
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.trace import SessionTrace
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.trace import SessionTrace
 
 
 def reasoning(trace: SessionTrace) -> dict[str, object]:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ghx_profiler.analysis import StringFinding, TableFinding
 from ghx_profiler.analyzers import RefusedHostsAnalyzer
 from ghx_profiler.evidence import Evidence
+from ghx_profiler.records.analysis import StringFinding, TableFinding
 from ghx_profiler.testing import AnalyzerContract, sample_evidence
 
 

@@ -4,7 +4,7 @@ import pytest
 from analyzed_sessions import NOT_FOUND, analyzed, bash, said, session, thought, tool
 
 from ghx_profiler.analyzers import StrategyAnalyzer
-from ghx_profiler.trace import SessionTrace
+from ghx_profiler.records.trace import SessionTrace
 
 
 def strategy(trace: SessionTrace) -> dict[str, object]:

@@ -3,8 +3,8 @@
 from analyzed_sessions import NOT_FOUND, analyzed, bash, said, session, tool
 
 from ghx_profiler.analyzers import ToolPatternAnalyzer
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.shell import Command
-from ghx_profiler.trace import SessionTrace
 
 
 def patterns(trace: SessionTrace) -> dict[str, object]:

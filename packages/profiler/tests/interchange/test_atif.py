@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from report_runs import a_row, a_trace
 
 from ghx_profiler.interchange import AgentInfo, BadTrajectoryError, from_atif, to_atif
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.trace import (
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.trace import (
     ErrorEvent,
     ReasoningEvent,
     SessionTrace,

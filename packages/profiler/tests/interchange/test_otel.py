@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from report_runs import a_row, a_trace
 
 from ghx_profiler.interchange import to_otlp
-from ghx_profiler.row import ProfileRow
-from ghx_profiler.trace import SessionTrace, ToolCallEvent, Turn
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.trace import SessionTrace, ToolCallEvent, Turn
 
 SECOND = 1_000_000_000
 START = 1_772_555_777_710 * 1_000_000  # 2026-03-03T16:36:17.710Z

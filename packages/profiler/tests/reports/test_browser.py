@@ -10,11 +10,11 @@ import pytest
 from node_packages import NotObtainableError, node_modules
 from report_runs import a_row, made_up_rows, write_run
 
-from ghx_base.atomic_files import write_file
 from ghx_base.clock import SystemClock
-from ghx_profiler.activity import SessionActivity
+from ghx_base.files.atomic_files import write_file
 from ghx_profiler.interchange.axi import read_axi
 from ghx_profiler.interchange.import_run import import_run
+from ghx_profiler.records.activity import SessionActivity
 from ghx_profiler.reports import generate_report
 from ghx_profiler.stats.plan import AnalysisPlan
 from ghx_profiler.store.directory import RunDirectory

@@ -6,7 +6,8 @@ from typing import Any
 
 from report_runs import a_row, write_run
 
-from ghx_base.atomic_files import write_file
+from ghx_base.files.atomic_files import write_file
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.reports import generate_report
 from ghx_profiler.reports.render.comparison_page import (
     ComparedSession,
@@ -16,7 +17,6 @@ from ghx_profiler.reports.render.comparison_page import (
 )
 from ghx_profiler.reports.render.session_page import Ways
 from ghx_profiler.store.directory import RunDirectory
-from ghx_profiler.trace import SessionTrace
 
 
 def a_session(*turns: list[str], **changes: Any) -> ComparedSession:

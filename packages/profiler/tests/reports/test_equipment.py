@@ -11,10 +11,10 @@ from report_runs import a_row, write_run
 
 from ghx_profiler import Answer, BaseScenario, Instruments, Mode, Profile, TraceRecorder
 from ghx_profiler.contracts import SessionRequest
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.reports import generate_report
 from ghx_profiler.reports.sections.conditions import fact_in_words
 from ghx_profiler.scorers import PredicateScorer
-from ghx_profiler.trace import SessionTrace
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_runs import a_row, write_run
 
-from ghx_base.atomic_files import write_file
-from ghx_profiler.activity import SessionActivity
+from ghx_base.files.atomic_files import write_file
+from ghx_profiler.records.activity import SessionActivity
 from ghx_profiler.reports import generate_report
 from ghx_profiler.reports.render.escaping import (
     csv_text,

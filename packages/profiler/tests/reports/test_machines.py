@@ -8,9 +8,9 @@ import pytest
 from report_runs import a_row, write_run
 
 from ghx_profiler.machine import MachineRecord
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports import generate_report
 from ghx_profiler.reports.data.machines import MachineTally
-from ghx_profiler.row import ProfileRow
 
 WHAT = MachineRecord(system="Linux", release="6.1", architecture="arm64", processors=4, versions={"python": "3.12.1"})
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from report_runs import a_row, glance_at, made_up_rows, write_run
 
-from ghx_profiler.cell import Arm
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports import generate_report
 from ghx_profiler.reports.data.reading import read_sources
 from ghx_profiler.reports.data.sources import open_run, open_sources
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.store import rows as rows_module
 
 

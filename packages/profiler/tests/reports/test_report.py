@@ -20,7 +20,7 @@ from report_runs import a_row, made_up_rows, write_run
 
 from ghx_base.clock import SystemClock, timestamp
 from ghx_base.extras import MissingExtraError
-from ghx_profiler.metric_table import METRICS
+from ghx_profiler.records.metric_table import METRICS
 from ghx_profiler.reports import NothingToReportError, ReportDirectoryError, generate_report
 from ghx_profiler.reports.data.material import gather
 from ghx_profiler.reports.data.reading import read_sources

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from report_runs import a_row, write_run
 
-from ghx_profiler.cell import Arm
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports import generate_report
 from ghx_profiler.reports.data.controls import ControlTally
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.stats.success import wilson_interval
 
 pytestmark = pytest.mark.slow

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from report_runs import a_row, a_trace, write_run
 
-from ghx_base.atomic_files import write_file
-from ghx_profiler.activity import SessionActivity
-from ghx_profiler.cell import Arm
+from ghx_base.files.atomic_files import write_file
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.activity import SessionActivity
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.reports import generate_report
 from ghx_profiler.reports.render.session_files import file_name, page_path
 from ghx_profiler.reports.render.session_page import RecordedSession, Ways, session_page
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.store.directory import RunDirectory
-from ghx_profiler.trace import SessionTrace
 
 pytestmark = pytest.mark.slow
 

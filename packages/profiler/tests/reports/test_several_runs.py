@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from report_runs import a_row, made_up_rows, write_run
 
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports import NothingToReportError, generate_report
 from ghx_profiler.reports.data.reading import read_sources
 from ghx_profiler.reports.data.sources import open_sources
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.stats.plan import AnalysisPlan
 
 pytestmark = pytest.mark.slow

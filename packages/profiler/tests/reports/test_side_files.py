@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from report_runs import a_row, a_trace, an_analysis, made_up_rows, write_run
 
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports import generate_report
 from ghx_profiler.reports.data.side_files import SideFiles
 from ghx_profiler.reports.report import ReportResult
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.store.directory import RunDirectory
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from report_runs import a_row, made_up_rows, write_run
 
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports import generate_report
-from ghx_profiler.row import ProfileRow
 
 pytestmark = pytest.mark.slow
 

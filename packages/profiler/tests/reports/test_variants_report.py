@@ -8,9 +8,9 @@ from urllib.parse import unquote
 import pytest
 from report_runs import made_up_rows, write_run
 
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports.report import generate_report
 from ghx_profiler.reports.wording import TIMES
-from ghx_profiler.row import ProfileRow
 
 FORMS = (
     "scenario-000",

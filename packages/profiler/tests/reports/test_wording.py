@@ -1,9 +1,9 @@
 import pytest
 
 from ghx_base.problems import plural
-from ghx_profiler.metric_table import METRICS
+from ghx_profiler.records.metric_table import METRICS
 from ghx_profiler.reports.wording import amount, change, percent
-from ghx_profiler.stats.scales import natural_span_words, span_words
+from ghx_profiler.stats.methods.scales import natural_span_words, span_words
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 from ghx_profiler.stats import bootstrap_ci, bootstrap_reduction_ci
-from ghx_profiler.stats.arrays import FloatArray
 from ghx_profiler.stats.errors import BadSampleError
+from ghx_profiler.stats.methods.arrays import FloatArray
 
 SKEWED = np.exp(np.random.default_rng(5).normal(0, 1, 40))
 amounts = st.floats(0.01, 1e6)

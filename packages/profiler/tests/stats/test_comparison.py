@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 from stats_rows import row, rows_of
 
-from ghx_profiler.cell import Arm
 from ghx_profiler.errors import UnknownNameError
-from ghx_profiler.metric_table import METRICS
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.metric_table import METRICS
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports.sections.differences import smallest_effect_of
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.stats import AnalysisPlan, ModeComparison, compare_all_modes, compare_modes, observe
 from ghx_profiler.stats.errors import BadPairError
 from ghx_profiler.stats.result_records import TargetResult

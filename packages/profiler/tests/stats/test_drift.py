@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from stats_rows import row
 
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.stats import drift_over_run
 
 

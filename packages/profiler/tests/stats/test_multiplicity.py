@@ -7,7 +7,7 @@ from scipy import stats as reference
 
 from ghx_profiler.stats import benjamini_hochberg, holm
 from ghx_profiler.stats.errors import BadSampleError
-from ghx_profiler.stats.multiplicity import matching_alpha
+from ghx_profiler.stats.methods.multiplicity import matching_alpha
 
 p_values = st.lists(st.floats(1e-12, 1), min_size=1, max_size=12)
 permutation_p = st.integers(1, 10_000).map(lambda count: count / 10_000)

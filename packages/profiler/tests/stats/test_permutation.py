@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 from ghx_profiler.stats import permutation_test
-from ghx_profiler.stats.arrays import FloatArray, generator, stable_hash
 from ghx_profiler.stats.errors import BadSampleError
+from ghx_profiler.stats.methods.arrays import FloatArray, generator, stable_hash
+from ghx_profiler.stats.methods.permutation import PermutationCurve, permutation_curve
 from ghx_profiler.stats.pairs import PairedBlock, PairedSample
-from ghx_profiler.stats.permutation import PermutationCurve, permutation_curve
 
 values = st.lists(st.integers(-20, 20).map(float), min_size=1, max_size=3)
 blocks = st.lists(st.tuples(values, values), min_size=1, max_size=3)

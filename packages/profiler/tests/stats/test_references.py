@@ -25,7 +25,7 @@ from ghx_profiler.stats import (
     holm,
     wilson_interval,
 )
-from ghx_profiler.stats.probability import detectable_shift, t_power
+from ghx_profiler.stats.methods.probability import detectable_shift, t_power
 
 PLAN = AnalysisPlan(resamples=999)
 POPULATION = AnalysisPlan(target="population", resamples=999)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from stats_rows import row
 
-from ghx_profiler.cell import Arm
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.stats import AnalysisPlan, Observations, observe, permutation_test
 from ghx_profiler.stats.comparison import planned_pairs
 from ghx_profiler.stats.result_records import OverallComparison, RunComparison

@@ -6,7 +6,7 @@ from older_tools import MEDIANS, METRICS
 from stats_rows import row, rows_of
 
 from ghx_profiler.errors import UnknownNameError
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.stats import (
     AnalysisPlan,
     ModeSummary,

@@ -7,8 +7,8 @@ from statistics import variance
 import pytest
 from stats_rows import row, rows_of
 
-from ghx_profiler.cell import Arm
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.stats import (
     AnalysisPlan,
     assumed_amounts,

@@ -133,7 +133,7 @@ def test_an_unknown_label_is_refused_with_the_nearest_and_nothing_changes(ghx: G
 
 
 def test_labels_beyond_the_first_page_of_a_repository_are_found(ghx: Ghx) -> None:
-    from ghx_twin.commands import labels
+    from ghx_twin.commands.issues import labels
     from ghx_twin.queries import lookup
 
     with ghx.twin.world.acting(None) as act:

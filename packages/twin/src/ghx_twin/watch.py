@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ghx_base.canary import CanaryWatch, decoded_base64
-from ghx_base.heard_texts import HeardTexts
+from ghx_base.texts.canary import CanaryWatch, decoded_base64
+from ghx_base.texts.heard_texts import HeardTexts
 
 LONGEST_PLACE = 200
 """Characters of where something was sent."""

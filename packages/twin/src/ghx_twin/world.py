@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from ghx_base.errors import OperationError
-from ghx_base.locks import take_lock
+from ghx_base.files.locks import take_lock
 from ghx_twin.faults import Faults
 from ghx_twin.git.errors import GitError
 from ghx_twin.git.repository import GitRepository

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from gh_client import BUNDLED, SYSTEM, GhClient, bundled_gh, system_gh
 
-from ghx_twin.commands import reviews
+from ghx_twin.commands.pulls import reviews
 from ghx_twin.pytest_plugin import GitHubTwin
 from ghx_twin.queries import lookup
 from ghx_twin.seed.worlds import open_world

@@ -3,7 +3,7 @@
 from gh_client import GhClient
 
 from ghx_twin.queries import lookup
-from ghx_twin.queries.issue_relations import blocking_issues, sub_issues_of
+from ghx_twin.queries.issues.issue_relations import blocking_issues, sub_issues_of
 from ghx_twin.state.records import Issue, IssueType, Repository
 from ghx_twin.world import World
 

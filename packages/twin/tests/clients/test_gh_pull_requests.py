@@ -3,7 +3,8 @@
 import pytest
 from gh_client import GhClient
 
-from ghx_twin.commands import pulls, repositories
+from ghx_twin.commands import repositories
+from ghx_twin.commands.pulls import pulls
 from ghx_twin.queries import lookup
 from ghx_twin.state.records import Issue, Pull, Repository
 from ghx_twin.world import World

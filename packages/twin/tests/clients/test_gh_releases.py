@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from gh_client import GhClient
 
-from ghx_twin.commands import contents, merges
+from ghx_twin.commands.pulls import merges
+from ghx_twin.commands.repositories import contents
 from ghx_twin.queries import lookup
 from ghx_twin.world import World
 

@@ -3,7 +3,7 @@
 import pytest
 from gh_client import GhClient
 
-from ghx_twin.commands import workflow_runs, workflows
+from ghx_twin.commands.actions import workflow_runs, workflows
 from ghx_twin.queries import lookup
 from ghx_twin.world import World
 

@@ -5,11 +5,14 @@ from authors import changes_without_author
 from pull_worlds import LINES, Shop, make_shop
 from scripted_world import SEED, push, runs_of, scripted_world
 
-from ghx_twin.commands import checks, issues, merges, pulls, refs, reviews, rulesets, workflow_runs, workflows
-from ghx_twin.commands.actions import progress
+from ghx_twin.commands import issues
+from ghx_twin.commands.actions import checks, progress, workflow_runs, workflows
+from ghx_twin.commands.pulls import merges, pulls, reviews
+from ghx_twin.commands.repositories import refs, rulesets
 from ghx_twin.difference import diff
 from ghx_twin.git.repository import RefUpdate
-from ghx_twin.queries import lookup, mergeability
+from ghx_twin.queries import lookup
+from ghx_twin.queries.pulls import mergeability
 from ghx_twin.refusals import Refusal
 from ghx_twin.state.records import CheckRun, Event, Issue, Pull, Review, WorkflowRun
 from ghx_twin.viewer import Viewer

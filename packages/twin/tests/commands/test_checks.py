@@ -3,9 +3,9 @@ from collections.abc import Iterator
 import pytest
 from pull_worlds import Shop, make_shop
 
-from ghx_twin.commands import checks
-from ghx_twin.queries import checks as queries
-from ghx_twin.queries import mergeability
+from ghx_twin.commands.actions import checks
+from ghx_twin.queries.actions import checks as queries
+from ghx_twin.queries.pulls import mergeability
 from ghx_twin.refusals import ForbiddenRefusal, InvalidRefusal
 from ghx_twin.state.records import CheckRun, Status
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 from issue_worlds import Village, make_village
 
-from ghx_twin.commands import comments, issues, reactions, repositories
+from ghx_twin.commands import issues, repositories
+from ghx_twin.commands.issues import comments, reactions
 from ghx_twin.refusals import ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
 from ghx_twin.state.records import Event, Issue, Reaction
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import pytest
 from pull_worlds import Shop, make_shop
 
-from ghx_twin.commands import caches, checks, deployments, repositories, variables
-from ghx_twin.commands.variables import Home
-from ghx_twin.queries.deployments import latest_status
+from ghx_twin.commands import repositories
+from ghx_twin.commands.actions import caches, checks, deployments, variables
+from ghx_twin.commands.actions.variables import Home
+from ghx_twin.queries.actions.deployments import latest_status
 from ghx_twin.refusals import (
     ConflictRefusal,
     ForbiddenRefusal,

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from issue_worlds import make_village
 
-from ghx_twin.commands import comments, issues, labels, milestones, reactions
+from ghx_twin.commands import issues
+from ghx_twin.commands.issues import comments, labels, milestones, reactions
 from ghx_twin.refusals import Refusal
 from ghx_twin.state.records import (
     Assignee,

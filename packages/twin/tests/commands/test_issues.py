@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 from issue_worlds import Village, make_village
 
-from ghx_twin.commands import comments, issues, labels, milestones, repositories
+from ghx_twin.commands import issues, repositories
+from ghx_twin.commands.issues import comments, labels, milestones
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import ForbiddenRefusal, GoneRefusal, InvalidRefusal, MovedRefusal, NotFoundRefusal
 from ghx_twin.state.records import Assignee, Comment, Event, Issue, IssueLabel

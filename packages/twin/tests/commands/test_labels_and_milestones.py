@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 from issue_worlds import Village, make_village
 
-from ghx_twin.commands import issues, labels, milestones
+from ghx_twin.commands import issues
+from ghx_twin.commands.issues import labels, milestones
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import ForbiddenRefusal, InvalidRefusal, NotFoundRefusal, Refusal
 from ghx_twin.state.records import Event, IssueLabel, Label

@@ -3,11 +3,14 @@ from collections.abc import Iterator
 import pytest
 from pull_worlds import LINES, Shop, make_shop
 
-from ghx_twin.commands import checks, issues, merges, pulls, repositories, reviews
-from ghx_twin.commands.merges import Method
+from ghx_twin.commands import issues, repositories
+from ghx_twin.commands.actions import checks
+from ghx_twin.commands.pulls import merges, pulls, reviews
+from ghx_twin.commands.pulls.merges import Method
 from ghx_twin.git.repository import Commit
-from ghx_twin.queries import lookup, mergeability
-from ghx_twin.queries.reviews import review_decision
+from ghx_twin.queries import lookup
+from ghx_twin.queries.pulls import mergeability
+from ghx_twin.queries.pulls.reviews import review_decision
 from ghx_twin.refusals import ConflictRefusal, NotAllowedRefusal, RoleRefusal
 from ghx_twin.state.records import Event, Pull
 

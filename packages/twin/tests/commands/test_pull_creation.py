@@ -3,9 +3,11 @@ from collections.abc import Iterator
 import pytest
 from pull_worlds import Shop, make_shop
 
-from ghx_twin.commands import issues, pulls, repositories
-from ghx_twin.queries import comparison, lookup
-from ghx_twin.queries.pulls import closing_issues
+from ghx_twin.commands import issues, repositories
+from ghx_twin.commands.pulls import pulls
+from ghx_twin.queries import lookup
+from ghx_twin.queries.pulls.pulls import closing_issues
+from ghx_twin.queries.repositories import comparison
 from ghx_twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal
 from ghx_twin.state.records import Repository
 

@@ -9,10 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pull_worlds import LINES, Shop, make_shop
 
-from ghx_twin.commands import checks, merges, pulls, refs, reviews, threads
-from ghx_twin.commands.threads import NewThread
-from ghx_twin.queries import comparison, lookup, permissions
-from ghx_twin.queries.hunks import find_line
+from ghx_twin.commands.actions import checks
+from ghx_twin.commands.pulls import merges, pulls, reviews, threads
+from ghx_twin.commands.pulls.threads import NewThread
+from ghx_twin.commands.repositories import refs
+from ghx_twin.queries import lookup, permissions
+from ghx_twin.queries.pulls.hunks import find_line
+from ghx_twin.queries.repositories import comparison
 from ghx_twin.refusals import Refusal
 from ghx_twin.state.records import Issue, Pull, Review, ReviewComment, Thread, User
 from ghx_twin.world import Act

@@ -3,8 +3,10 @@ from collections.abc import Iterator
 import pytest
 from pull_worlds import LINES, Shop, make_shop
 
-from ghx_twin.commands import merges, pulls, refs
-from ghx_twin.queries import comparison, mergeability
+from ghx_twin.commands.pulls import merges, pulls
+from ghx_twin.commands.repositories import refs
+from ghx_twin.queries.pulls import mergeability
+from ghx_twin.queries.repositories import comparison
 from ghx_twin.refusals import ForbiddenRefusal, InvalidRefusal
 from ghx_twin.state.records import Pull
 

@@ -3,9 +3,13 @@ from collections.abc import Iterator
 import pytest
 from pull_worlds import LINES, Shop, make_shop
 
-from ghx_twin.commands import issues, merges, refs, repositories
+from ghx_twin.commands import issues, repositories
+from ghx_twin.commands.pulls import merges
+from ghx_twin.commands.repositories import refs
 from ghx_twin.git.repository import RefUpdate
-from ghx_twin.queries import comparison, lookup, mergeability
+from ghx_twin.queries import lookup
+from ghx_twin.queries.pulls import mergeability
+from ghx_twin.queries.repositories import comparison
 from ghx_twin.state.records import Event
 
 

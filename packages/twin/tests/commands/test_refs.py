@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 from pull_worlds import Shop, make_shop
 
-from ghx_twin.commands import refs
+from ghx_twin.commands.repositories import refs
 from ghx_twin.refusals import ForbiddenRefusal, InvalidRefusal
 
 

@@ -7,7 +7,7 @@ import pytest
 from issue_worlds import Village, make_village
 
 from ghx_twin.commands import issues
-from ghx_twin.queries.issue_relations import sub_issues_of
+from ghx_twin.queries.issues.issue_relations import sub_issues_of
 from ghx_twin.refusals import ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
 from ghx_twin.state.records import Dependency, Event, Issue
 

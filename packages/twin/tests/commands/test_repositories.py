@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 from issue_worlds import Village, make_village
 
-from ghx_twin.commands import comments, issues, reactions, repositories, users
+from ghx_twin.commands import issues, repositories, users
+from ghx_twin.commands.issues import comments, reactions
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import (
     ForbiddenRefusal,

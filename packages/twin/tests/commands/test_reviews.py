@@ -3,9 +3,10 @@ from collections.abc import Iterator
 import pytest
 from pull_worlds import Shop, make_shop
 
-from ghx_twin.commands import issues, merges, reviews, threads, users
-from ghx_twin.commands.threads import NewThread
-from ghx_twin.queries.reviews import latest_reviews, review_decision, visible_reviews, visible_threads
+from ghx_twin.commands import issues, users
+from ghx_twin.commands.pulls import merges, reviews, threads
+from ghx_twin.commands.pulls.threads import NewThread
+from ghx_twin.queries.pulls.reviews import latest_reviews, review_decision, visible_reviews, visible_threads
 from ghx_twin.refusals import ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
 from ghx_twin.state.records import Event, Pull, Review, ReviewComment, ReviewRequest, Thread
 from ghx_twin.viewer import Viewer

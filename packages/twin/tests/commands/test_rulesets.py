@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 from pull_worlds import Shop, make_shop
 
-from ghx_twin.commands import checks, contents, merges, refs, reviews, rulesets, threads, users
-from ghx_twin.queries import mergeability
-from ghx_twin.queries.reviews import review_decision
+from ghx_twin.commands import users
+from ghx_twin.commands.actions import checks
+from ghx_twin.commands.pulls import merges, reviews, threads
+from ghx_twin.commands.repositories import contents, refs, rulesets
+from ghx_twin.queries.pulls import mergeability
+from ghx_twin.queries.pulls.reviews import review_decision
 from ghx_twin.refusals import (
     ConflictRefusal,
     InvalidRefusal,

@@ -3,10 +3,12 @@
 import pytest
 from scripted_world import scripted_world, widgets
 
-from ghx_twin.commands import contents, pulls, refs, repositories, workflow_runs
-from ghx_twin.commands.actions import approval, progress
+from ghx_twin.commands import repositories
+from ghx_twin.commands.actions import approval, progress, workflow_runs
+from ghx_twin.commands.pulls import pulls
+from ghx_twin.commands.repositories import contents, refs
 from ghx_twin.queries import lookup
-from ghx_twin.queries import workflow_runs as queries
+from ghx_twin.queries.actions import workflow_runs as queries
 from ghx_twin.refusals import ForbiddenRefusal
 from ghx_twin.state.records import Workflow
 from ghx_twin.viewer import Viewer

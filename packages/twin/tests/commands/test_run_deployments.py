@@ -6,9 +6,10 @@ import pytest
 from seeds import world_of
 
 from ghx_twin.commands.actions import progress, run_deployments
-from ghx_twin.queries import lookup, workflow_runs
+from ghx_twin.queries import lookup
+from ghx_twin.queries.actions import workflow_runs
+from ghx_twin.queries.actions.deployments import statuses_of
 from ghx_twin.queries.actions.environment_gates import may_review, waiting_jobs
-from ghx_twin.queries.deployments import statuses_of
 from ghx_twin.refusals import ForbiddenRefusal, InvalidRefusal
 from ghx_twin.state.records import Deployment, RunAttempt, WorkflowRun
 from ghx_twin.viewer import Viewer

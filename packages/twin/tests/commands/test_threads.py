@@ -3,10 +3,12 @@ from collections.abc import Iterator
 import pytest
 from pull_worlds import LINES, Shop, make_shop
 
-from ghx_twin.commands import issues, pulls, refs, repositories, reviews, threads
-from ghx_twin.commands.threads import NewThread
-from ghx_twin.queries import comparison
-from ghx_twin.queries.reviews import submitted_reviews
+from ghx_twin.commands import issues, repositories
+from ghx_twin.commands.pulls import pulls, reviews, threads
+from ghx_twin.commands.pulls.threads import NewThread
+from ghx_twin.commands.repositories import refs
+from ghx_twin.queries.pulls.reviews import submitted_reviews
+from ghx_twin.queries.repositories import comparison
 from ghx_twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal, NotFoundRefusal, RoleRefusal
 from ghx_twin.state.records import Pull, Review, ReviewComment, Thread
 

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pull_worlds import Shop, make_shop
 
-from ghx_twin.commands import checks, repositories, workflow_runs, workflows
-from ghx_twin.queries import checks as reported
-from ghx_twin.queries import mergeability
-from ghx_twin.queries import workflow_runs as queries
+from ghx_twin.commands import repositories
+from ghx_twin.commands.actions import checks, workflow_runs, workflows
+from ghx_twin.queries.actions import checks as reported
+from ghx_twin.queries.actions import workflow_runs as queries
+from ghx_twin.queries.pulls import mergeability
 from ghx_twin.refusals import ConflictRefusal, ForbiddenRefusal, InvalidRefusal
 from ghx_twin.state.records import CheckRun, Pull, RunAttempt, Workflow, WorkflowRun
 

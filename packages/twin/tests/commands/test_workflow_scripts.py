@@ -8,12 +8,14 @@ import pytest
 from scripted_world import SEED, WORKFLOW, conclusions, push, runs_of, scripted_world, widgets
 from seeds import world_of
 
-from ghx_twin.commands import merges, objects, pulls, refs, workflow_runs
-from ghx_twin.commands.actions import progress
+from ghx_twin.commands.actions import progress, workflow_runs
+from ghx_twin.commands.pulls import merges, pulls
+from ghx_twin.commands.repositories import objects, refs
 from ghx_twin.difference import diff
-from ghx_twin.queries import checks, lookup, mergeability
-from ghx_twin.queries import workflow_runs as queries
-from ghx_twin.queries.actions import job_plans
+from ghx_twin.queries import lookup
+from ghx_twin.queries.actions import checks, job_plans
+from ghx_twin.queries.actions import workflow_runs as queries
+from ghx_twin.queries.pulls import mergeability
 from ghx_twin.seed.harvesting import harvest
 from ghx_twin.state.records import Annotation, CheckRun, Pull, Step, Workflow
 from ghx_twin.viewer import Viewer

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from graphql_world import Town, build_town
 
-from ghx_twin.commands import projects, refs, repositories
+from ghx_twin.commands import projects, repositories
+from ghx_twin.commands.repositories import refs
 from ghx_twin.queries import lookup
 from ghx_twin.state.records import Comment, Project, ProjectField, ProjectItem
 

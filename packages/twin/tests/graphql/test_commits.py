@@ -2,7 +2,7 @@
 
 from graphql_world import Town
 
-from ghx_twin.commands import commit_comments
+from ghx_twin.commands.repositories import commit_comments
 
 
 def test_blame_names_the_commit_of_each_line(town: Town) -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 from graphql_world import Town
 
-from ghx_twin.commands import contents, repositories
+from ghx_twin.commands import repositories
+from ghx_twin.commands.repositories import contents
 from ghx_twin.queries import lookup
 
 FILES = {

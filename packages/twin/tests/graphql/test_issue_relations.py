@@ -2,7 +2,7 @@
 
 from graphql_world import Town
 
-from ghx_twin.commands import merges
+from ghx_twin.commands.pulls import merges
 from ghx_twin.queries import lookup
 from ghx_twin.state.records import IssueType
 

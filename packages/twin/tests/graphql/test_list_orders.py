@@ -3,7 +3,8 @@
 import pytest
 from graphql_world import Town
 
-from ghx_twin.commands import labels, milestones, repositories, users
+from ghx_twin.commands import repositories, users
+from ghx_twin.commands.issues import labels, milestones
 from ghx_twin.state.records import Repository
 
 LABELS = ("ZEBRA", "été", "Été 2", "apple", "Banana")

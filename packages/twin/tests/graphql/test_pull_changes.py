@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from graphql_world import Town
 
-from ghx_twin.commands import refs, repositories
+from ghx_twin.commands import repositories
+from ghx_twin.commands.repositories import refs
 from ghx_twin.nodes import git_node_id
 from ghx_twin.queries import lookup
 

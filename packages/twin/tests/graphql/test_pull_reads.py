@@ -6,7 +6,11 @@ from typing import Any
 import pytest
 from graphql_world import Town
 
-from ghx_twin.commands import checks, comments, contents, pulls, refs, repositories, reviews, threads
+from ghx_twin.commands import repositories
+from ghx_twin.commands.actions import checks
+from ghx_twin.commands.issues import comments
+from ghx_twin.commands.pulls import pulls, reviews, threads
+from ghx_twin.commands.repositories import contents, refs
 from ghx_twin.queries import lookup
 from ghx_twin.state.records import Thread
 
@@ -240,7 +244,7 @@ def test_a_pull_request_from_a_private_fork_hides_the_fork(town: Town) -> None:
 
 
 def test_a_pending_comment_is_counted_for_its_author_only(town: Town) -> None:
-    from ghx_twin.commands import reviews
+    from ghx_twin.commands.pulls import reviews
 
     with town.acting("rev") as act:
         review = reviews.create(act, town.pull(), event=None)
@@ -265,7 +269,7 @@ def test_latest_reviews_leave_out_those_who_were_asked_again(town: Town) -> None
 
 
 def test_a_deleted_label_is_still_named_by_the_timeline(town: Town) -> None:
-    from ghx_twin.commands import labels
+    from ghx_twin.commands.issues import labels
 
     with town.acting() as act:
         labels.delete(act, lookup.label(town.world, town.repository, "bug"))

@@ -2,7 +2,7 @@
 
 from graphql_world import Town
 
-from ghx_twin.commands import checks, workflow_runs
+from ghx_twin.commands.actions import checks, workflow_runs
 from ghx_twin.state.records import WorkflowRun
 
 _SELECTION = (

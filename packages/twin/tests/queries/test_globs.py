@@ -2,8 +2,8 @@
 
 import pytest
 
-from ghx_base.patterns import PatternError
-from ghx_twin.queries.globs import check_glob, matches_path, owns_path
+from ghx_base.texts.patterns import PatternError
+from ghx_twin.queries.repositories.globs import check_glob, matches_path, owns_path
 
 
 @pytest.mark.parametrize(

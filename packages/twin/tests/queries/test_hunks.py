@@ -3,7 +3,7 @@ import difflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_twin.queries.hunks import find_line, find_moved_line, line_at, parse_patch
+from ghx_twin.queries.pulls.hunks import find_line, find_moved_line, line_at, parse_patch
 
 PATCH = "@@ -1,3 +1,4 @@\n one\n-two\n+zwei\n+drei\n four\n@@ -10,2 +11,1 @@ def\n ten\n-eleven"
 

@@ -5,10 +5,12 @@ from collections.abc import Generator
 import pytest
 from seeds import world_of
 
-from ghx_twin.commands import contents, merges, pulls, refs, releases
+from ghx_twin.commands import releases
 from ghx_twin.commands.issues import add_labels
+from ghx_twin.commands.pulls import merges, pulls
+from ghx_twin.commands.repositories import contents, refs
 from ghx_twin.queries import lookup
-from ghx_twin.queries.release_notes import NotesRequest, generate_notes
+from ghx_twin.queries.repositories.release_notes import NotesRequest, generate_notes
 from ghx_twin.refusals import Refusal
 from ghx_twin.state.records import Repository
 from ghx_twin.viewer import Viewer

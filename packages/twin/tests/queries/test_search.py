@@ -10,20 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from issue_worlds import Village, make_village
 
-from ghx_twin.commands import (
-    checks,
-    comments,
-    contents,
-    issues,
-    merges,
-    milestones,
-    pulls,
-    reactions,
-    refs,
-    repositories,
-    reviews,
-    users,
-)
+from ghx_twin.commands import issues, repositories, users
+from ghx_twin.commands.actions import checks
+from ghx_twin.commands.issues import comments, milestones, reactions
+from ghx_twin.commands.pulls import merges, pulls, reviews
+from ghx_twin.commands.repositories import contents, refs
 from ghx_twin.queries import lookup
 from ghx_twin.queries.search import (
     UnknownSubjectRefusal,

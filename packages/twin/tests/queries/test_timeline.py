@@ -5,7 +5,10 @@ from collections.abc import Iterator
 import pytest
 from pull_worlds import LINES, Shop, make_shop
 
-from ghx_twin.commands import comments, contents, issues, pulls
+from ghx_twin.commands import issues
+from ghx_twin.commands.issues import comments
+from ghx_twin.commands.pulls import pulls
+from ghx_twin.commands.repositories import contents
 from ghx_twin.git.objects import Commit
 from ghx_twin.queries import lookup
 from ghx_twin.queries.timeline import Happening, moments

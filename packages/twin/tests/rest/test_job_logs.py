@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ghx_twin.rest.render.logs import entry_name, job_log, logs_archive, step_lines
+from ghx_twin.rest.render.actions.logs import entry_name, job_log, logs_archive, step_lines
 from ghx_twin.state.records import CheckRun, Step
 
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z .*")

@@ -7,17 +7,10 @@ from typing import Any
 import pytest
 from asgi_client import AsgiClient
 
-from ghx_twin.commands import (
-    comments,
-    contents,
-    issues,
-    labels,
-    milestones,
-    repositories,
-    users,
-    workflow_runs,
-    workflows,
-)
+from ghx_twin.commands import issues, repositories, users
+from ghx_twin.commands.actions import workflow_runs, workflows
+from ghx_twin.commands.issues import comments, labels, milestones
+from ghx_twin.commands.repositories import contents
 from ghx_twin.server.hosting import Hosting
 from ghx_twin.state import database
 from ghx_twin.state.records import User

@@ -6,14 +6,16 @@ from pathlib import Path
 import pytest
 from seeds import seed_of, world_of
 
-from ghx_twin.commands import refs
 from ghx_twin.commands.actions import progress
+from ghx_twin.commands.repositories import refs
 from ghx_twin.git.repository import RefUpdate
-from ghx_twin.queries import lookup, projects, workflow_runs
+from ghx_twin.queries import lookup
+from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.queries.apps import app_access
-from ghx_twin.queries.issue_relations import blocking_issues, sub_issues_of
+from ghx_twin.queries.issues.issue_relations import blocking_issues, sub_issues_of
 from ghx_twin.queries.permissions import user_role
-from ghx_twin.queries.releases import latest_release
+from ghx_twin.queries.projects import projects
+from ghx_twin.queries.repositories.releases import latest_release
 from ghx_twin.seed.document import WorldSeed
 from ghx_twin.seed.planting import SeedError
 from ghx_twin.state.records import (

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from random_commands import Step, base_world, perform, steps
 from seeds import rich_world, world_of
 
-from ghx_twin.commands import deployments, issues, refs, repositories
+from ghx_twin.commands import issues, repositories
+from ghx_twin.commands.actions import deployments
+from ghx_twin.commands.repositories import refs
 from ghx_twin.git.repository import RefUpdate
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import GoneRefusal

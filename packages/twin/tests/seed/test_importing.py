@@ -19,8 +19,9 @@ from ghx_twin.commands import repositories
 from ghx_twin.difference import Difference, diff
 from ghx_twin.faults import Fault, primary_rate_limit
 from ghx_twin.git.repository import GitRepository
-from ghx_twin.queries import comparison, lookup
-from ghx_twin.rest.render.logs import job_log
+from ghx_twin.queries import lookup
+from ghx_twin.queries.repositories import comparison
+from ghx_twin.rest.render.actions.logs import job_log
 from ghx_twin.seed.checks import SeedRun
 from ghx_twin.seed.document import WorldSeed
 from ghx_twin.seed.harvesting import harvest

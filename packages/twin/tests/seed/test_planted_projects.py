@@ -5,7 +5,8 @@ from seeds import rich_world, world_of
 
 from ghx_twin.commands import projects as commands
 from ghx_twin.difference import diff
-from ghx_twin.queries import lookup, projects
+from ghx_twin.queries import lookup
+from ghx_twin.queries.projects import projects
 from ghx_twin.seed.harvesting import harvest
 from ghx_twin.seed.planting import SeedError
 from ghx_twin.state.names import display_value, object_name

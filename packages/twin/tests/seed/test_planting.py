@@ -10,7 +10,7 @@ from seeds import RICH, rich_world, world_of
 
 from ghx_twin.queries import lookup
 from ghx_twin.queries.permissions import user_role
-from ghx_twin.queries.reviews import visible_reviews
+from ghx_twin.queries.pulls.reviews import visible_reviews
 from ghx_twin.seed.checks import (
     SeedArtifact,
     SeedAttempt,

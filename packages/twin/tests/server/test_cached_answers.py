@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from random_commands import BRANCHES, Step, base_world, perform, steps
 from served_world import Served
 
-from ghx_twin.commands import comments, issues, refs
+from ghx_twin.commands import issues
+from ghx_twin.commands.issues import comments
+from ghx_twin.commands.repositories import refs
 from ghx_twin.git import http
 from ghx_twin.git.packets import FLUSH, packet
 from ghx_twin.git.repository import GitRepository

@@ -9,7 +9,8 @@ import httpx2
 import pytest
 from served_world import Served
 
-from ghx_twin.commands import contents, refs, releases
+from ghx_twin.commands import releases
+from ghx_twin.commands.repositories import contents, refs
 from ghx_twin.queries import lookup
 
 WIDGETS = "/repos/acme/widgets"

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from ghx_base.documents import Complaint
 from ghx_base.problems import did_you_mean, nearest, shortened
-from ghx_base.templates import steps_of
+from ghx_base.texts.templates import steps_of
 from ghx_bench.fixtures.fixture_document import FixtureDocument
 from ghx_bench.fixtures.library import mixed_world
 from ghx_bench.fixtures.placeholder_values import DEFAULT_REPO

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 
 from ghx_base.documents import Complaint
 from ghx_base.problems import Tokens, did_you_mean, listed, shortened
-from ghx_base.templates import LENGTH, steps_of
+from ghx_base.texts.templates import LENGTH, steps_of
 from ghx_bench.scenario.condition_base import Way
 from ghx_bench.scenario.conditions import ITEMS
 from ghx_bench.scenario.eval_scenario import Checkpoint

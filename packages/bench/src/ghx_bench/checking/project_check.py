@@ -50,8 +50,8 @@ from ghx_bench.scenario.manifest import FixtureManifest
 from ghx_bench.scenario.variants import form_ids_in
 from ghx_profiler.agents.controls.solution import SUFFIX
 from ghx_profiler.agents.drivers.recipe import Recipe
+from ghx_profiler.plan.selection import DEFAULT_SET
 from ghx_profiler.scenario import ScenarioSets
-from ghx_profiler.selection import DEFAULT_SET
 
 T = TypeVar("T")
 

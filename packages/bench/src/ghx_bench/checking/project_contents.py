@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from ghx_base.documents import Document, read_document, validate_document
 from ghx_base.errors import DocumentError, InputError
-from ghx_base.templates import strings_in
+from ghx_base.texts.templates import strings_in
 from ghx_bench.checking.fixture_references import KnownFixtures, Repositories
 from ghx_bench.checking.world_rules import SeenWorld, look_into_world
 from ghx_bench.fixtures.fixture_document import FixtureDocument
@@ -26,8 +26,8 @@ from ghx_bench.project.folders import BUILT_IN_SCENARIOS, documents_in, scenario
 from ghx_bench.project.sets import read_sets, sets_file
 from ghx_bench.scenario.manifest import FixtureManifest
 from ghx_bench.scenario.variants import form_ids_in
+from ghx_profiler.plan.selection import DEFAULT_SET
 from ghx_profiler.scenario import EVERY_FORM, scenario_of
-from ghx_profiler.selection import DEFAULT_SET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from ghx_base.documents import (
     validate_document,
 )
 from ghx_base.problems import Tokens, did_you_mean, listed, nearest, shortened
-from ghx_base.templates import in_braces, steps_of
+from ghx_base.texts.templates import in_braces, steps_of
 from ghx_bench.checking.fixture_references import KnownFixtures, is_explained_by_another_error
 from ghx_bench.checking.form_rules import across_forms, id_errors
 from ghx_bench.checking.input_rules import PLACEHOLDER, input_errors

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from ghx_base.documents import Complaint, Document, Problem, problem, problems_of, validate_document
 from ghx_base.errors import DocumentError, InputError
 from ghx_base.problems import Tokens, did_you_mean, listed, shortened
-from ghx_base.templates import names_in, strings_in, unknown_name
+from ghx_base.texts.templates import names_in, strings_in, unknown_name
 from ghx_bench.checking.project_contents import LocatedConfig, definitions_in
 from ghx_bench.modes.definitions import Definitions
 from ghx_bench.modes.program_words import split_pin

@@ -14,7 +14,7 @@ from ghx_bench.cli.flags import AsJson, Switch
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.project.gates import GateResult
-    from ghx_bench.toolsets.exposure import Exposure
+    from ghx_bench.toolsets.exposure.measurement import Exposure
 
 _GATES = ("shown-by-outsider", "hidden-by-outsider", "read-only-writes")
 
@@ -52,9 +52,9 @@ def expose(
     as_json
         Print everything as JSON.
     """
-    from ghx_bench.cli.judging import require_place_for_file, say_gates, write_file
-    from ghx_bench.cli.measuring import NOT_ALL_MEASURED
-    from ghx_bench.toolsets.exposure_tables import as_markdown
+    from ghx_bench.cli.running.measuring import NOT_ALL_MEASURED
+    from ghx_bench.cli.verdicts.judging import require_place_for_file, say_gates, write_file
+    from ghx_bench.toolsets.exposure.tables import as_markdown
 
     if not mode:
         raise InputError("name modes to try, as in `ghx-bench expose baseline ghx-mcp`")
@@ -77,15 +77,15 @@ def expose(
 
 def _expose(names: tuple[str, ...], commands: list[Path], config: Path | None) -> Exposure:
     from ghx_bench.cli.measured_modes import run_with_modes
-    from ghx_bench.toolsets.exposure import expose_modes
+    from ghx_bench.toolsets.exposure.measurement import expose_modes
 
     return run_with_modes(names, config, lambda modes, _: expose_modes(names, modes, commands=commands))
 
 
 def _judge(gate: str, found: Exposure) -> GateResult:
     from ghx_bench.project.gates import GateResult
-    from ghx_bench.toolsets.change_words import name_some
-    from ghx_bench.toolsets.exposure import HIDDEN
+    from ghx_bench.toolsets.changes.words import name_some
+    from ghx_bench.toolsets.exposure.measurement import HIDDEN
 
     reasons, questions = list[str](), list[str]()
     for mode in found.modes:
@@ -107,7 +107,7 @@ def _judge(gate: str, found: Exposure) -> GateResult:
 
 def _as_text(found: Exposure, *, by_tool: bool) -> str:
     from ghx_bench.cli.listing import in_columns
-    from ghx_bench.toolsets.exposure_tables import lines_of, tables_of, tools_of
+    from ghx_bench.toolsets.exposure.tables import lines_of, tables_of, tools_of
 
     tables = (*tables_of(found), *(tools_of(found) if by_tool else ()))
     parts = [f"{table.title}\n{in_columns(table.header, table.rows)}" for table in tables]

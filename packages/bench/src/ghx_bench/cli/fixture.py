@@ -119,7 +119,7 @@ def _find_required(flags: FixtureFlags) -> Sequence[str] | None:
     from ghx_bench.catalogue import Catalogue
     from ghx_bench.project.config_file import project_file
     from ghx_bench.scenario.eval_scenario import required_fixtures
-    from ghx_profiler.selection import select_scenarios
+    from ghx_profiler.plan.selection import select_scenarios
 
     file = project_file(flags.config)
     if file is None:

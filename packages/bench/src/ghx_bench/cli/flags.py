@@ -51,7 +51,7 @@ def _number(_type: object, tokens: Sequence[Token]) -> float:
 def _run_path(_type: object, tokens: Sequence[Token]) -> Path:
     """Read the name of a run: its folder, its id, `latest`, or what it was blessed as."""
     # Loaded here: only commands that name a run need it.
-    from ghx_bench.cli.run_names import find_run
+    from ghx_bench.cli.stored.run_names import find_run
 
     return find_run(tokens[0].value)
 
@@ -59,7 +59,7 @@ def _run_path(_type: object, tokens: Sequence[Token]) -> Path:
 def _shard(_type: object, tokens: Sequence[Token]) -> str:
     """Read a shard; what the environment tells is taken only where `auto` asks for it."""
     # Loaded here: it hashes, and only runs need it.
-    from ghx_profiler.shards import find_shard
+    from ghx_profiler.plan.shards import find_shard
 
     return str(find_shard(tokens[0].value, os.environ))
 

@@ -67,7 +67,7 @@ def list_sets(*, listing: Listing = _HERE) -> int:
     """List the named sets of scenarios, for `run --scenario-set`."""
     from ghx_bench.catalogue import Catalogue
     from ghx_bench.project.config_file import project_config
-    from ghx_profiler.selection import DEFAULT_SET
+    from ghx_profiler.plan.selection import DEFAULT_SET
 
     config = project_config(listing.config)
     chosen = None if config.scenarios.ids else config.scenarios.set or DEFAULT_SET

@@ -12,33 +12,39 @@ if TYPE_CHECKING:  # loaded with the first command: the list of commands is prin
 PURPOSE = "Measure AI agents that work on GitHub: scenarios, modes, repetitions, honest statistics."
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "run": ("run:run", "Run scenarios with an agent in every mode, and report what came of it."),
-    "resume": ("resume:resume", "Run the cells that an interrupted run has left."),
-    "show": ("show:show", "Show a run, or one of its cells."),
-    "shell": ("shell:shell", "Open the world that an agent left, in a shell with gh and git."),
-    "rescore": ("rescore:rescore", "Score the sessions of a run again with mended checkpoints, beside the old scores."),
+    "run": ("running.run:run", "Run scenarios with an agent in every mode, and report what came of it."),
+    "resume": ("running.resume:resume", "Run the cells that an interrupted run has left."),
+    "show": ("stored.show:show", "Show a run, or one of its cells."),
+    "shell": ("stored.shell:shell", "Open the world that an agent left, in a shell with gh and git."),
+    "rescore": (
+        "stored.rescore:rescore",
+        "Score the sessions of a run again with mended checkpoints, beside the old scores.",
+    ),
     "doctor": ("doctor:doctor", "Say what is missing on this machine, and how to get it."),
     "init": ("init:init", "Write a project that runs at once."),
-    "profile": ("profile:profile", "Measure an agent of your own, described in a Python file."),
+    "profile": ("running.profile:profile", "Measure an agent of your own, described in a Python file."),
     "check": (
         "check:check",
         "Say everything that is wrong with scenarios, sets, fixtures, manifests and configurations.",
     ),
     "schema": ("schema:schema", "Print the JSON Schema of a kind of file, for editors."),
-    "report": ("report:report", "Write what runs have shown, as pages for people and files for programs."),
-    "analyze": ("analyze:analyze", "Say how agents worked in sessions that are over."),
-    "plan": ("plan:plan", "Say how many scenarios and repetitions it takes to show an effect."),
-    "pack": ("pack:pack", "Write a run into one file, for somebody else to open."),
-    "merge": ("merge:merge", "Make one run of shards that were measured apart."),
-    "import": ("import_rows:import_rows", "Make a run of rows that another benchmark has measured."),
-    "compare": ("compare:compare", "Say whether a run is worse than an earlier one, and stop a pipeline if so."),
-    "bless": ("bless:bless", "Make a run the baseline that later ones are held against."),
+    "report": ("stored.report:report", "Write what runs have shown, as pages for people and files for programs."),
+    "analyze": ("stored.analyze:analyze", "Say how agents worked in sessions that are over."),
+    "plan": ("running.plan:plan", "Say how many scenarios and repetitions it takes to show an effect."),
+    "pack": ("stored.pack:pack", "Write a run into one file, for somebody else to open."),
+    "merge": ("stored.merge:merge", "Make one run of shards that were measured apart."),
+    "import": ("stored.import_rows:import_rows", "Make a run of rows that another benchmark has measured."),
+    "compare": (
+        "verdicts.compare:compare",
+        "Say whether a run is worse than an earlier one, and stop a pipeline if so.",
+    ),
+    "bless": ("verdicts.bless:bless", "Make a run the baseline that later ones are held against."),
     "expose": ("expose:expose", "Say which text of others reaches an agent through which tool; no model."),
     "surface": (
         "surface:surface",
         "Say what tool sets cost an agent, before it asks anything and when it does; no model.",
     ),
-    "export": ("export:export", "Write the sessions of a run in the formats of others."),
+    "export": ("stored.export:export", "Write the sessions of a run in the formats of others."),
 }
 """Commands by name: module and function in this package, and what it is for."""
 
@@ -53,21 +59,21 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
             "modes": ("listing:list_modes", "List the modes."),
             "agents": ("listing:list_agents", "List the agents."),
             "fixtures": ("listing:list_fixtures", "List the fixtures."),
-            "runs": ("runs:list_runs", "List the runs of the project, the newest first."),
+            "runs": ("stored.runs:list_runs", "List the runs of the project, the newest first."),
         },
     ),
     "fixture": (
         "Make, look at, put back and take away what scenarios need on GitHub.",
         {
             "list": ("listing:list_fixtures", "List the fixtures there are."),
-            "show": ("source:show_fixture", "Print the file of a fixture."),
+            "show": ("running.source:show_fixture", "Print the file of a fixture."),
             "seed": ("fixture:seed", "Let fixtures be there, and write down where."),
             "status": ("fixture:status", "Say what has become of fixtures."),
             "reset": ("fixture:reset", "Put fixtures back to what they were."),
             "cleanup": ("fixture:cleanup", "Close and remove all that is a fixture's."),
         },
     ),
-    "scenario": ("Look at scenarios.", {"show": ("source:show_scenario", "Print the file of a scenario.")}),
+    "scenario": ("Look at scenarios.", {"show": ("running.source:show_scenario", "Print the file of a scenario.")}),
     "new": (
         "Write first drafts of files.",
         {

@@ -13,8 +13,8 @@ import anyio
 from ghx_base.errors import FlagError, OperationError, ungrouped
 from ghx_base.problems import one_line, plural
 from ghx_bench.assembly import COMMON_ENVIRONMENT
-from ghx_bench.cli.effort import guess_effort
 from ghx_bench.cli.measured_modes import tell_waiting
+from ghx_bench.cli.running.effort import guess_effort
 from ghx_bench.fixtures.library import load_fixtures
 from ghx_bench.loader import load_eval_scenarios
 from ghx_bench.modes.definitions import BUILT_IN, ModeDefinition
@@ -28,9 +28,9 @@ from ghx_bench.toolsets.sizes import open_ruler
 from ghx_bench.toolsets.tool_lists import ServerSurface, measure_tools, parse_tool
 from ghx_profiler.agents.drivers.recipe import built_in_recipe, recipe_names
 from ghx_profiler.agents.tools.toolset import McpServer, ToolSet
-from ghx_profiler.causes import EnvironmentFailure, describe_error
-from ghx_profiler.cell import NO_MODEL, Cell
-from ghx_profiler.model_calls import WireKind
+from ghx_profiler.plan.cell import NO_MODEL, Cell
+from ghx_profiler.records.causes import EnvironmentFailure, describe_error
+from ghx_profiler.records.model_calls import WireKind
 
 _REPETITIONS, _AT_ONCE, _ARMS = 3, 2, 2
 _SCRIPTS = frozenset({".cjs", ".js", ".mjs", ".py", ".rb", ".sh", ".ts"})

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Literal
 
 from ghx_profiler.agents.tools.toolset import FILE_TOOLS, ToolSet, plain_name, server_tool_of
+from ghx_profiler.records.tool_use import ToolUse
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.shell import is_shell_tool
 from ghx_profiler.shell.names import words_in
-from ghx_profiler.tool_use import ToolUse
-from ghx_profiler.trace import SessionTrace
 from ghx_twin.journal import Entry
 
 SHELL = "shell"

@@ -14,8 +14,8 @@ import anyio.to_thread
 from pydantic import JsonValue
 
 from ghx_base.errors import DocumentError, InputError, OperationError, ungrouped
+from ghx_base.files.scratch import ScratchFolder, sweep
 from ghx_base.problems import one_line
-from ghx_base.scratch import ScratchFolder, sweep
 from ghx_base.version import VERSION
 from ghx_bench.modes.definitions import Definitions, ModeDefinition
 from ghx_bench.modes.program_path import (
@@ -36,8 +36,8 @@ from ghx_bench.modes.waiting import Waiting
 from ghx_profiler.agents.processes.process import end_orphans
 from ghx_profiler.agents.tools.server_identity import ServerIdentity, ask_identity
 from ghx_profiler.agents.tools.toolset import McpServer, ToolSet, fill_variables, variables_in
-from ghx_profiler.causes import EnvironmentFailure
 from ghx_profiler.evidence import Mode
+from ghx_profiler.records.causes import EnvironmentFailure
 from ghx_profiler.runner.redaction import Redaction
 
 _STANDARD_FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")

@@ -11,10 +11,10 @@ import anyio
 import anyio.to_thread
 
 from ghx_base.errors import OperationError
-from ghx_base.scratch import ScratchFolder
+from ghx_base.files.scratch import ScratchFolder
 from ghx_bench.modes.program_path import BEHIND, FOR_ALL_TO_RUN, copy_file, targets_of
-from ghx_profiler.causes import EnvironmentFailure, TamperedToolsError
 from ghx_profiler.evidence import Mode
+from ghx_profiler.records.causes import EnvironmentFailure, TamperedToolsError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ from pathlib import Path
 import yaml
 from pydantic import Field
 
-from ghx_base.atomic_files import write_atomically
 from ghx_base.documents import read_document, validate_document
 from ghx_base.documents.section import Name, Section, Text
 from ghx_base.errors import InputError, OperationError
+from ghx_base.files.atomic_files import write_atomically
 from ghx_base.problems import did_you_mean
 from ghx_bench.project.config_file import project_file
 from ghx_profiler.store.directory import RunDirectory

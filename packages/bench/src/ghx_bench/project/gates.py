@@ -13,7 +13,7 @@ from ghx_base.documents import RefusedError
 from ghx_base.documents.section import Section, Text, refuse_duplicates
 from ghx_base.errors import FlagError
 from ghx_base.problems import did_you_mean, plural, shortened
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.stats.result_records import Tier
 from ghx_profiler.store.record import RunRecord
 

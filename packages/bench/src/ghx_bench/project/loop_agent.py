@@ -7,7 +7,7 @@ from pydantic import Field
 from ghx_base.errors import InputError
 from ghx_bench.project.recipe_agents import VENDORS, ModelOptions
 from ghx_profiler.agents.drivers.loop_limits import LoopLimits, ModelRoute
-from ghx_profiler.model_calls import WireKind
+from ghx_profiler.records.model_calls import WireKind
 
 LOOP = "loop"
 LOOP_DESCRIPTION = "a plain loop round a model of any vendor, with the tools of the mode; to compare models and tools"

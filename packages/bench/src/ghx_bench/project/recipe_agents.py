@@ -13,7 +13,7 @@ from ghx_base.errors import InputError
 from ghx_bench.project.object_references import is_recipe_file
 from ghx_profiler.agents.drivers.recipe import Recipe, built_in_recipe, load_recipe, recipe_names
 from ghx_profiler.config import AgentEntry
-from ghx_profiler.model_calls import WireKind
+from ghx_profiler.records.model_calls import WireKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

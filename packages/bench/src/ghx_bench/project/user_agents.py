@@ -27,15 +27,15 @@ from ghx_bench.project.object_references import (
 )
 from ghx_profiler.agents.controls.replay import ReplayProvider
 from ghx_profiler.agents.drivers.recipe import recipe_names
-from ghx_profiler.cell import Cell
 from ghx_profiler.config import AgentEntry
 from ghx_profiler.contracts import SessionProvider
 from ghx_profiler.errors import UnknownNameError
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.packs import run_folder
 from ghx_profiler.store.record import NAMED_CONTROLS, read_record
 from ghx_profiler.store.traces import NoTraceError, parse_trace
-from ghx_profiler.trace import SessionTrace
 
 ENTRY_POINTS = "ghx_bench.agents"
 """The group under which packages register agents: `name = "module:Class"`."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from ghx_base.templates import names_in, placeholder, replace_placeholders, strings_in
+from ghx_base.texts.templates import names_in, placeholder, replace_placeholders, strings_in
 from ghx_profiler.agents.controls.solution import Solution, Step
 
 MutantKind = Literal["left out", "cut short", "sibling"]

@@ -20,12 +20,12 @@ from ghx_bench.prying import PROBES, PryingProvider, outcomes_in
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_profiler.agents.processes.process import program
 from ghx_profiler.agents.processes.sandbox import NoSandboxError, Ring, require_sandbox
-from ghx_profiler.causes import describe_error
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.evidence import Answer
-from ghx_profiler.outcome import Failed, Outcome
 from ghx_profiler.recorder import TraceRecorder
-from ghx_profiler.trace import SessionTrace
+from ghx_profiler.records.causes import describe_error
+from ghx_profiler.records.outcome import Failed, Outcome
+from ghx_profiler.records.trace import SessionTrace
 
 RINGS: tuple[Ring, ...] = ("plain", "bwrap")
 ADMITTED = Path(__file__).with_name("admitted-probes.json")

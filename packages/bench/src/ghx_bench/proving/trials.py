@@ -20,15 +20,15 @@ from ghx_profiler.agents.controls.gullible import GullibleProvider
 from ghx_profiler.agents.controls.nop import NopProvider
 from ghx_profiler.agents.controls.reference import ReferenceProvider, bindings_of
 from ghx_profiler.agents.controls.solution import Solution, SolutionError
-from ghx_profiler.causes import describe_error
-from ghx_profiler.cell import NO_MODEL, Cell
 from ghx_profiler.contracts import Scorer, Session, SessionProvider, SessionRequest
 from ghx_profiler.evidence import Answer, Evidence
-from ghx_profiler.outcome import Failed, Outcome
+from ghx_profiler.plan.cell import NO_MODEL, Cell
+from ghx_profiler.records.causes import describe_error
+from ghx_profiler.records.outcome import Failed, Outcome
+from ghx_profiler.records.score import CheckpointDetail, PartialScoreError, Safety, Score
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.runner.instruments import Setup
 from ghx_profiler.runner.iteration import Task, measure
-from ghx_profiler.score import CheckpointDetail, PartialScoreError, Safety, Score
-from ghx_profiler.trace import SessionTrace
 
 TrialKind = Literal["reference", "nop", "left out", "cut short", "sibling", "overreach", "trap", "gullible", "report"]
 

@@ -11,7 +11,7 @@ from ghx_bench.scenario.allowed_changes import COLLATERAL_CHECKPOINT
 from ghx_bench.scenario.conditions import CheckpointCondition, CountGte, NonEmpty
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_profiler.agents.controls.solution import Trap
-from ghx_profiler.score import CheckpointDetail
+from ghx_profiler.records.score import CheckpointDetail
 
 _MOST_NAMES = 4
 _LONGEST_VALUE = 200

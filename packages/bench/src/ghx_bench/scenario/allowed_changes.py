@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from ghx_base.documents import Complaint
 from ghx_base.problems import Tokens, did_you_mean, listed, shortened
-from ghx_base.templates import MISSING, fill_text, follow
+from ghx_base.texts.templates import MISSING, fill_text, follow
 from ghx_bench.scenario.binding import misspelt, unbound
 from ghx_bench.scenario.checkpoint_references import reference_of, unknown_checkpoint
 from ghx_bench.scenario.eval_scenario import EvalScenario

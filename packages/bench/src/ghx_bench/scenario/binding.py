@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from ghx_base.documents import Complaint, DocumentError, Problem
 from ghx_base.problems import Tokens, did_you_mean, listed, nearest, plain, pointer_of, shortened
-from ghx_base.templates import (
+from ghx_base.texts.templates import (
     MISSING,
     ValueOf,
     dead_end,

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from ghx_base.documents import Complaint
 from ghx_base.problems import Tokens, did_you_mean
-from ghx_base.templates import MISSING, ValueOf, follow, placeholder
+from ghx_base.texts.templates import MISSING, ValueOf, follow, placeholder
 from ghx_bench.scenario.binding import BindingError
 from ghx_bench.scenario.condition_base import Slot
 from ghx_bench.scenario.eval_scenario import Checkpoint, Origin

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema
 from ghx_base.documents import RefusedError
 from ghx_base.documents.model_errors import of_wrong_kind
 from ghx_base.problems import Tokens
-from ghx_base.templates import PLACEHOLDER, ValueOf, fill, fill_text, keys_in, only_name_in, strings_in
+from ghx_base.texts.templates import PLACEHOLDER, ValueOf, fill, fill_text, keys_in, only_name_in, strings_in
 from ghx_base.wire import TaggedModel
 from ghx_profiler.scenario import Text
 

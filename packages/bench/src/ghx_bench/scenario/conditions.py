@@ -10,8 +10,8 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 
 from ghx_base.documents import RefusedError
 from ghx_base.errors import InputError
-from ghx_base.patterns import PatternError, compile_pattern, is_found
-from ghx_base.templates import MISSING, Found, as_text, fill_text, follow, steps_of
+from ghx_base.texts.patterns import PatternError, compile_pattern, is_found
+from ghx_base.texts.templates import MISSING, Found, as_text, fill_text, follow, steps_of
 from ghx_base.wire import OMITTABLE, JsonObject
 from ghx_bench.scenario.condition_base import (
     NO_SCORERS,
@@ -25,8 +25,8 @@ from ghx_bench.scenario.condition_base import (
     Scorers,
     Way,
 )
-from ghx_profiler.causes import describe_error
 from ghx_profiler.errors import UnknownNameError
+from ghx_profiler.records.causes import describe_error
 from ghx_profiler.scenario import Text
 
 

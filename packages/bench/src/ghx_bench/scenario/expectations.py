@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from ghx_bench.scenario.eval_scenario import EvalScenario
-from ghx_profiler.analysis import AnalysisResult, Finding, ListFinding, RatioFinding
+from ghx_profiler.records.analysis import AnalysisResult, Finding, ListFinding, RatioFinding
 
 ANALYZER = "expectations"
 

@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue, Strict, StringConstraints
 
-from ghx_base.atomic_files import write_atomically
 from ghx_base.documents import read_document, validate_document
 from ghx_base.errors import OperationError
+from ghx_base.files.atomic_files import write_atomically
 from ghx_base.wire import OMITTABLE, ForeignModel, StrictInt
 from ghx_profiler.scenario import Text
 

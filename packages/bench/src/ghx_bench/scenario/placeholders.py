@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from ghx_base import templates
 from ghx_base.documents import Complaint, explain
 from ghx_base.problems import Tokens
-from ghx_base.templates import ValueOf, in_braces, keys_in, only_name_in, strings_in
+from ghx_base.texts import templates
+from ghx_base.texts.templates import ValueOf, in_braces, keys_in, only_name_in, strings_in
 from ghx_base.wire import JsonObject
 from ghx_bench.scenario.condition_base import FixedText, Slot, put
 from ghx_bench.scenario.eval_scenario import Checkpoint, EvalScenario

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraint
 from ghx_base.documents import RefusedError
 from ghx_base.documents.section import Flag
 from ghx_base.problems import in_words, shortened
-from ghx_base.templates import VARIABLE
+from ghx_base.texts.templates import VARIABLE
 from ghx_base.wire import OMITTABLE, StrictInt, WireModel
 from ghx_bench.scenario.condition_base import LIMIT_ITEMS, Bounded
 from ghx_profiler.scenario import VARIANT_MARK, Text

@@ -16,11 +16,11 @@ from pydantic import (
     model_validator,
 )
 
-from ghx_base.canary import canary_problem
 from ghx_base.documents import RefusedError
 from ghx_base.documents.section import AtLeastOne, Flag, Section, Text
 from ghx_base.problems import Tokens, in_words, shortened
-from ghx_base.templates import fill, fill_text, names_in, strings_in
+from ghx_base.texts.canary import canary_problem
+from ghx_base.texts.templates import fill, fill_text, names_in, strings_in
 from ghx_base.wire import JsonObject
 from ghx_bench.scenario.conditions import CheckpointCondition
 from ghx_bench.scenario.scenario_changes import BENIGN, CLEAN, ScenarioChanges

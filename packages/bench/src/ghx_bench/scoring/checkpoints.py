@@ -20,7 +20,7 @@ from ghx_bench.stages.observation import changed_part, changes_by
 from ghx_bench.stages.planting import was_shown
 from ghx_profiler.errors import UnknownNameError
 from ghx_profiler.evidence import Evidence
-from ghx_profiler.score import CheckpointDetail, PartialScoreError, Score
+from ghx_profiler.records.score import CheckpointDetail, PartialScoreError, Score
 from ghx_tools.capabilities.client import GitHubClient
 from ghx_tools.capabilities.envelope import Envelope, Failure
 from ghx_tools.capabilities.errors import ErrorCode

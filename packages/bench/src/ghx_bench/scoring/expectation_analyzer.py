@@ -10,11 +10,11 @@ from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.scenario.expectations import ANALYZER, expectation_findings
 from ghx_bench.scoring.tool_categories import resolve_github_command
 from ghx_profiler.agents.tools.toolset import ToolSet, server_tool_of
-from ghx_profiler.analysis import AnalysisResult
 from ghx_profiler.evidence import Evidence, Mode
+from ghx_profiler.records.analysis import AnalysisResult
+from ghx_profiler.records.trace import ToolCallEvent
 from ghx_profiler.shell import command_of, names_of
 from ghx_profiler.shell.calls import script_of
-from ghx_profiler.trace import ToolCallEvent
 from ghx_tools.capabilities.index import ENTRIES
 
 _BY_TOOL = {id_.replace(".", "_"): id_ for id_ in ENTRIES}

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from ghx_bench.scoring.tool_categories import CATEGORIES
 from ghx_profiler.contracts import Collector
 from ghx_profiler.evidence import Evidence
-from ghx_profiler.metrics import CustomMetric
+from ghx_profiler.records.metrics import CustomMetric
 from ghx_twin.journal import Entry
 
 SURFACES = ("rest", "graphql", "git")

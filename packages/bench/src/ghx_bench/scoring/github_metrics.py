@@ -1,6 +1,6 @@
 """The metrics that an evaluation adds to those of the profiler: what was asked of GitHub."""
 
-from ghx_profiler.metric_table import METRICS, Metric
+from ghx_profiler.records.metric_table import METRICS, Metric
 
 EVAL_METRICS = METRICS.with_entries(
     (

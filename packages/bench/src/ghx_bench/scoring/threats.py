@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
-from ghx_base.canary import Canary
+from ghx_base.texts.canary import Canary
 from ghx_bench.scenario.allowed_changes import REFS, fill_patterns, fits
 from ghx_bench.scenario.binding import REPO
 from ghx_bench.scenario.eval_scenario import EvalScenario
@@ -22,7 +22,7 @@ from ghx_bench.stages.handles import StageHandles
 from ghx_bench.stages.observation import changed_part, changes_by
 from ghx_bench.stages.planting import was_planted
 from ghx_profiler.evidence import Evidence
-from ghx_profiler.score import CheckpointDetail, Safety
+from ghx_profiler.records.score import CheckpointDetail, Safety
 from ghx_twin.difference import Difference
 from ghx_twin.git.objects import TreeEntry
 from ghx_twin.state.records import Repository

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 from typing import Literal, get_args
 
 from ghx_profiler.agents.tools.toolset import FILE_TOOLS, plain_name, server_tool_of
+from ghx_profiler.records.trace import ToolCallEvent
 from ghx_profiler.shell import (
     COMMON_PROGRAMS,
     Command,
@@ -14,7 +15,6 @@ from ghx_profiler.shell import (
     is_shell_tool,
     names_of,
 )
-from ghx_profiler.trace import ToolCallEvent
 
 Category = Literal["ghx", "mcp", "gh_cli", "git", "bash", "file_ops", "other"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)

@@ -30,8 +30,8 @@ from ghx_bench.stages.github_environment import LiveHub, hub_from_environment, l
 from ghx_bench.stages.handles import StageHandles, keep_path, path_of, private_folder
 from ghx_bench.stages.planting import CanaryWatches, secret_variables
 from ghx_bench.stages.tool_check import check_tools
-from ghx_profiler.cell import Cell
 from ghx_profiler.evidence import Mode, Stage
+from ghx_profiler.plan.cell import Cell
 from ghx_tools.capabilities.client import GitHubClient
 from ghx_twin.server.loopback import served
 

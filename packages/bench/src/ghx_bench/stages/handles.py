@@ -11,14 +11,14 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from ghx_base.scratch import ScratchFolder
+from ghx_base.files.scratch import ScratchFolder
 from ghx_bench.modes.request_origins import RequestOrigins
 from ghx_bench.stages.observation import observe
 from ghx_bench.stages.planting import CanaryWatches
-from ghx_profiler.activity import SessionActivity
 from ghx_profiler.evidence import Mode
-from ghx_profiler.tool_use import ToolUse
-from ghx_profiler.trace import SessionTrace
+from ghx_profiler.records.activity import SessionActivity
+from ghx_profiler.records.tool_use import ToolUse
+from ghx_profiler.records.trace import SessionTrace
 from ghx_tools.capabilities.client import GitHubClient
 from ghx_twin.difference import Difference, diff
 from ghx_twin.journal import Entry

@@ -14,10 +14,10 @@ from typing import ClassVar, Literal, Self, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from ghx_base.canary import CanaryWatch, Sighting
 from ghx_base.errors import InputError, OperationError
-from ghx_base.folder_files import BadFolderFileError, pack_folder, read_member, unpack_folder
-from ghx_base.scratch import ScratchFolder
+from ghx_base.files.folder_files import BadFolderFileError, pack_folder, read_member, unpack_folder
+from ghx_base.files.scratch import ScratchFolder
+from ghx_base.texts.canary import CanaryWatch, Sighting
 from ghx_base.wire import ForeignModel
 from ghx_bench.fixtures.seed_worlds import PlantedWorld
 from ghx_bench.project.config_sections import KeepWorlds
@@ -27,7 +27,7 @@ from ghx_bench.stages.handles import StageHandles
 from ghx_bench.stages.planting import CanaryWatches
 from ghx_bench.stages.work_folders import copy_work
 from ghx_profiler.evidence import EndedSession
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.store.directory import RunDirectory
 from ghx_twin.archive import put_away, reopen
 from ghx_twin.world import DATABASE, World

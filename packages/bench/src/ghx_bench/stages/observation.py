@@ -8,7 +8,7 @@ from pydantic_core import to_jsonable_python
 
 from ghx_bench.modes.request_origins import RequestOrigins
 from ghx_bench.scenario.allowed_changes import PRIVATE_TABLES, REFS, public_name
-from ghx_profiler.activity import ObservedChange, ObservedRequest, SessionActivity
+from ghx_profiler.records.activity import ObservedChange, ObservedRequest, SessionActivity
 from ghx_twin.difference import Difference
 from ghx_twin.journal import Entry
 from ghx_twin.world import World

@@ -12,8 +12,8 @@ from itertools import pairwise, product
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from ghx_base.files.scratch import ScratchFolder
 from ghx_base.own_code import own_folders
-from ghx_base.scratch import ScratchFolder
 from ghx_bench.modes.presets import ORIGIN_SWAP
 from ghx_bench.modes.program_path import BEHIND, GHX, targets_of
 from ghx_profiler.agents.processes.sandbox import LOOPBACK, bounded_tmpfs, expose_host, expose_port, open_sandbox

@@ -22,8 +22,8 @@ from ghx_bench.stages.handles import keep_path, path_of, private_folder
 from ghx_bench.stages.sandbox_stage import Sandboxes
 from ghx_profiler.agents.tools.toolbelt import open_shell, read_result
 from ghx_profiler.agents.tools.toolset import McpServer, ToolAnswer, ToolSet
-from ghx_profiler.causes import EnvironmentFailure, describe_error
 from ghx_profiler.evidence import Mode
+from ghx_profiler.records.causes import EnvironmentFailure, describe_error
 from ghx_profiler.runner.redaction import Redaction
 from ghx_profiler.shell.names import words_in
 from ghx_twin.journal import Entry

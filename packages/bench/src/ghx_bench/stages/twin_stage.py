@@ -11,7 +11,7 @@ import anyio.to_thread
 from pydantic import JsonValue
 
 from ghx_base.documents import Complaint
-from ghx_base.scratch import ScratchFolder
+from ghx_base.files.scratch import ScratchFolder
 from ghx_bench.fixtures.embedded import (
     AGENT,
     DEFAULT_REPO,
@@ -46,8 +46,8 @@ from ghx_bench.stages.planting import (
 from ghx_bench.stages.sandbox_stage import Sandboxes
 from ghx_bench.stages.tool_check import check_tools
 from ghx_profiler.agents.tools.toolset import ToolSet
-from ghx_profiler.cell import Cell
 from ghx_profiler.evidence import Mode, Stage
+from ghx_profiler.plan.cell import Cell
 from ghx_profiler.store.directory import RunDirectory
 from ghx_twin.commands.kernel import user_signature
 from ghx_twin.faults import Fault

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ghx_base.folder_files import leads_out
+from ghx_base.files.folder_files import leads_out
 from ghx_base.problems import plural
 
 MOST_BYTES = 20 << 20

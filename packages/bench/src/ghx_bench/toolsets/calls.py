@@ -23,11 +23,11 @@ from ghx_bench.toolsets.tool_lists import ListedTool, parse_tool
 from ghx_profiler.agents.tools.toolbelt import ToolBelt, tool_belt
 from ghx_profiler.agents.tools.toolserver import ToolServer, connect
 from ghx_profiler.agents.tools.toolset import ToolAnswer, ToolSet
-from ghx_profiler.causes import EnvironmentFailure
-from ghx_profiler.cell import NO_MODEL, Cell
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.evidence import Mode
+from ghx_profiler.plan.cell import NO_MODEL, Cell
 from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.causes import EnvironmentFailure
 from ghx_twin.journal import Entry
 from ghx_twin.seed.worlds import open_world
 from ghx_twin.server.loopback import Server, served

@@ -13,7 +13,7 @@ from ghx_base.documents import RefusedError, read_document, validate_document
 from ghx_base.documents.section import AtLeastOne, Name, Section, Text
 from ghx_base.errors import InputError
 from ghx_base.problems import did_you_mean
-from ghx_base.templates import fill, names_in, strings_in, unknown_name
+from ghx_base.texts.templates import fill, names_in, strings_in, unknown_name
 from ghx_twin.nodes import node_id
 from ghx_twin.queries import lookup
 from ghx_twin.state.records import CheckRun, ReviewComment, Thread

@@ -25,6 +25,7 @@ from ghx_bench.toolsets.answers import (
     judge,
 )
 from ghx_bench.toolsets.calls import WORLDS, Call, FixedWorld, OpenTools, open_fixed_world
+from ghx_bench.toolsets.changes.tool_changes import pair_tools
 from ghx_bench.toolsets.lint import LintFinding, lint_tools, lint_writes
 from ghx_bench.toolsets.mode_settings import ModeSettings, SkillSurface, measure_skills
 from ghx_bench.toolsets.questions import (
@@ -37,7 +38,6 @@ from ghx_bench.toolsets.questions import (
     values_of,
 )
 from ghx_bench.toolsets.sizes import Ruler, Size, total
-from ghx_bench.toolsets.tool_changes import pair_tools
 from ghx_bench.toolsets.tool_lists import ListedTool, ServerSurface, measure_tools, read_tools
 from ghx_profiler.agents.tools.toolset import ToolSet
 from ghx_profiler.evidence import Mode

@@ -22,10 +22,10 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from ghx_profiler.agents.processes.process import OPEN_GROUPS, ProcessGroup
-from ghx_profiler.causes import AgentBlockedError, describe_frame, find_user_frame
 from ghx_profiler.contracts import Session, SessionProvider, SessionRequest, scope_of_run
 from ghx_profiler.evidence import Answer
-from ghx_profiler.trace import SessionTrace
+from ghx_profiler.records.causes import AgentBlockedError, describe_frame, find_user_frame
+from ghx_profiler.records.trace import SessionTrace
 
 T = TypeVar("T")
 

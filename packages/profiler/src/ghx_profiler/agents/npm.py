@@ -19,7 +19,7 @@ from pydantic import Field, StringConstraints
 from ghx_base.documents.section import Section, Text
 from ghx_base.errors import InputError, OperationError
 from ghx_base.extras import how_to_install, require_extra
-from ghx_base.locks import LockHeldError, hold_lock
+from ghx_base.files.locks import LockHeldError, hold_lock
 from ghx_profiler.agents.tools.toolset import fill_variables
 
 _OLDEST_NODE = 22

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ghx_profiler.analysis import AnalysisResult
 from ghx_profiler.analyzers.finding_shapes import UNKNOWN, number, result, table
 from ghx_profiler.analyzers.session_view import read_session
 from ghx_profiler.evidence import Evidence
 from ghx_profiler.failures import fate_of
+from ghx_profiler.records.analysis import AnalysisResult
+from ghx_profiler.records.trace import ToolCallEvent
 from ghx_profiler.shell import Command, CommandResolver, label_of, names_of, resolve_command, script_of
-from ghx_profiler.trace import ToolCallEvent
 
 ANALYZER = "desire_paths"
 PATHS = "paths"

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ghx_profiler.analysis import AnalysisResult
 from ghx_profiler.analyzers.finding_shapes import number, ratio, result, shown
 from ghx_profiler.analyzers.recovery import Recovery, recovery_from
 from ghx_profiler.analyzers.session_view import Call, SessionView, errors_in, read_session
 from ghx_profiler.analyzers.tokens import largest_results, token_breakdown
 from ghx_profiler.evidence import Evidence
+from ghx_profiler.records.analysis import AnalysisResult
 from ghx_profiler.shell import CommandResolver, resolve_command
 
 

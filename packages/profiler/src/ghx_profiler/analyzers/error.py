@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ghx_profiler.analysis import AnalysisResult, TableFinding
 from ghx_profiler.analyzers.finding_shapes import number, result, shown, table
 from ghx_profiler.analyzers.recovery import Recovery, recovery_from
 from ghx_profiler.analyzers.session_view import Call, SessionView, errors_in, read_session
 from ghx_profiler.evidence import Evidence
 from ghx_profiler.failures import kind_of
+from ghx_profiler.records.analysis import AnalysisResult, TableFinding
+from ghx_profiler.records.trace import ErrorEvent
 from ghx_profiler.shell import CommandResolver, resolve_command
-from ghx_profiler.trace import ErrorEvent
 
 _MOST_MESSAGES = 50
 

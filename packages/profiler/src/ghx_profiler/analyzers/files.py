@@ -10,26 +10,26 @@ from urllib.parse import unquote
 
 from pydantic import JsonValue, ValidationError
 
-from ghx_base.atomic_files import write_atomically
 from ghx_base.errors import InputError
+from ghx_base.files.atomic_files import write_atomically
 from ghx_base.problems import Problem
-from ghx_profiler.analysis import AnalysisResult, SessionAnalysisBundle
 from ghx_profiler.analyzers.defaults import DEFAULT_ANALYZERS, POST_HOC_ANALYZERS
-from ghx_profiler.causes import describe_error
-from ghx_profiler.cell import Cell
 from ghx_profiler.contracts import Analyzer
 from ghx_profiler.errors import BadRowsError, RunDirectoryError
 from ghx_profiler.evidence import Answer, CompletionReason, Evidence, Mode, Stage
-from ghx_profiler.metrics import Cost, Timing
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.analysis import AnalysisResult, SessionAnalysisBundle
+from ghx_profiler.records.causes import describe_error
+from ghx_profiler.records.metrics import Cost, Timing
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.score import Score
+from ghx_profiler.records.trace import SessionTrace, TextOutputEvent
 from ghx_profiler.runner.toolcalls import summarise_tool_calls
 from ghx_profiler.scenario import BaseScenario
-from ghx_profiler.score import Score
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.record import read_record
 from ghx_profiler.store.rows import read_rows
 from ghx_profiler.store.traces import NoTraceError, parse_trace
-from ghx_profiler.trace import SessionTrace, TextOutputEvent
 
 ALL_ANALYZERS: tuple[Analyzer[BaseScenario], ...] = (*DEFAULT_ANALYZERS, *POST_HOC_ANALYZERS)
 """Those that run as a session ends, and those for sessions that are over."""

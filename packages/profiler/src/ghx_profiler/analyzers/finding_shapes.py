@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from ghx_profiler.analysis import (
+from ghx_profiler.records.analysis import (
     AnalysisResult,
     Finding,
     ListFinding,

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ghx_profiler.analysis import AnalysisResult
 from ghx_profiler.analyzers.finding_shapes import counted, result, table
 from ghx_profiler.evidence import Evidence
-from ghx_profiler.model_call_summary import main_calls
-from ghx_profiler.model_calls import usage_of
-from ghx_profiler.trace import SessionTrace
+from ghx_profiler.records.analysis import AnalysisResult
+from ghx_profiler.records.model_call_summary import main_calls
+from ghx_profiler.records.model_calls import usage_of
+from ghx_profiler.records.trace import SessionTrace
 
 _TOLERATED = 0.01
 _COMPARED = ("input", "output", "reasoning", "cache_read", "cache_write", "total")

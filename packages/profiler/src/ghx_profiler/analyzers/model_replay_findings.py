@@ -4,9 +4,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from ghx_profiler.analysis import AnalysisResult
 from ghx_profiler.analyzers.finding_shapes import counted, result, table
 from ghx_profiler.evidence import Evidence
+from ghx_profiler.records.analysis import AnalysisResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ghx_profiler.analysis import AnalysisResult
 from ghx_profiler.analyzers.finding_shapes import listed, number, ratio, result, shown, word
 from ghx_profiler.analyzers.session_view import Call, SessionView, read_session
 from ghx_profiler.evidence import Evidence
+from ghx_profiler.records.analysis import AnalysisResult
+from ghx_profiler.records.trace import ReasoningEvent
 from ghx_profiler.shell import CommandResolver, resolve_command
-from ghx_profiler.trace import ReasoningEvent
 
 _LONGEST = 160
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")

@@ -4,7 +4,7 @@ from enum import StrEnum
 from itertools import dropwhile
 
 from ghx_profiler.analyzers.session_view import Call, SessionView
-from ghx_profiler.trace import ErrorEvent
+from ghx_profiler.records.trace import ErrorEvent
 
 
 class Recovery(StrEnum):

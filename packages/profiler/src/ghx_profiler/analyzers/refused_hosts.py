@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ghx_profiler.analysis import AnalysisResult
 from ghx_profiler.analyzers.finding_shapes import result, table, word
 from ghx_profiler.evidence import Evidence
+from ghx_profiler.records.analysis import AnalysisResult
 
 
 @dataclass(frozen=True, slots=True)

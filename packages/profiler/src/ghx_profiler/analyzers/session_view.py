@@ -9,9 +9,7 @@ from typing import Any
 
 from ghx_profiler.evidence import Evidence
 from ghx_profiler.failures import Fate, fate_of
-from ghx_profiler.runner.toolcalls import request_of
-from ghx_profiler.shell import CommandResolver, label_of, names_of
-from ghx_profiler.trace import (
+from ghx_profiler.records.trace import (
     ErrorEvent,
     SessionTrace,
     TextOutputEvent,
@@ -19,6 +17,8 @@ from ghx_profiler.trace import (
     TraceEvent,
     TurnBoundaryEvent,
 )
+from ghx_profiler.runner.toolcalls import request_of
+from ghx_profiler.shell import CommandResolver, label_of, names_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from ghx_profiler.analysis import TableFinding
 from ghx_profiler.analyzers.finding_shapes import UNKNOWN, table
 from ghx_profiler.analyzers.session_view import Call, SessionView
-from ghx_profiler.trace import ReasoningEvent, TextOutputEvent
+from ghx_profiler.records.analysis import TableFinding
+from ghx_profiler.records.trace import ReasoningEvent, TextOutputEvent
 
 _LARGEST = 5
 _PARTS = {

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ghx_profiler.analysis import AnalysisResult, TableFinding
 from ghx_profiler.analyzers.finding_shapes import counted, listed, number, result, shown, table
 from ghx_profiler.analyzers.recovery import Recovery, recovery_from
 from ghx_profiler.analyzers.session_view import Call, SessionView, errors_in, read_session
 from ghx_profiler.evidence import Evidence
+from ghx_profiler.records.analysis import AnalysisResult, TableFinding
 from ghx_profiler.shell import CommandResolver, resolve_command
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import anyio
 
-from ghx_profiler.blocks import Block, Receive
 from ghx_profiler.contracts import Worker, WorkerSpec
+from ghx_profiler.plan.blocks import Block, Receive
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from ghx_base.wire import JsonObject
-from ghx_profiler.blocks import Block, PlacedCell, blocks_of
+from ghx_profiler.plan.blocks import Block, PlacedCell, blocks_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,6 @@ import anyio
 from anyio.abc import TaskGroup
 
 from ghx_base.errors import ungrouped
-from ghx_profiler.blocks import Block, CellInterrupted, CellMeasured, Message, Receive, Share
-from ghx_profiler.causes import Cause, RunBudgetError
-from ghx_profiler.cell import Cell
 from ghx_profiler.contracts import WorkerSpec
 from ghx_profiler.errors import ClusterError, MachinesLostError
 from ghx_profiler.events import CellRetried, CellStarted
@@ -23,7 +20,10 @@ from ghx_profiler.executors.ray_cluster import NO_NODE, connect, start_actors
 from ghx_profiler.executors.ray_machine import LostError, Machine, last_line
 from ghx_profiler.executors.ray_node import Ended, Raised, Reply, Told
 from ghx_profiler.machine import versions_here
-from ghx_profiler.row import MACHINE_LOST, MACHINE_UNFIT, Attempt
+from ghx_profiler.plan.blocks import Block, CellInterrupted, CellMeasured, Message, Receive, Share
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.causes import Cause, RunBudgetError
+from ghx_profiler.records.row import MACHINE_LOST, MACHINE_UNFIT, Attempt
 
 _START_S = 120.0
 _NOTICE_S = 30.0

@@ -15,11 +15,11 @@ from itertools import count
 from typing import Any
 
 from ghx_base.extras import require_extra
+from ghx_base.files.scratch import SHORT_PLACE, ScratchFolder
 from ghx_base.problems import one_line
-from ghx_base.scratch import SHORT_PLACE, ScratchFolder
-from ghx_profiler.causes import describe_error
 from ghx_profiler.errors import ClusterError
 from ghx_profiler.executors.ray_node import NodeActor
+from ghx_profiler.records.causes import describe_error
 
 NO_NODE = "the Ray cluster has no node with a processor; start one with `ray start --address=...`"
 _CONNECT_S = 10.0

@@ -10,13 +10,13 @@ from typing import Any
 import anyio
 
 from ghx_base.clock import timestamp
-from ghx_profiler.blocks import CellInterrupted, CellMeasured, Message
-from ghx_profiler.causes import Cause
-from ghx_profiler.cell import Cell
 from ghx_profiler.events import CellRetried, CellStarted
 from ghx_profiler.executors.placement import Assignment
 from ghx_profiler.executors.ray_node import Cancel, Command, Ended, Measure, Raised
-from ghx_profiler.row import MACHINE_LOST, Attempt, Incident, ProfileRow
+from ghx_profiler.plan.blocks import CellInterrupted, CellMeasured, Message
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.causes import Cause
+from ghx_profiler.records.row import MACHINE_LOST, Attempt, Incident, ProfileRow
 
 
 @dataclass(slots=True, kw_only=True)

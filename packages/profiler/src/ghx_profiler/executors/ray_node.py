@@ -13,13 +13,13 @@ from anyio.from_thread import start_blocking_portal
 from ghx_base.errors import InputError, OperationError, ungrouped
 from ghx_base.garbage import without_collecting_loaded
 from ghx_base.problems import one_line
-from ghx_profiler.blocks import Message, Share
-from ghx_profiler.causes import describe_error
-from ghx_profiler.cell import Cell
 from ghx_profiler.contracts import Worker, WorkerSpec
 from ghx_profiler.errors import ClusterError, ScopeError
 from ghx_profiler.executors.placement import Assignment
 from ghx_profiler.machine import versions_here
+from ghx_profiler.plan.blocks import Message, Share
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.causes import describe_error
 
 
 @dataclass(frozen=True, slots=True)

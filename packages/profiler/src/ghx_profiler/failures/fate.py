@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ghx_profiler.failures.kinds import FailureKind, kind_of
 from ghx_profiler.failures.outputs import Output, error_in, exit_code_at_end, read_output, says_it_went_well
 from ghx_profiler.failures.scenes import READERS, Scene, Trust, scene_of
+from ghx_profiler.records.trace import ToolCallEvent
 from ghx_profiler.shell.wrappers import SHELLS
-from ghx_profiler.trace import ToolCallEvent
 
 _LONGEST_EVIDENCE = 200
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import islice
 
+from ghx_profiler.records.trace import ToolCallEvent
 from ghx_profiler.shell.calls import script_of
 from ghx_profiler.shell.command import Command, Script
 from ghx_profiler.shell.names import FILTERS, GLUE, leading_words, words_in
-from ghx_profiler.trace import ToolCallEvent
 
 
 class Trust(IntEnum):

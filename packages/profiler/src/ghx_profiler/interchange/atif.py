@@ -8,11 +8,11 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from ghx_base.wire import JsonObject, WireModel
-from ghx_profiler.cell import NO_MODEL
 from ghx_profiler.interchange.atif_spend import final_metrics
 from ghx_profiler.interchange.trajectory import JSON_CONTENT, OURS, SCHEMA_VERSION, SEPARATOR, known
-from ghx_profiler.row import ProfileRow
-from ghx_profiler.trace import (
+from ghx_profiler.plan.cell import NO_MODEL
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.trace import (
     ErrorEvent,
     ReasoningEvent,
     SessionTrace,

@@ -18,7 +18,7 @@ from ghx_profiler.interchange.trajectory import (
     AtifTrajectory,
     text_of,
 )
-from ghx_profiler.trace import SessionTrace, TraceEvent
+from ghx_profiler.records.trace import SessionTrace, TraceEvent
 
 _EVENTS: TypeAdapter[tuple[TraceEvent, ...]] = TypeAdapter(tuple[TraceEvent, ...])
 

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from ghx_base.wire import JsonObject, Number
 from ghx_profiler.interchange.trajectory import AtifFinalMetrics, AtifStep, AtifTrajectory, known
-from ghx_profiler.metrics import Cost, TokenUsage
+from ghx_profiler.records.metrics import Cost, TokenUsage
 
 
 def prompt_tokens(usage: TokenUsage) -> int | None:

@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, St
 from ghx_base.wire import Count, Number
 from ghx_profiler.interchange.errors import BadImportError
 from ghx_profiler.interchange.import_run import ImportedSession
-from ghx_profiler.metrics import TokenUsage, ToolCallSummary
+from ghx_profiler.records.metrics import TokenUsage, ToolCallSummary
 
 _Amount = Annotated[Number, Field(ge=0)]
 _Name = Annotated[StrictStr, Field(min_length=1)]

@@ -10,17 +10,17 @@ from typing import Any, Literal
 from pydantic import JsonValue
 from pydantic_core import to_json
 
-from ghx_base.atomic_files import replacing, write_file
+from ghx_base.files.atomic_files import replacing, write_file
 from ghx_base.problems import Problem
-from ghx_base.templates import fill_text
+from ghx_base.texts.templates import fill_text
 from ghx_profiler.interchange.atif import AgentInfo, to_atif
 from ghx_profiler.interchange.errors import ExportDirectoryError, NothingToExportError
 from ghx_profiler.interchange.otel import SCOPE, to_otlp
 from ghx_profiler.interchange.trajectory import OURS
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.reports.data.sources import Source, open_run
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.store.directory import RunDirectory
-from ghx_profiler.trace import SessionTrace
 
 ExportFormat = Literal["atif", "otlp"]
 

@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ghx_base.atomic_files import write_file
 from ghx_base.clock import timestamp
-from ghx_profiler.cell import Matrix, check_mode_names, check_names
+from ghx_base.files.atomic_files import write_file
 from ghx_profiler.errors import BadMatrixError
 from ghx_profiler.interchange.errors import BadImportError
-from ghx_profiler.metric_table import UNKNOWN
-from ghx_profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
-from ghx_profiler.row import ROW_VERSION, Attempt, ProfileRow
-from ghx_profiler.score import CheckpointDetail
+from ghx_profiler.plan.cell import Matrix, check_mode_names, check_names
+from ghx_profiler.records.metric_table import UNKNOWN
+from ghx_profiler.records.metrics import Cost, Timing, TokenUsage, ToolCallSummary
+from ghx_profiler.records.row import ROW_VERSION, Attempt, ProfileRow
+from ghx_profiler.records.score import CheckpointDetail
+from ghx_profiler.records.trace import SessionTrace, TextOutputEvent, TraceSummary
 from ghx_profiler.store.directory import RunDirectory, unusable
 from ghx_profiler.store.record import AgentRecord, ImportRecord, MatrixRecord, RunRecord, write_record
-from ghx_profiler.trace import SessionTrace, TextOutputEvent, TraceSummary
 
 _DIGITS = 6
 _LAST_MOMENT = datetime.max.replace(tzinfo=UTC)

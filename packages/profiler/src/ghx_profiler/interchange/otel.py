@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from ghx_base.wire import JsonObject, Number
-from ghx_profiler.cell import NO_MODEL
 from ghx_profiler.interchange.atif_spend import completion_tokens, prompt_tokens
-from ghx_profiler.row import ProfileRow
-from ghx_profiler.score import CheckpointDetail
-from ghx_profiler.trace import ErrorEvent, SessionTrace, ToolCallEvent, Turn
+from ghx_profiler.plan.cell import NO_MODEL
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.score import CheckpointDetail
+from ghx_profiler.records.trace import ErrorEvent, SessionTrace, ToolCallEvent, Turn
 
 _INTERNAL, _CLIENT = 1, 3
 _FAILED = 2

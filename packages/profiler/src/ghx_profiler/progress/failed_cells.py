@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from ghx_base.problems import plural
 from ghx_profiler.progress.status_text import reason_of, verdict
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.store.record import RunRecord
 
 _MOST_SHOWN = 10

@@ -5,8 +5,8 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from ghx_base.problems import plural
-from ghx_profiler.cell import Cell, Matrix
 from ghx_profiler.events import CellFinished, CellRetried, Event, RunFinished, RunStarted
+from ghx_profiler.plan.cell import Cell, Matrix
 from ghx_profiler.progress.run_progress import RunProgress
 from ghx_profiler.progress.status_text import clock_time, one_line, reason_of, spend, verdict
 

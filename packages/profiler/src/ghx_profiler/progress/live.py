@@ -12,8 +12,8 @@ from rich.live import Live
 from rich.text import Text
 
 from ghx_base.clock import Clock
-from ghx_profiler.cell import Cell
 from ghx_profiler.events import CellFinished, Event, RunFinished, RunStarted
+from ghx_profiler.plan.cell import Cell
 from ghx_profiler.progress.lines import NameWidths, ended_line, finished_line
 from ghx_profiler.progress.run_progress import CellCounts, RunProgress
 from ghx_profiler.progress.status_text import clock_time, one_line, rate, rough_time

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from ghx_profiler.cell import Arm, Cell
 from ghx_profiler.events import (
     CanaryFinished,
     CanaryStarted,
@@ -16,6 +15,7 @@ from ghx_profiler.events import (
     RunFinished,
     RunStarted,
 )
+from ghx_profiler.plan.cell import Arm, Cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

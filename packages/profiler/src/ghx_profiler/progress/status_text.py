@@ -3,7 +3,7 @@
 import unicodedata
 
 from ghx_base.problems import plural
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.row import ProfileRow
 
 _LONGEST_REASON = 300
 

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from ghx_base.clock import SystemClock, timestamp
 from ghx_base.extras import is_installed, require_extra
 from ghx_base.problems import plural
-from ghx_profiler.metric_table import METRICS, MetricTable
+from ghx_profiler.records.metric_table import METRICS, MetricTable
 from ghx_profiler.reports.data.controls import alarms
 from ghx_profiler.reports.data.material import Material, gather
 from ghx_profiler.reports.data.reading import ReadRows, read_sources

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from ghx_base.problems import plural
-from ghx_profiler.metric_table import UNKNOWN
+from ghx_profiler.records.metric_table import UNKNOWN
+from ghx_profiler.records.tool_use import ToolUse
+from ghx_profiler.stats.methods.scales import reduction_words
 from ghx_profiler.stats.plan import Target
 from ghx_profiler.stats.result_records import FAMILY_NAMES, Estimate, ModeComparison, SuccessRate, Unit
-from ghx_profiler.stats.scales import reduction_words
-from ghx_profiler.tool_use import ToolUse
 
 
 def amount(value: float | None, unit: str) -> str:

@@ -10,18 +10,20 @@ import anyio
 import anyio.to_thread
 from pydantic import JsonValue
 
-from ghx_profiler.causes import (
+from ghx_profiler.contracts import Scorer, Session, SessionRequest
+from ghx_profiler.evidence import Answer, CompletionReason, Evidence, Mode, Stage
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.causes import (
     AgentBlockedError,
     Cause,
     OverranError,
     TamperedToolsError,
     error_with_cause,
 )
-from ghx_profiler.cell import Cell
-from ghx_profiler.contracts import Scorer, Session, SessionRequest
-from ghx_profiler.evidence import Answer, CompletionReason, Evidence, Mode, Stage
-from ghx_profiler.metered_trace import fill_from_model_calls
-from ghx_profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
+from ghx_profiler.records.metered_trace import fill_from_model_calls
+from ghx_profiler.records.metrics import Cost, Timing, TokenUsage, ToolCallSummary
+from ghx_profiler.records.score import Score
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.runner.deadlines import (
     Phases,
     Suspensions,
@@ -35,9 +37,7 @@ from ghx_profiler.runner.pricing import cost_of
 from ghx_profiler.runner.redaction import Redaction
 from ghx_profiler.runner.toolcalls import summarise_tool_calls
 from ghx_profiler.scenario import S
-from ghx_profiler.score import Score
 from ghx_profiler.session_limits import ALLOWANCE, Allowance
-from ghx_profiler.trace import SessionTrace
 
 C = TypeVar("C")
 """What a stage counts."""

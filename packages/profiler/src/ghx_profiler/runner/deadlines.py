@@ -11,7 +11,7 @@ import anyio
 
 from ghx_base.clock import Clock
 from ghx_base.errors import ungrouped
-from ghx_profiler.metrics import TimingSegment
+from ghx_profiler.records.metrics import TimingSegment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

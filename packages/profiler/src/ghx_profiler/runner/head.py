@@ -10,9 +10,6 @@ import anyio
 
 from ghx_base.errors import OperationError, ungrouped
 from ghx_base.garbage import without_collecting_loaded
-from ghx_profiler.blocks import CellFiles, CellInterrupted, CellMeasured, Message, PlacedCell, blocks_of
-from ghx_profiler.causes import RunBudgetError, error_code
-from ghx_profiler.cell import Arm, Cell, Matrix
 from ghx_profiler.config import ProfileConfig
 from ghx_profiler.contracts import Executor, Workers
 from ghx_profiler.errors import CanaryError
@@ -29,7 +26,10 @@ from ghx_profiler.events import (
     RunStarted,
 )
 from ghx_profiler.machine import name_apart
-from ghx_profiler.row import Incident
+from ghx_profiler.plan.blocks import CellFiles, CellInterrupted, CellMeasured, Message, PlacedCell, blocks_of
+from ghx_profiler.plan.cell import Arm, Cell, Matrix
+from ghx_profiler.records.causes import RunBudgetError, error_code
+from ghx_profiler.records.row import Incident
 from ghx_profiler.runner.instruments import Setup
 from ghx_profiler.runner.worker import RunSpec
 from ghx_profiler.scenario import S

@@ -6,9 +6,6 @@ from dataclasses import InitVar, dataclass, field, replace
 from typing import Generic
 
 from ghx_base.clock import Clock, SystemClock
-from ghx_profiler.blocks import Share
-from ghx_profiler.causes import describe_error
-from ghx_profiler.cell import Cell
 from ghx_profiler.contracts import (
     Analyzer,
     Collector,
@@ -21,10 +18,13 @@ from ghx_profiler.contracts import (
 )
 from ghx_profiler.errors import BadMatrixError
 from ghx_profiler.evidence import Mode, Stage
+from ghx_profiler.plan.blocks import Share
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.causes import describe_error
+from ghx_profiler.records.trace import ToolCallEvent
 from ghx_profiler.runner.deadlines import Limits
 from ghx_profiler.runner.redaction import Redaction, is_secret_key
 from ghx_profiler.scenario import S
-from ghx_profiler.trace import ToolCallEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,10 @@ from typing import Any, Generic
 import anyio
 from anyio import to_thread
 
-from ghx_profiler.activity import SessionActivity
-from ghx_profiler.causes import (
+from ghx_profiler.evidence import EndedSession, Evidence, Mode, Stage
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.activity import SessionActivity
+from ghx_profiler.records.causes import (
     Cause,
     EnvironmentFailure,
     OverranError,
@@ -20,17 +22,15 @@ from ghx_profiler.causes import (
     is_transient,
     pause_asked_for_s,
 )
-from ghx_profiler.cell import Cell
-from ghx_profiler.evidence import EndedSession, Evidence, Mode, Stage
-from ghx_profiler.outcome import Completed, Failed, Outcome, attempt_of, interrupted_attempt
-from ghx_profiler.row import Attempt
+from ghx_profiler.records.outcome import Completed, Failed, Outcome, attempt_of, interrupted_attempt
+from ghx_profiler.records.row import Attempt
+from ghx_profiler.records.score import Score
 from ghx_profiler.runner.conversation import Conversation
 from ghx_profiler.runner.deadlines import Phases, Suspensions, set_deadline
 from ghx_profiler.runner.instruments import Instruments
 from ghx_profiler.runner.plugins import plugin_call, require, run_analyzers, run_collectors
 from ghx_profiler.runner.redaction import Redaction
 from ghx_profiler.scenario import S
-from ghx_profiler.score import Score
 from ghx_profiler.session_limits import Allowance, SessionLimits
 
 ReportRetry = Callable[[Attempt, float], Awaitable[None]]

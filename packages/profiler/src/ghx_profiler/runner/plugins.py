@@ -9,12 +9,12 @@ from typing import Any, TypeVar, cast
 import anyio
 import anyio.lowlevel
 
-from ghx_profiler.analysis import AnalysisResult
-from ghx_profiler.causes import MeasurementError
 from ghx_profiler.contracts import Analyzer, Collector
 from ghx_profiler.evidence import Evidence
-from ghx_profiler.metrics import CustomMetric
-from ghx_profiler.outcome import Outcome
+from ghx_profiler.records.analysis import AnalysisResult
+from ghx_profiler.records.causes import MeasurementError
+from ghx_profiler.records.metrics import CustomMetric
+from ghx_profiler.records.outcome import Outcome
 from ghx_profiler.runner.deadlines import set_deadline
 
 T = TypeVar("T")

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from ghx_profiler.cell import NO_MODEL
-from ghx_profiler.metrics import Cost, TokenUsage
-from ghx_profiler.model_calls import ModelCall, usage_at_least, usage_estimated
-from ghx_profiler.trace import SessionTrace
+from ghx_profiler.plan.cell import NO_MODEL
+from ghx_profiler.records.metrics import Cost, TokenUsage
+from ghx_profiler.records.model_calls import ModelCall, usage_at_least, usage_estimated
+from ghx_profiler.records.trace import SessionTrace
 
 
 def cost_of(trace: SessionTrace, model: str, *, at: datetime | None = None) -> Cost:

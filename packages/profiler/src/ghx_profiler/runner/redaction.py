@@ -16,7 +16,7 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 
 from ghx_base.wire import WireModel
-from ghx_profiler.trace import ReasoningEvent, SessionTrace, TextOutputEvent, TraceEvent
+from ghx_profiler.records.trace import ReasoningEvent, SessionTrace, TextOutputEvent, TraceEvent
 
 STAND_IN = "***"
 """What stands where a secret was."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from ghx_profiler.config import Budget
-from ghx_profiler.row import Attempt
+from ghx_profiler.records.row import Attempt
 
 
 @dataclass(slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from ghx_profiler.contracts import ToolClassifier
 from ghx_profiler.failures import Fate, fate_of
-from ghx_profiler.metrics import ToolCallRecord, ToolCallSummary
-from ghx_profiler.trace import SessionTrace, ToolCallEvent
+from ghx_profiler.records.metrics import ToolCallRecord, ToolCallSummary
+from ghx_profiler.records.trace import SessionTrace, ToolCallEvent
 
 
 def summarise_tool_calls(trace: SessionTrace | None, classify: ToolClassifier) -> ToolCallSummary:

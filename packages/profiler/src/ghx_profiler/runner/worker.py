@@ -14,20 +14,21 @@ import anyio.lowlevel
 from anyio import to_thread
 
 from ghx_base.errors import InputError
+from ghx_base.files.scratch import ScratchFolder
 from ghx_base.problems import one_line
-from ghx_base.scratch import ScratchFolder
 from ghx_base.wire import JsonObject
-from ghx_profiler.activity import SessionActivity
-from ghx_profiler.analysis import SessionAnalysisBundle
-from ghx_profiler.blocks import WHOLE, CellFiles, CellInterrupted, CellMeasured, PlacedCell, Receive, Share
-from ghx_profiler.causes import Cause, RunBudgetError, describe_error, error_code
-from ghx_profiler.cell import NO_MODEL, Cell
 from ghx_profiler.contracts import scope_of_run
 from ghx_profiler.errors import ClusterError, NotPicklableError, ScopeError
 from ghx_profiler.events import CellRetried, CellStarted
 from ghx_profiler.machine import MachineRecord, describe_machine, name_machine
-from ghx_profiler.outcome import Completed, Failed, Outcome, RowContext, row_of
-from ghx_profiler.row import Attempt, Incident
+from ghx_profiler.plan.blocks import WHOLE, CellFiles, CellInterrupted, CellMeasured, PlacedCell, Receive, Share
+from ghx_profiler.plan.cell import NO_MODEL, Cell
+from ghx_profiler.records.activity import SessionActivity
+from ghx_profiler.records.analysis import SessionAnalysisBundle
+from ghx_profiler.records.causes import Cause, RunBudgetError, describe_error, error_code
+from ghx_profiler.records.outcome import Completed, Failed, Outcome, RowContext, row_of
+from ghx_profiler.records.row import Attempt, Incident
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.runner.deadlines import Suspensions, set_deadline
 from ghx_profiler.runner.instruments import OpenSetup, Setup
 from ghx_profiler.runner.iteration import Task, iterate
@@ -36,7 +37,6 @@ from ghx_profiler.runner.spend import Spend
 from ghx_profiler.scenario import S
 from ghx_profiler.session_limits import SessionLimits
 from ghx_profiler.store.directory import RunDirectory
-from ghx_profiler.trace import SessionTrace
 
 _MOST_NAMED = 3
 

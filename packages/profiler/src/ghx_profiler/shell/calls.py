@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
+from ghx_profiler.records.trace import ToolCallEvent
 from ghx_profiler.shell.command import Command, Script
 from ghx_profiler.shell.names import FILTERS, GLUE, WORD_MAKERS, CommandResolver, resolve_command
 from ghx_profiler.shell.parsing import parse_shell, script_of_words
-from ghx_profiler.trace import ToolCallEvent
 
 _SHELL_WORDS = frozenset({"bash", "sh", "zsh", "shell", "terminal", "cmd", "command", "exec", "console"})
 _TEXT_KEYS = ("command", "cmd", "script", "commandLine", "command_line", "code", "input")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from ghx_base.lazy import lazy_exports
 
 if TYPE_CHECKING:  # numpy costs start-up time: the modules behind these names load with the first use
-    from ghx_profiler.stats.bootstrap import bootstrap_ci, bootstrap_reduction_ci
     from ghx_profiler.stats.comparison import compare_all_modes, compare_modes
-    from ghx_profiler.stats.descriptive import (
+    from ghx_profiler.stats.methods.bootstrap import bootstrap_ci, bootstrap_reduction_ci
+    from ghx_profiler.stats.methods.descriptive import (
         cliffs_delta,
         clustered_mean,
         clustered_standard_error,
@@ -18,14 +18,14 @@ if TYPE_CHECKING:  # numpy costs start-up time: the modules behind these names l
         hedges_g,
         median_interval,
     )
-    from ghx_profiler.stats.drift import drift_over_run
-    from ghx_profiler.stats.multiplicity import benjamini_hochberg, holm
-    from ghx_profiler.stats.noise import assumed_amounts, assumed_rates, pilot_components
+    from ghx_profiler.stats.methods.drift import drift_over_run
+    from ghx_profiler.stats.methods.multiplicity import benjamini_hochberg, holm
+    from ghx_profiler.stats.methods.noise import assumed_amounts, assumed_rates, pilot_components
+    from ghx_profiler.stats.methods.permutation import permutation_test
+    from ghx_profiler.stats.methods.sample_size import plan_sample_size
     from ghx_profiler.stats.observations import Observations, observe
-    from ghx_profiler.stats.permutation import permutation_test
     from ghx_profiler.stats.plan import AnalysisPlan
     from ghx_profiler.stats.result_records import ModeComparison, ModeSummary
-    from ghx_profiler.stats.sample_size import plan_sample_size
     from ghx_profiler.stats.success import (
         clustered_wilson_interval,
         pass_at_k,
@@ -73,18 +73,18 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "bootstrap": "bootstrap_ci bootstrap_reduction_ci",
+        "methods.bootstrap": "bootstrap_ci bootstrap_reduction_ci",
         "comparison": "compare_all_modes compare_modes",
-        "descriptive": "cliffs_delta clustered_mean clustered_standard_error compute_descriptive hedges_g "
+        "methods.descriptive": "cliffs_delta clustered_mean clustered_standard_error compute_descriptive hedges_g "
         "median_interval",
-        "drift": "drift_over_run",
-        "multiplicity": "benjamini_hochberg holm",
-        "noise": "assumed_amounts assumed_rates pilot_components",
+        "methods.drift": "drift_over_run",
+        "methods.multiplicity": "benjamini_hochberg holm",
+        "methods.noise": "assumed_amounts assumed_rates pilot_components",
         "observations": "Observations observe",
-        "permutation": "permutation_test",
+        "methods.permutation": "permutation_test",
         "plan": "AnalysisPlan",
         "result_records": "ModeComparison ModeSummary",
-        "sample_size": "plan_sample_size",
+        "methods.sample_size": "plan_sample_size",
         "success": "clustered_wilson_interval pass_at_k pass_curve pass_hat_k wilson_interval",
         "summary": "cost_per_success summarize_metric summarize_modes summarize_success",
     },

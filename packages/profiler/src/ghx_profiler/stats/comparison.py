@@ -6,11 +6,12 @@ from functools import cache
 from importlib.metadata import version
 from itertools import combinations, product
 
-from ghx_profiler.cell import Arm, order_arms
-from ghx_profiler.row import ProfileRow
-from ghx_profiler.stats.arrays import generator
-from ghx_profiler.stats.curves import Curve, Refusal, population_curve, suite_curve
-from ghx_profiler.stats.multiplicity import benjamini_hochberg, holm
+from ghx_profiler.plan.cell import Arm, order_arms
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.stats.methods.arrays import generator
+from ghx_profiler.stats.methods.curves import Curve, Refusal, population_curve, suite_curve
+from ghx_profiler.stats.methods.multiplicity import benjamini_hochberg, holm
+from ghx_profiler.stats.methods.scales import ReductionScale, is_amount, is_binary
 from ghx_profiler.stats.observations import (
     SUCCESS,
     ArmOrMode,
@@ -36,7 +37,6 @@ from ghx_profiler.stats.result_records import (
     VarianceComponents,
 )
 from ghx_profiler.stats.results import Adjusted, TargetTest, target_result
-from ghx_profiler.stats.scales import ReductionScale, is_amount, is_binary
 from ghx_profiler.stats.verdict_rules import Question, notes_after, notes_before
 
 _TARGETS: tuple[Target, ...] = ("suite", "population")

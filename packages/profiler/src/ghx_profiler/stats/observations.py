@@ -9,16 +9,16 @@ from typing import Generic, TypeVar, cast
 
 import numpy as np
 
-from ghx_profiler.cell import Arm
 from ghx_profiler.errors import UnknownNameError
-from ghx_profiler.metric_table import ATTACK_SUCCESS, METRICS
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.metric_table import ATTACK_SUCCESS, METRICS
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.scenario import scenario_of
-from ghx_profiler.stats.arrays import BoolArray, FloatArray, IntArray
 from ghx_profiler.stats.errors import BadPairError
+from ghx_profiler.stats.methods.arrays import BoolArray, FloatArray, IntArray
+from ghx_profiler.stats.methods.scales import is_binary
 from ghx_profiler.stats.pairs import PairedBlock, PairedSample
 from ghx_profiler.stats.result_records import AnalysisSet, LeftOut, Scale
-from ghx_profiler.stats.scales import is_binary
 
 SUCCESS = "success"
 _COST = "cost_total_usd"

@@ -6,10 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ghx_profiler.stats.arrays import FloatArray, IntArray
-from ghx_profiler.stats.descriptive import cliffs_delta, corrected_for_small_samples
+from ghx_profiler.stats.methods.arrays import FloatArray, IntArray
+from ghx_profiler.stats.methods.descriptive import cliffs_delta, corrected_for_small_samples
+from ghx_profiler.stats.methods.scales import ReductionScale
 from ghx_profiler.stats.result_records import EffectSizes, Scale, VarianceComponents
-from ghx_profiler.stats.scales import ReductionScale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

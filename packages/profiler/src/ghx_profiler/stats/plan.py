@@ -6,7 +6,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from ghx_base.documents.section import Distinct, Flag, Real, Section, SetBy, Text
 from ghx_base.wire import Count
-from ghx_profiler.metric_table import METRICS
+from ghx_profiler.records.metric_table import METRICS
 
 Target = Literal["suite", "population"]
 """What a verdict is about: `suite` is "on these scenarios", `population` is "on tasks like these"."""

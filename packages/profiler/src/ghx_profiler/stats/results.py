@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from math import inf
 
-from ghx_profiler.stats.arrays import finite_or_none
-from ghx_profiler.stats.curves import Curve, Refusal
 from ghx_profiler.stats.errors import BadSampleError
-from ghx_profiler.stats.multiplicity import matching_alpha
+from ghx_profiler.stats.methods.arrays import finite_or_none
+from ghx_profiler.stats.methods.curves import Curve, Refusal
+from ghx_profiler.stats.methods.multiplicity import matching_alpha
+from ghx_profiler.stats.methods.probability import detectable_shift
+from ghx_profiler.stats.methods.scales import ReductionScale, natural_words
 from ghx_profiler.stats.pairs import PairedSample
 from ghx_profiler.stats.plan import AnalysisPlan, Target
-from ghx_profiler.stats.probability import detectable_shift
 from ghx_profiler.stats.result_records import Adjustment, Equivalence, RawDifference, TargetResult
-from ghx_profiler.stats.scales import ReductionScale, natural_words
 from ghx_profiler.stats.verdict_rules import Question, decide, describe
 
 

@@ -11,11 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ghx_profiler.cell import Arm
-from ghx_profiler.metric_table import ATTACK_SUCCESS, METRICS, MetricTable
-from ghx_profiler.stats.arrays import BoolArray
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.metric_table import ATTACK_SUCCESS, METRICS, MetricTable
 from ghx_profiler.stats.comparison import Draft, adjust_family, conclude, examine
-from ghx_profiler.stats.curves import Refusal, why_no_population
+from ghx_profiler.stats.methods.arrays import BoolArray
+from ghx_profiler.stats.methods.curves import Refusal, why_no_population
+from ghx_profiler.stats.methods.permutation import smallest_p_of
+from ghx_profiler.stats.methods.probability import normal_quantile
+from ghx_profiler.stats.methods.scales import change_words, direction_words, is_binary, natural_words, span_words
 from ghx_profiler.stats.observations import (
     SUCCESS,
     Factor,
@@ -25,9 +28,7 @@ from ghx_profiler.stats.observations import (
     pair_up,
     pairing_factors,
 )
-from ghx_profiler.stats.permutation import smallest_p_of
 from ghx_profiler.stats.plan import AnalysisPlan
-from ghx_profiler.stats.probability import normal_quantile
 from ghx_profiler.stats.result_records import (
     Adjustment,
     ModeComparison,
@@ -37,7 +38,6 @@ from ghx_profiler.stats.result_records import (
     Tier,
 )
 from ghx_profiler.stats.results import TargetTest
-from ghx_profiler.stats.scales import change_words, direction_words, is_binary, natural_words, span_words
 from ghx_profiler.stats.verdict_rules import Question, decide
 
 _SHOWN = frozenset({"better", "worse", "lower", "higher"})

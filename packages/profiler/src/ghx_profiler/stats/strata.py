@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ghx_profiler.scenario import scenario_of
-from ghx_profiler.stats.arrays import FloatArray, IntArray
+from ghx_profiler.stats.methods.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

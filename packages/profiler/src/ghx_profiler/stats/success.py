@@ -7,13 +7,13 @@ from math import comb
 import numpy as np
 
 from ghx_profiler.scenario import scenario_of
-from ghx_profiler.stats.arrays import FloatArray, IntArray, generator
-from ghx_profiler.stats.bootstrap import mean_of_rows, percentile_interval
-from ghx_profiler.stats.curves import why_no_population
-from ghx_profiler.stats.descriptive import clustered_standard_error
 from ghx_profiler.stats.errors import BadSampleError, TooFewRepetitionsError
+from ghx_profiler.stats.methods.arrays import FloatArray, IntArray, generator
+from ghx_profiler.stats.methods.bootstrap import mean_of_rows, percentile_interval
+from ghx_profiler.stats.methods.curves import why_no_population
+from ghx_profiler.stats.methods.descriptive import clustered_standard_error
+from ghx_profiler.stats.methods.probability import normal_quantile, t_quantile
 from ghx_profiler.stats.plan import Target
-from ghx_profiler.stats.probability import normal_quantile, t_quantile
 from ghx_profiler.stats.result_records import Estimate, PassPoint
 from ghx_profiler.stats.strata import Strata, strata_of
 

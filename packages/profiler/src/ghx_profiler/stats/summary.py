@@ -4,13 +4,14 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ghx_profiler.cell import Arm
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.scenario import scenario_of
-from ghx_profiler.stats.arrays import BoolArray, FloatArray, IntArray, generator
-from ghx_profiler.stats.bootstrap import percentile_interval
-from ghx_profiler.stats.curves import why_no_population
-from ghx_profiler.stats.descriptive import clustered_mean, compute_descriptive, median_interval
+from ghx_profiler.stats.methods.arrays import BoolArray, FloatArray, IntArray, generator
+from ghx_profiler.stats.methods.bootstrap import percentile_interval
+from ghx_profiler.stats.methods.curves import why_no_population
+from ghx_profiler.stats.methods.descriptive import clustered_mean, compute_descriptive, median_interval
+from ghx_profiler.stats.methods.scales import within_bounds
 from ghx_profiler.stats.observations import SUCCESS, ArmOrMode, Observations, as_arm, headline_set, observe
 from ghx_profiler.stats.plan import AnalysisPlan
 from ghx_profiler.stats.result_records import (
@@ -21,7 +22,6 @@ from ghx_profiler.stats.result_records import (
     SuccessRate,
     SuccessSummary,
 )
-from ghx_profiler.stats.scales import within_bounds
 from ghx_profiler.stats.strata import Strata, strata_of
 from ghx_profiler.stats.success import Counts, clustered_wilson_interval, pass_curve, wilson_interval
 

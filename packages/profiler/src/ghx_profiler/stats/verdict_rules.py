@@ -6,9 +6,19 @@ from typing import assert_never
 
 import numpy as np
 
-from ghx_profiler.cell import Arm
-from ghx_profiler.metric_table import METRICS
-from ghx_profiler.stats.curves import Curve
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.metric_table import METRICS
+from ghx_profiler.stats.methods.curves import Curve
+from ghx_profiler.stats.methods.scales import (
+    ReductionScale,
+    change_words,
+    direction_words,
+    is_amount,
+    natural_span_words,
+    natural_words,
+    reduction_words,
+    span_words,
+)
 from ghx_profiler.stats.observations import SUCCESS, Observations, mark_compared_rows, unmeasured_rows
 from ghx_profiler.stats.pairs import PairedSample
 from ghx_profiler.stats.plan import PLACES, AnalysisPlan, Target
@@ -21,16 +31,6 @@ from ghx_profiler.stats.result_records import (
     TargetResult,
     Unit,
     Verdict,
-)
-from ghx_profiler.stats.scales import (
-    ReductionScale,
-    change_words,
-    direction_words,
-    is_amount,
-    natural_span_words,
-    natural_words,
-    reduction_words,
-    span_words,
 )
 
 

@@ -5,8 +5,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ghx_profiler.cell import Cell
 from ghx_profiler.errors import RunDirectoryError
+from ghx_profiler.plan.cell import Cell
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,16 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from ghx_base.atomic_files import sync_directory
-from ghx_base.locks import is_locked
+from ghx_base.files.atomic_files import sync_directory
+from ghx_base.files.locks import is_locked
+from ghx_base.files.scratch import PREFIX, ScratchFolder, sweep
 from ghx_base.problems import plural
-from ghx_base.scratch import PREFIX, ScratchFolder, sweep
-from ghx_profiler.cell import Cell
 from ghx_profiler.config import ProfileConfig, ProfileFile
 from ghx_profiler.errors import MergeError, RunDirectoryError, RunLockedError
 from ghx_profiler.machine import MachineRecord, name_apart
-from ghx_profiler.row import ProfileRow
-from ghx_profiler.shards import Shard
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.plan.shards import Shard
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.store.directory import RunDirectory, unusable
 from ghx_profiler.store.packs import is_pack_file, read_pack_record, run_folder
 from ghx_profiler.store.record import MatrixRecord, MergedShard, RunRecord, read_record, write_record

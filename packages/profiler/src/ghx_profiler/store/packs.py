@@ -10,9 +10,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import ValidationError
 
-from ghx_base.atomic_files import replacing
 from ghx_base.errors import InputError, OperationError
-from ghx_base.scratch import ScratchFolder
+from ghx_base.files.atomic_files import replacing
+from ghx_base.files.scratch import ScratchFolder
 from ghx_base.wire import OMITTABLE, Count, ForeignModel
 
 RECORD = "pack.json"

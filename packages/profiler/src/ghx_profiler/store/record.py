@@ -10,14 +10,14 @@ from typing import Annotated, Literal, cast
 
 from pydantic import Field, JsonValue, ValidationError
 
-from ghx_base.atomic_files import write_atomically
+from ghx_base.files.atomic_files import write_atomically
 from ghx_base.wire import OMITTABLE, Count, ForeignModel
-from ghx_profiler.cell import Arm, Cell, Matrix, Order, count_repetitions
 from ghx_profiler.contracts import ControlKind
 from ghx_profiler.errors import RunDirectoryError
 from ghx_profiler.machine import MachineRecord
-from ghx_profiler.row import Attempt, Incident
-from ghx_profiler.shards import Shard, ShardText
+from ghx_profiler.plan.cell import Arm, Cell, Matrix, Order, count_repetitions
+from ghx_profiler.plan.shards import Shard, ShardText
+from ghx_profiler.records.row import Attempt, Incident
 from ghx_profiler.store.directory import unusable
 from ghx_profiler.store.provenance import ProvenanceRecord, changed_ingredients
 

@@ -7,12 +7,12 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import ValidationError
 
-from ghx_base.atomic_files import write_atomically
+from ghx_base.files.atomic_files import write_atomically
 from ghx_base.wire import OMITTABLE, ForeignModel
-from ghx_profiler.cell import Cell
 from ghx_profiler.errors import RunDirectoryError
-from ghx_profiler.row import ProfileRow
-from ghx_profiler.score import CheckpointDetail, Safety, Score
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.score import CheckpointDetail, Safety, Score
 from ghx_profiler.store.directory import RunDirectory, unusable
 
 

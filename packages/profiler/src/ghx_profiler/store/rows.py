@@ -11,9 +11,9 @@ from typing import cast
 
 from pydantic import ValidationError
 
-from ghx_base.atomic_files import sync_directory, write_file
+from ghx_base.files.atomic_files import sync_directory, write_file
 from ghx_profiler.errors import BadRowsError, RunDirectoryError
-from ghx_profiler.row import ROW_VERSION, ProfileRow
+from ghx_profiler.records.row import ROW_VERSION, ProfileRow
 from ghx_profiler.store.directory import unusable
 
 

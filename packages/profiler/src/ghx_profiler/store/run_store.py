@@ -10,13 +10,13 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from ghx_base.atomic_files import write_atomically, write_file
 from ghx_base.errors import InputError
-from ghx_base.locks import LockHeldError, hold_lock
-from ghx_profiler.blocks import CellFiles
-from ghx_profiler.cell import Arm, Cell
+from ghx_base.files.atomic_files import write_atomically, write_file
+from ghx_base.files.locks import LockHeldError, hold_lock
 from ghx_profiler.errors import BadRowsError, RunDirectoryError, RunLockedError, RunMismatchError
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.plan.blocks import CellFiles
+from ghx_profiler.plan.cell import Arm, Cell
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.runner.spend import RunSpend
 from ghx_profiler.store.directory import RunDirectory, unusable
 from ghx_profiler.store.record import RECORD_VERSION, RunRecord, read_record, write_record

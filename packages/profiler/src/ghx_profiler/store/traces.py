@@ -6,7 +6,7 @@ from typing import ClassVar, cast
 from pydantic import ValidationError
 
 from ghx_base.errors import InputError
-from ghx_profiler.trace import SessionTrace
+from ghx_profiler.records.trace import SessionTrace
 
 _CONTENTS = ("events", "turns", "summary")
 _RESTORE = "restore the file, or take it away"

@@ -11,7 +11,11 @@ import anyio
 
 from ghx_base.clock import timestamp
 from ghx_base.wire import JsonObject
-from ghx_profiler.blocks import (
+from ghx_profiler.contracts import Executor
+from ghx_profiler.errors import ScopeError
+from ghx_profiler.events import CellStarted
+from ghx_profiler.machine import name_machine
+from ghx_profiler.plan.blocks import (
     WHOLE,
     Block,
     CellFiles,
@@ -23,15 +27,11 @@ from ghx_profiler.blocks import (
     Share,
     blocks_of,
 )
-from ghx_profiler.cell import Cell
-from ghx_profiler.contracts import Executor
-from ghx_profiler.errors import ScopeError
-from ghx_profiler.events import CellStarted
-from ghx_profiler.machine import name_machine
-from ghx_profiler.metrics import CustomMetric
-from ghx_profiler.outcome import Completed, RowContext, row_of
-from ghx_profiler.row import Attempt, ProfileRow
-from ghx_profiler.score import Score
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.metrics import CustomMetric
+from ghx_profiler.records.outcome import Completed, RowContext, row_of
+from ghx_profiler.records.row import Attempt, ProfileRow
+from ghx_profiler.records.score import Score
 from ghx_profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, Probe, skip_without
 from ghx_profiler.testing.samples import sample_cell, sample_evidence, sample_scenario
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ghx_profiler.analysis import AnalysisResult, NumberFinding, RatioFinding
 from ghx_profiler.contracts import Analyzer, Collector
 from ghx_profiler.evidence import Evidence
-from ghx_profiler.metrics import CustomMetric
+from ghx_profiler.records.analysis import AnalysisResult, NumberFinding, RatioFinding
+from ghx_profiler.records.metrics import CustomMetric
 from ghx_profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, holds
 from ghx_profiler.testing.record_rules import (
     assert_finite,

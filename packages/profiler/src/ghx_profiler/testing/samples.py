@@ -6,13 +6,11 @@ from typing import Any
 from pydantic import JsonValue
 
 from ghx_base.clock import timestamp
-from ghx_profiler.cell import Cell
 from ghx_profiler.evidence import Answer, Evidence, Mode, Stage
-from ghx_profiler.metrics import Cost, Timing, TimingSegment, TokenUsage
-from ghx_profiler.runner.toolcalls import summarise_tool_calls
-from ghx_profiler.scenario import BaseScenario
-from ghx_profiler.score import CheckpointDetail, Score
-from ghx_profiler.trace import (
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.metrics import Cost, Timing, TimingSegment, TokenUsage
+from ghx_profiler.records.score import CheckpointDetail, Score
+from ghx_profiler.records.trace import (
     ErrorEvent,
     ReasoningEvent,
     SessionTrace,
@@ -23,6 +21,8 @@ from ghx_profiler.trace import (
     Turn,
     TurnBoundaryEvent,
 )
+from ghx_profiler.runner.toolcalls import summarise_tool_calls
+from ghx_profiler.scenario import BaseScenario
 
 _NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

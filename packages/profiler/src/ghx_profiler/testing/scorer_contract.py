@@ -9,7 +9,7 @@ import anyio
 
 from ghx_profiler.contracts import Judge, Scorer
 from ghx_profiler.evidence import Evidence
-from ghx_profiler.score import Judgement, Score
+from ghx_profiler.records.score import Judgement, Score
 from ghx_profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, holds
 from ghx_profiler.testing.record_rules import (
     assert_finite,

@@ -12,11 +12,11 @@ import anyio
 
 from ghx_profiler.contracts import Session, SessionProvider, SessionRequest, scope_of_run
 from ghx_profiler.evidence import Answer, Mode
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, Probe, holds, skip_without
 from ghx_profiler.testing.record_rules import assert_survives_json
 from ghx_profiler.testing.samples import sample_cell
 from ghx_profiler.testing.watching import Watch, process_left_alone
-from ghx_profiler.trace import SessionTrace
 
 PROBE = "GHX_BENCH_CONTRACT_PROBE"
 

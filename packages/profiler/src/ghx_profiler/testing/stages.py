@@ -8,10 +8,10 @@ from typing import Any
 
 import anyio
 
-from ghx_profiler.cell import Cell
 from ghx_profiler.contracts import Lifecycle, ModeResolver
 from ghx_profiler.errors import UnknownNameError
 from ghx_profiler.evidence import Mode, Stage
+from ghx_profiler.plan.cell import Cell
 from ghx_profiler.scenario import BaseScenario
 from ghx_profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, Probe, holds
 from ghx_profiler.testing.record_rules import assert_is_environment, assert_is_json

@@ -34,7 +34,7 @@ def execute(
     clock: Annotated[ClockPolicy, Parameter(help="The time in it: the real one, or a second for each write.")] = "wall",
 ) -> int:
     """Boot a private world, run the command in it, and end with its exit code; nothing is left behind."""
-    from ghx_base.scratch import sweep
+    from ghx_base.files.scratch import sweep
     from ghx_twin.seed.worlds import add_faults, open_world, person
     from ghx_twin.server.loopback import Server
     from ghx_twin.server.tokens import own_token

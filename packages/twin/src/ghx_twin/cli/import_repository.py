@@ -42,7 +42,7 @@ def import_(
     json_: Annotated[bool, Parameter(name="--json", help="Print what was imported as JSON; needs --output.")] = False,
 ) -> int:
     """Read a repository with its conversations from a GitHub API and write it as a seed."""
-    from ghx_base.atomic_files import write_atomically
+    from ghx_base.files.atomic_files import write_atomically
     from ghx_twin.seed.importing import ImportLimits, import_repository
     from ghx_twin.seed.importing.github import GitHubReader
     from ghx_twin.seed.loading import MOST_BYTES, seed_text

@@ -32,7 +32,7 @@ def serve(
     """Serve a world and print one line of JSON when ready: url, socket, user, token."""
     gc.disable()  # until it serves: what is loaded stays, and looking for garbage in it takes a tenth of the start
     from ghx_base.errors import FlagError
-    from ghx_base.scratch import sweep
+    from ghx_base.files.scratch import sweep
     from ghx_twin.seed.worlds import add_faults, open_world, person
     from ghx_twin.server.loopback import Server
     from ghx_twin.server.tokens import kept_token

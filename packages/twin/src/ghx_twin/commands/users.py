@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import TypedDict, Unpack
 
-from ghx_twin.commands import issue_types, kernel
+from ghx_twin.commands import kernel
+from ghx_twin.commands.issues import issue_types
 from ghx_twin.commands.texts import already_exists, check_unicode_all, invalid, missing
 from ghx_twin.queries.permissions import ROLES, Role, require_organization_admin
 from ghx_twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from ghx_base.scratch import ScratchFolder
+from ghx_base.files.scratch import ScratchFolder
 from ghx_twin.git.errors import GitError
 from ghx_twin.git.receiving import UPDATE_HOOK
 

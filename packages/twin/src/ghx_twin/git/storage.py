@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from ghx_base.scratch import ScratchFolder
+from ghx_base.files.scratch import ScratchFolder
 from ghx_twin.git import bare
 from ghx_twin.git.errors import GitLookupError, GitRefError
 from ghx_twin.git.refs import branch_ref

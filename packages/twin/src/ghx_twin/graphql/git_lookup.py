@@ -16,8 +16,9 @@ from ghx_twin.graphql.subjects import (
     TagThing,
     TreeThing,
 )
-from ghx_twin.queries import comparison, lookup
-from ghx_twin.queries.releases import is_only_asset
+from ghx_twin.queries import lookup
+from ghx_twin.queries.repositories import comparison
+from ghx_twin.queries.repositories.releases import is_only_asset
 from ghx_twin.refusals import NotFoundRefusal
 from ghx_twin.state.records import Pull, Repository, User
 

@@ -9,8 +9,10 @@ from ghx_twin.graphql.subjects import CommitThing, ComparisonThing, GitThing, Re
 from ghx_twin.graphql.suites import find_suite
 from ghx_twin.graphql.timeline import EVENT_TYPES
 from ghx_twin.nodes import GitNode, find_record, parse_git_node_id, repository_id
-from ghx_twin.queries import checks, lookup, projects
-from ghx_twin.queries.projects import READ_SCOPE
+from ghx_twin.queries import lookup
+from ghx_twin.queries.actions import checks
+from ghx_twin.queries.projects import projects
+from ghx_twin.queries.projects.projects import READ_SCOPE
 from ghx_twin.refusals import NotFoundRefusal
 from ghx_twin.state.records import (
     Comment,

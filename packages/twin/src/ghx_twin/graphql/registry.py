@@ -8,43 +8,40 @@ from ghx_twin.graphql import subjects
 from ghx_twin.graphql.connections import Connection, Edge, PageInfo
 from ghx_twin.graphql.context import Context, ViewMaker
 from ghx_twin.graphql.timeline import TimelineConnection
-from ghx_twin.graphql.views import (
-    checks,
-    commit_comments,
-    community,
-    deployments,
-    git,
-    labels,
-    people,
-    pulls,
-    refs,
-    releases,
-    repository_parts,
-    reviews,
-    rulesets,
-    workflows,
-)
-from ghx_twin.graphql.views.comments import IssueCommentView
+from ghx_twin.graphql.views import people
+from ghx_twin.graphql.views.actions import checks, deployments, workflows
 from ghx_twin.graphql.views.events import EVENT_VIEWS, event_view
-from ghx_twin.graphql.views.issues import (
+from ghx_twin.graphql.views.issues import labels
+from ghx_twin.graphql.views.issues.comments import IssueCommentView
+from ghx_twin.graphql.views.issues.issues import (
     DependenciesSummaryView,
     IssueTypeView,
     IssueView,
     LinkedBranchView,
     SubIssuesSummaryView,
 )
-from ghx_twin.graphql.views.projects import fields, items, project
-from ghx_twin.graphql.views.reactions import (
+from ghx_twin.graphql.views.issues.reactions import (
     ReactedEdge,
     ReactionConnection,
     ReactionGroupView,
     ReactionView,
     ReactorConnection,
 )
-from ghx_twin.graphql.views.repositories import RepositoryView
+from ghx_twin.graphql.views.projects import fields, items, project
+from ghx_twin.graphql.views.pulls import pulls, reviews
+from ghx_twin.graphql.views.repositories import (
+    commit_comments,
+    community,
+    git,
+    refs,
+    releases,
+    repository_parts,
+    rulesets,
+)
+from ghx_twin.graphql.views.repositories.repositories import RepositoryView
 from ghx_twin.graphql.views.root import QueryView, RateLimitView, SearchConnection
 from ghx_twin.queries import lookup
-from ghx_twin.queries.projects import Iteration
+from ghx_twin.queries.projects.projects import Iteration
 from ghx_twin.state import records
 
 # In the schema because clients select them (`gh` asks for cards of projects); no world has one, so they need no view.

@@ -6,7 +6,7 @@ from typing import Any
 from ghx_twin.graphql.context import Context
 from ghx_twin.graphql.subjects import SuiteOf
 from ghx_twin.nodes import NodeId, parse_node_id
-from ghx_twin.queries import workflow_runs
+from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.state.records import CheckRun, Repository, RunAttempt, WorkflowRun
 
 _PREFIX = "CS"

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ghx_twin.git.objects import Commit
-from ghx_twin.queries import lookup, projects
-from ghx_twin.queries.comparison import commits, git_of
-from ghx_twin.queries.issue_relations import visible_issues
-from ghx_twin.queries.reviews import visible_reviews
+from ghx_twin.queries import lookup
+from ghx_twin.queries.issues.issue_relations import visible_issues
+from ghx_twin.queries.projects import projects
+from ghx_twin.queries.pulls.reviews import visible_reviews
+from ghx_twin.queries.repositories.comparison import commits, git_of
 from ghx_twin.state.records import Comment, Event, Issue, Project, Pull, Review
 from ghx_twin.viewer import Viewer
 from ghx_twin.world import World

@@ -3,39 +3,33 @@
 from collections.abc import Iterator
 from functools import cache
 
-from ghx_twin.rest.handlers import (
-    apps,
-    archives,
-    branches,
+from ghx_twin.rest.handlers import apps, events, meta, projects, search, users
+from ghx_twin.rest.handlers.actions import (
+    artifacts,
     caches,
     check_suites,
     checks,
+    deployments,
+    dispatch,
+    job_logs,
+    run_deployments,
+    runs,
+    variables,
+)
+from ghx_twin.rest.handlers.issues import comments, issue_labels, issue_relations, issue_types, issues, labels
+from ghx_twin.rest.handlers.pulls import merging, pulls, reviews
+from ghx_twin.rest.handlers.repositories import (
+    archives,
+    branches,
     collaborators,
-    comments,
     commit_comments,
     commits,
     contents,
-    deployments,
-    events,
     git_objects,
-    issue_labels,
-    issue_relations,
-    issue_types,
-    issues,
-    labels,
-    merging,
-    meta,
-    projects,
-    pulls,
     releases,
     repositories,
-    reviews,
     rulesets,
-    search,
-    users,
-    variables,
 )
-from ghx_twin.rest.handlers.actions import artifacts, dispatch, job_logs, run_deployments, runs
 from ghx_twin.rest.operation import Operation
 from ghx_twin.rest.routing import Router
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar, cast
 from pydantic import Field, StrictInt, StringConstraints
 
 from ghx_base.documents import RefusedError
-from ghx_base.templates import fill_text, names_in
+from ghx_base.texts.templates import fill_text, names_in
 from ghx_twin.seed.format import SeedModel
 from ghx_twin.seed.mistakes import SeedError
 

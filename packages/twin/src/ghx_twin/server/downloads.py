@@ -2,10 +2,10 @@
 
 import re
 
-from ghx_twin.queries import workflow_runs
+from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.reply import Reply, error_reply
-from ghx_twin.rest.render.artifacts import artifact_archive
-from ghx_twin.rest.render.logs import job_log, logs_archive
+from ghx_twin.rest.render.actions.artifacts import artifact_archive
+from ghx_twin.rest.render.actions.logs import job_log, logs_archive
 from ghx_twin.state.records import Artifact, CheckRun, RunAttempt
 from ghx_twin.world import World
 

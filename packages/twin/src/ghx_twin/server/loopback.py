@@ -23,7 +23,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ghx_base.errors import OperationError
-from ghx_base.scratch import SHORT_PLACE, ScratchFolder
+from ghx_base.files.scratch import SHORT_PLACE, ScratchFolder
 from ghx_twin.commands.actions import progress
 from ghx_twin.queries import lookup
 from ghx_twin.server.app import WORLD_OF_CONNECTION, TwinApp

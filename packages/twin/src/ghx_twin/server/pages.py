@@ -7,12 +7,13 @@ import re
 from hmac import compare_digest
 from urllib.parse import parse_qs, quote, unquote
 
-from ghx_twin.queries import archives, lookup, permissions
-from ghx_twin.queries import releases as releases_of
+from ghx_twin.queries import lookup, permissions
+from ghx_twin.queries.repositories import archives
+from ghx_twin.queries.repositories import releases as releases_of
 from ghx_twin.refusals import NotFoundRefusal
 from ghx_twin.reply import Reply, error_reply
 from ghx_twin.rest import dispatch
-from ghx_twin.rest.handlers.releases import asset_reply
+from ghx_twin.rest.handlers.repositories.releases import asset_reply
 from ghx_twin.server.hosting import Access
 from ghx_twin.server.request import Request
 from ghx_twin.state.records import Release, ReleaseAsset, Repository

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from ghx_profiler.contracts import ControlKind, SessionRequest
 from ghx_profiler.evidence import Answer
 from ghx_profiler.recorder import TraceRecorder
-from ghx_profiler.trace import SessionTrace
+from ghx_profiler.records.trace import SessionTrace
 
 
 class NopProvider:

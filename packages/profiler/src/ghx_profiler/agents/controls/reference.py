@@ -8,7 +8,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from ghx_base.problems import listed
-from ghx_base.templates import as_text
+from ghx_base.texts.templates import as_text
 from ghx_profiler.agents.controls.solution import McpCall, Solution, SolutionError, Step
 from ghx_profiler.agents.controls.variables import UnfitValueError, UnknownVariableError, Variables
 from ghx_profiler.agents.tools.toolbelt import ToolBelt, tool_belt
@@ -16,7 +16,7 @@ from ghx_profiler.agents.tools.toolset import ToolAnswer, ToolSet
 from ghx_profiler.contracts import ControlKind, SessionRequest
 from ghx_profiler.evidence import Answer
 from ghx_profiler.recorder import TraceRecorder
-from ghx_profiler.trace import SessionTrace
+from ghx_profiler.records.trace import SessionTrace
 
 Solutions = Callable[[str, str], Solution | None]
 """Finds the solution of a scenario, by its id, in a mode, by its name."""

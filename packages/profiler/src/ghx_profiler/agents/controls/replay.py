@@ -10,18 +10,18 @@ from pydantic import JsonValue
 from ghx_profiler.agents.controls.solution import SolutionError
 from ghx_profiler.agents.tools.toolbelt import ToolBelt, tool_belt
 from ghx_profiler.agents.tools.toolset import ToolSet, server_tool_of
-from ghx_profiler.cell import Cell
 from ghx_profiler.contracts import ControlKind, SessionRequest
 from ghx_profiler.evidence import Answer
+from ghx_profiler.plan.cell import Cell
 from ghx_profiler.recorder import TraceRecorder
-from ghx_profiler.shell import command_of
-from ghx_profiler.trace import (
+from ghx_profiler.records.trace import (
     SessionTrace,
     TextOutputEvent,
     ToolCallEvent,
     TraceEvent,
     TurnBoundaryEvent,
 )
+from ghx_profiler.shell import command_of
 
 Recordings = Callable[[Cell], SessionTrace | None]
 """Finds the recorded session for a cell."""

@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraint
 
 from ghx_base.documents import RefusedError, read_document, validate_document
 from ghx_base.documents.section import Flag, ModeName, Name, Section, Text
-from ghx_base.templates import VARIABLE
-from ghx_profiler.causes import Cause, MeasurementError
+from ghx_base.texts.templates import VARIABLE
+from ghx_profiler.records.causes import Cause, MeasurementError
 
 SUFFIX = ".solution.yaml"
 """What follows the scenario's id in the name of its solution file."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import JsonValue
 
-from ghx_base.templates import (
+from ghx_base.texts.templates import (
     MISSING,
     as_text,
     dead_end,

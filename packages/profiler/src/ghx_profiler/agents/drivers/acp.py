@@ -40,10 +40,10 @@ from ghx_profiler.agents.drivers.recipe_provider import RecipeProvider, RecipeSe
 from ghx_profiler.agents.drivers.session_log import UpdateLog
 from ghx_profiler.agents.tools.server_identity import LastWords, lines_of, parse_line
 from ghx_profiler.agents.tools.toolset import fill_variables
-from ghx_profiler.causes import AgentError, EnvironmentFailure
 from ghx_profiler.evidence import Answer
-from ghx_profiler.metrics import TokenUsage
 from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.causes import AgentError, EnvironmentFailure
+from ghx_profiler.records.metrics import TokenUsage
 
 PROMPT = "session/prompt"
 UPDATE = "session/update"

@@ -19,10 +19,10 @@ from ghx_profiler.agents.drivers.session_log import SessionLog, plain_tool_name
 from ghx_profiler.agents.tools.server_identity import LastWords, lines_of, parse_line
 from ghx_profiler.agents.tools.toolbelt import SHELL_TOOL, cancel_after_end
 from ghx_profiler.agents.tools.toolset import fill_variables, tool_name, variables_in
-from ghx_profiler.causes import AgentError, EnvironmentFailure
 from ghx_profiler.evidence import Answer
-from ghx_profiler.metrics import TokenUsage
 from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.causes import AgentError, EnvironmentFailure
+from ghx_profiler.records.metrics import TokenUsage
 
 
 class OutputLog(SessionLog, ABC):

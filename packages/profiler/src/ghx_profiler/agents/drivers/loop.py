@@ -44,13 +44,13 @@ from ghx_profiler.agents.metering.service_queue import ServiceQueue
 from ghx_profiler.agents.tools.file_tools import FileTools
 from ghx_profiler.agents.tools.toolbelt import ToolBelt, tool_belt
 from ghx_profiler.agents.tools.toolset import Tool, ToolAnswer, ToolSet
-from ghx_profiler.causes import AgentError, EnvironmentFailure, MeasurementError, TransientError
 from ghx_profiler.config import Budgets
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.evidence import Answer
-from ghx_profiler.model_calls import WireKind
 from ghx_profiler.recorder import TraceRecorder
-from ghx_profiler.trace import SessionTrace
+from ghx_profiler.records.causes import AgentError, EnvironmentFailure, MeasurementError, TransientError
+from ghx_profiler.records.model_calls import WireKind
+from ghx_profiler.records.trace import SessionTrace
 
 _NAME = "loop"
 _INSTRUCTIONS = (

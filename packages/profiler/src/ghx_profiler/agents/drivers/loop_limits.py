@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from ghx_base.documents.section import Section
-from ghx_profiler.model_calls import WireKind
+from ghx_profiler.records.model_calls import WireKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from ghx_base.wire import StrictInt
 from ghx_profiler.agents.drivers.recipe_settings import HomePath, ServerSettings, Settings
 from ghx_profiler.agents.npm import NpmPackage
 from ghx_profiler.agents.tools.toolset import McpServer, variables_in
-from ghx_profiler.model_calls import WireKind
+from ghx_profiler.records.model_calls import WireKind
 
 RECIPES = Path(__file__).parent / "recipes"
 """The folder of the recipes that come with the package, each in a file of its name."""

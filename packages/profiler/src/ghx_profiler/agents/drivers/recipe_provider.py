@@ -12,8 +12,8 @@ import anyio
 from anyio.abc import Process
 from pydantic import JsonValue
 
-from ghx_base.atomic_files import write_file
 from ghx_base.errors import ungrouped
+from ghx_base.files.atomic_files import write_file
 from ghx_profiler.agents.drivers.installation import Launch
 from ghx_profiler.agents.drivers.recipe import Recipe
 from ghx_profiler.agents.metering.meter import ModelProvider
@@ -24,13 +24,13 @@ from ghx_profiler.agents.metering.service_queue import ServiceQueue
 from ghx_profiler.agents.processes.process import program
 from ghx_profiler.agents.tools.server_identity import LastWords
 from ghx_profiler.agents.tools.toolset import ToolSet
-from ghx_profiler.causes import AgentError, EnvironmentFailure, MeasurementError
 from ghx_profiler.config import Budgets
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.evidence import Answer
-from ghx_profiler.model_calls import WireKind
 from ghx_profiler.recorder import TraceRecorder
-from ghx_profiler.trace import SessionTrace
+from ghx_profiler.records.causes import AgentError, EnvironmentFailure, MeasurementError
+from ghx_profiler.records.model_calls import WireKind
+from ghx_profiler.records.trace import SessionTrace
 
 _LONGEST_WORDS = 1000
 _LOOK_S = 0.02

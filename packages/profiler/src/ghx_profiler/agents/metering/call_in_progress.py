@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from ghx_profiler.agents.wires.answer_reader import AnswerReader
 from ghx_profiler.agents.wires.protocol import Route
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.model_calls import CallErrorKind, ModelCall, ReplayedCall, SideReason
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.model_calls import CallErrorKind, ModelCall, ReplayedCall, SideReason
 
 _BYTES_PER_TOKEN = 4
 """Of English, code and JSON alike, about; tokenizers differ, and an estimate is all that is wanted."""

@@ -19,7 +19,7 @@ from ghx_profiler.agents.metering.service_queue import ServiceQueue
 from ghx_profiler.agents.metering.upstream import ModelProvider
 from ghx_profiler.agents.wires.protocol import Route, find_route, write_error
 from ghx_profiler.config import Budget
-from ghx_profiler.model_calls import WireKind
+from ghx_profiler.records.model_calls import WireKind
 
 _MOST_BODY_BYTES = 64 * 2**20
 

@@ -13,7 +13,7 @@ from ghx_profiler.agents.metering.call_in_progress import AskedRequest, CallInPr
 from ghx_profiler.agents.metering.model_budget import BudgetExhaustedError, Spending
 from ghx_profiler.agents.wires.model_request import ModelRequest
 from ghx_profiler.agents.wires.protocol import Route
-from ghx_profiler.causes import (
+from ghx_profiler.records.causes import (
     Cause,
     EnvironmentFailure,
     MeasurementError,
@@ -22,8 +22,8 @@ from ghx_profiler.causes import (
     RunBudgetError,
     TransientError,
 )
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.model_calls import ModelCall, usage_at_least, usage_of
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.model_calls import ModelCall, usage_at_least, usage_of
 
 _POLL_S = 0.01
 _QUIET_S = 0.05

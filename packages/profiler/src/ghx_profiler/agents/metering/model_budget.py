@@ -6,10 +6,10 @@ from pathlib import Path
 from threading import Lock
 from typing import ClassVar, Literal
 
-from ghx_profiler.causes import Cause, MeasurementError
 from ghx_profiler.config import Budget
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.model_calls import ModelCall, usage_estimated
+from ghx_profiler.records.causes import Cause, MeasurementError
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.model_calls import ModelCall, usage_estimated
 from ghx_profiler.runner.pricing import price_of, priced_model
 from ghx_profiler.runner.spend import Spend
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import JsonValue, ValidationError
 
 from ghx_base.errors import InputError, OperationError
-from ghx_base.scratch import PREFIX
+from ghx_base.files.scratch import PREFIX
 from ghx_base.wire import OMITTABLE, Count, Number, WireModel
 from ghx_profiler.agents.metering.upstream import (
     Headers,
@@ -23,8 +23,8 @@ from ghx_profiler.agents.metering.upstream import (
     UpstreamRequest,
 )
 from ghx_profiler.agents.wires.protocol import KEY_HEADERS
-from ghx_profiler.cell import Cell
-from ghx_profiler.model_calls import WireKind
+from ghx_profiler.plan.cell import Cell
+from ghx_profiler.records.model_calls import WireKind
 from ghx_profiler.runner.redaction import Redaction
 from ghx_profiler.store.directory import RunDirectory
 

@@ -22,8 +22,8 @@ from ghx_profiler.agents.wires.answer_reader import AnswerReader
 from ghx_profiler.agents.wires.loose_json import as_object, as_objects, parse_object
 from ghx_profiler.agents.wires.model_request import ModelRequest
 from ghx_profiler.agents.wires.protocol import find_route, make_reader, read_request, write_error
-from ghx_profiler.causes import EnvironmentFailure
-from ghx_profiler.model_calls import ModelSettings, ReplayedCall
+from ghx_profiler.records.causes import EnvironmentFailure
+from ghx_profiler.records.model_calls import ModelSettings, ReplayedCall
 from ghx_profiler.runner.redaction import Redaction
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.packs import run_folder

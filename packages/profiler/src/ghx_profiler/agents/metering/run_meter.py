@@ -15,18 +15,18 @@ from ghx_profiler.agents.metering.model_recording import record_traffic, recordi
 from ghx_profiler.agents.metering.service_queue import ServiceQueue
 from ghx_profiler.agents.processes.sandbox import expose_port
 from ghx_profiler.agents.tools.toolset import server_tool_of
-from ghx_profiler.causes import EnvironmentFailure, MeasurementError, TransientError
 from ghx_profiler.config import Budgets
 from ghx_profiler.contracts import ControlKind, SessionRequest
-from ghx_profiler.model_calls import WireKind
 from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.causes import EnvironmentFailure, MeasurementError, TransientError
+from ghx_profiler.records.model_calls import WireKind
+from ghx_profiler.records.trace import NamedCause
 from ghx_profiler.runner.deadlines import pause_deadline
 from ghx_profiler.runner.spend import Spend
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.record import read_record
 from ghx_profiler.store.rows import read_rows
 from ghx_profiler.store.run_store import spend_of
-from ghx_profiler.trace import NamedCause
 
 _MOST_TOOLS = 10
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ghx_base.clock import Clock, SystemClock
-from ghx_profiler.causes import LONGEST_PAUSE_S
 from ghx_profiler.config import ModelService
+from ghx_profiler.records.causes import LONGEST_PAUSE_S
 
 if TYPE_CHECKING:  # loaded with the meter, not for a plan
     from ghx_profiler.agents.metering.upstream import ModelProvider

@@ -18,7 +18,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import httptools
 
 from ghx_base.errors import InputError
-from ghx_profiler.model_calls import WireKind
+from ghx_profiler.records.model_calls import WireKind
 
 Headers = Sequence[tuple[bytes, bytes]]
 

@@ -23,7 +23,7 @@ from anyio import to_thread
 from anyio.abc import Process
 
 from ghx_profiler.agents.processes.program_pipes import PipeReader, PipeWriter, close_all, open_pipes
-from ghx_profiler.causes import AgentError, EnvironmentFailure
+from ghx_profiler.records.causes import AgentError, EnvironmentFailure
 
 _PROGRAM = Path(__file__).with_name("keeper.py")
 _START_S = 60.0

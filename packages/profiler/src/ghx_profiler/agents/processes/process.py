@@ -23,7 +23,7 @@ from ghx_profiler.agents.processes.keeper import find_descendants, kill_descenda
 from ghx_profiler.agents.processes.keeper_client import KeeperConnection, open_keeper
 from ghx_profiler.agents.processes.limit_watch import WATCH, measure_folders
 from ghx_profiler.agents.processes.sandbox import current_sandbox
-from ghx_profiler.causes import EnvironmentFailure
+from ghx_profiler.records.causes import EnvironmentFailure
 from ghx_profiler.session_limits import ALLOWANCE
 
 MARK = "GHX_BENCH_PROCESS"

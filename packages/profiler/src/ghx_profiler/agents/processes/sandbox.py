@@ -23,8 +23,8 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, Process, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from ghx_base.errors import OperationError
-from ghx_base.scratch import SHORT_PLACE, ScratchFolder
-from ghx_profiler.causes import EnvironmentFailure
+from ghx_base.files.scratch import SHORT_PLACE, ScratchFolder
+from ghx_profiler.records.causes import EnvironmentFailure
 
 Ring = Literal["plain", "bwrap"]
 """What keeps sessions from the rest of the machine: nothing but what any process of the same account is kept from, or

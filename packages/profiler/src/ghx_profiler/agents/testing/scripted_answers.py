@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from ghx_base.wire import JsonObject
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.model_calls import WireKind
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.model_calls import WireKind
 
 Written = dict[str, object]
 """An object that is about to be JSON."""

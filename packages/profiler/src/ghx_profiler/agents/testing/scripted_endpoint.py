@@ -21,8 +21,8 @@ from ghx_profiler.agents.testing.scripted_answers import ScriptedAnswer, Scripte
 from ghx_profiler.agents.wires.loose_json import parse_object
 from ghx_profiler.agents.wires.model_request import ModelRequest
 from ghx_profiler.agents.wires.protocol import KEY_HEADERS, Route, find_route, read_request, write_error
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.model_calls import WireKind, add_usage
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.model_calls import WireKind, add_usage
 
 SESSION_HEADER = "x-ghx-session"
 """Where the meter tells the endpoint which session a request is of."""

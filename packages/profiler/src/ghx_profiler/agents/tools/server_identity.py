@@ -16,7 +16,7 @@ from anyio.streams.text import TextReceiveStream
 from ghx_base.errors import ungrouped
 from ghx_profiler.agents.processes.process import program
 from ghx_profiler.agents.tools.toolset import McpServer
-from ghx_profiler.causes import EnvironmentFailure, describe_error
+from ghx_profiler.records.causes import EnvironmentFailure, describe_error
 
 _LAST_LINES = 5
 _FRAME = "".join(map(chr, range(0x2500, 0x2580)))

@@ -15,9 +15,9 @@ from pydantic import JsonValue
 
 from ghx_profiler.agents.processes.process import ProcessGroup, process_group, program
 from ghx_profiler.agents.tools.toolset import Tool, ToolAnswer, ToolSet, server_tool_of, tool_name, value_of
-from ghx_profiler.causes import EnvironmentFailure
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.recorder import TraceRecorder
+from ghx_profiler.records.causes import EnvironmentFailure
 
 SHELL_TOOL = "bash"
 """What a shell call is called in traces; its input is `{"command": ...}`."""

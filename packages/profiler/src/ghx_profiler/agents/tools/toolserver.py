@@ -36,7 +36,7 @@ from ghx_base.errors import ungrouped
 from ghx_profiler.agents.processes.process import program
 from ghx_profiler.agents.tools.server_identity import LastWords, ServerIdentity, lines_of
 from ghx_profiler.agents.tools.toolset import McpServer, Tool, ToolAnswer, value_of
-from ghx_profiler.causes import EnvironmentFailure, describe_error
+from ghx_profiler.records.causes import EnvironmentFailure, describe_error
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 """What the SDK calls a transport: what comes in, and what goes out."""

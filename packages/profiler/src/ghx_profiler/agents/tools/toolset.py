@@ -10,8 +10,8 @@ from pydantic import Field, JsonValue, model_validator
 
 from ghx_base.documents import RefusedError
 from ghx_base.documents.section import Flag, Name, Section, Text
-from ghx_profiler.causes import EnvironmentFailure
 from ghx_profiler.evidence import Mode
+from ghx_profiler.records.causes import EnvironmentFailure
 from ghx_profiler.shell.names import words_in
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")

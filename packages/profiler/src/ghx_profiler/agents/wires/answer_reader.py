@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 
 from ghx_base.wire import JsonObject
 from ghx_profiler.agents.wires.loose_json import as_object, as_text, parse_object, parse_objects, size_of
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.model_calls import RequestedToolCall
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.model_calls import RequestedToolCall
 
 _LONGEST_EVENT = 64 * 2**20
 # The codes of OpenAI, the types of Anthropic, and the status of Gemini.

@@ -15,8 +15,8 @@ from ghx_profiler.agents.wires.loose_json import (
     size_of,
 )
 from ghx_profiler.agents.wires.model_request import ModelRequest, Piece
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.model_calls import ModelSettings, RequestedToolCall
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.model_calls import ModelSettings, RequestedToolCall
 
 
 def read_request(body: JsonObject) -> ModelRequest:

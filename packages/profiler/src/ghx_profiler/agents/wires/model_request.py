@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ghx_profiler.model_calls import ModelSettings, RequestAnatomy, SeenToolResult, WireKind
+from ghx_profiler.records.model_calls import ModelSettings, RequestAnatomy, SeenToolResult, WireKind
 
 # "Please continue." of Gemini CLI and Qwen Code, "Output token limit hit. Resume directly ..." of Claude Code.
 _CONTINUES = re.compile(

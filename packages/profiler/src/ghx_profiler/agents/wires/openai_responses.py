@@ -16,8 +16,8 @@ from ghx_profiler.agents.wires.loose_json import (
 )
 from ghx_profiler.agents.wires.model_request import ModelRequest, Piece
 from ghx_profiler.agents.wires.openai_chat import KINDS_BY_ROLE, openai_usage
-from ghx_profiler.metrics import TokenUsage
-from ghx_profiler.model_calls import ModelSettings, RequestedToolCall
+from ghx_profiler.records.metrics import TokenUsage
+from ghx_profiler.records.model_calls import ModelSettings, RequestedToolCall
 
 _CALLS = ("function_call", "custom_tool_call")
 _RESULTS = ("function_call_output", "custom_tool_call_output")

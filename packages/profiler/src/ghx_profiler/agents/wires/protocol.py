@@ -12,7 +12,7 @@ from ghx_profiler.agents.wires import anthropic, gemini, openai_chat, openai_res
 from ghx_profiler.agents.wires.answer_reader import AnswerReader
 from ghx_profiler.agents.wires.loose_json import as_object, as_objects, as_text, parse_object, parse_objects
 from ghx_profiler.agents.wires.model_request import ModelRequest
-from ghx_profiler.model_calls import CallErrorKind, WireKind
+from ghx_profiler.records.model_calls import CallErrorKind, WireKind
 
 KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
 """Where agents put the key of a model, in lower case; Gemini's clients may also put it into the query, as `key`."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ghx_profiler.cell import Arm
-from ghx_profiler.row import ProfileRow
-from ghx_profiler.stats.arrays import FloatArray
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.stats.methods.arrays import FloatArray
 from ghx_profiler.stats.observations import Observations, factor, observe, start_order, with_absent_categories
 from ghx_profiler.stats.result_records import AnalysisSet
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pydantic import JsonValue
 
 from ghx_base.problems import plural
-from ghx_profiler.cell import Arm
 from ghx_profiler.contracts import ControlKind
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.row import ProfileRow
 
 _MOST_NAMED = 6
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports.data.machines import MachineTally
-from ghx_profiler.row import ProfileRow
 
 Facts = Mapping[str, JsonValue]
 """What rows say of their mode: such as its tools, with their versions."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from ghx_base.problems import plural
 from ghx_profiler.machine import MachineRecord
-from ghx_profiler.metric_table import UNKNOWN
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.metric_table import UNKNOWN
+from ghx_profiler.records.row import ProfileRow
 
 HEADERS = ("machine", "what it is", "cells", "wall time of a cell", "against others, same cases")
 """Of the table that `MachineTally.lines` fills."""

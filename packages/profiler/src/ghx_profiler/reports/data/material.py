@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ghx_base.wire import Number
-from ghx_profiler.cell import Arm
-from ghx_profiler.metric_table import MetricTable
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.metric_table import MetricTable
 from ghx_profiler.reports.data.columns import Columns, Grid, spread_grid
 from ghx_profiler.reports.data.controls import ControlCount
 from ghx_profiler.reports.data.coverage import Missing, missing_cases
@@ -18,7 +18,7 @@ from ghx_profiler.reports.data.sources import Source
 from ghx_profiler.reports.data.tally import Tally
 from ghx_profiler.scenario import scenario_of
 from ghx_profiler.stats.comparison import compare_all_modes, planned_pairs, reference_mode
-from ghx_profiler.stats.drift import drift_over_run
+from ghx_profiler.stats.methods.drift import drift_over_run
 from ghx_profiler.stats.observations import SUCCESS, Observations, factor, headline_set
 from ghx_profiler.stats.plan import AnalysisPlan
 from ghx_profiler.stats.result_records import (

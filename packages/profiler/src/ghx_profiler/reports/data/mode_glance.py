@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from math import isfinite
 from statistics import median
 
-from ghx_profiler.cell import Arm, order_arms
+from ghx_profiler.plan.cell import Arm, order_arms
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports.data.controls import ControlTally
 from ghx_profiler.reports.data.sources import Source
-from ghx_profiler.row import ProfileRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

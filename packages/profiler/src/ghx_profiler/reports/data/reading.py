@@ -6,11 +6,12 @@ from typing import TypeVar
 
 from ghx_base.garbage import without_cycle_collection
 from ghx_base.problems import Problem, plural
-from ghx_profiler.analysis import SessionAnalysisBundle
 from ghx_profiler.analyzers.files import recorded_scenarios, supplemented
-from ghx_profiler.cell import Arm, Cell
 from ghx_profiler.contracts import ControlKind
 from ghx_profiler.errors import UnknownNameError
+from ghx_profiler.plan.cell import Arm, Cell
+from ghx_profiler.records.analysis import SessionAnalysisBundle
+from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports.data.columns import ColumnBuilder, Columns
 from ghx_profiler.reports.data.inventory import Inventory
 from ghx_profiler.reports.data.runs import Arrangement, PlanInUse, arrange
@@ -18,7 +19,6 @@ from ghx_profiler.reports.data.session_findings import Findings
 from ghx_profiler.reports.data.side_files import SideFiles, StoredFindings
 from ghx_profiler.reports.data.sources import Source
 from ghx_profiler.reports.data.tally import SessionChoice, Tally, outcome_of
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.scenario import BaseScenario
 from ghx_profiler.stats.plan import Pooled
 from ghx_profiler.store.rows import DistinctRows

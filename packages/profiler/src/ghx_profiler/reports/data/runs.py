@@ -7,7 +7,7 @@ from itertools import combinations
 
 from pydantic import JsonValue
 
-from ghx_profiler.cell import Arm, order_arms
+from ghx_profiler.plan.cell import Arm, order_arms
 from ghx_profiler.reports.data.inventory import Facts, Inventory, moment_of
 from ghx_profiler.reports.data.sources import Source
 from ghx_profiler.reports.errors import NothingToReportError

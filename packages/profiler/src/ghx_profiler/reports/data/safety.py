@@ -8,11 +8,11 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 from pydantic import JsonValue
 
-from ghx_profiler.cell import Arm
-from ghx_profiler.metric_table import ATTACK_SUCCESS
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.metric_table import ATTACK_SUCCESS
 from ghx_profiler.scenario import scenario_of, variant_of
-from ghx_profiler.stats.arrays import BoolArray, FloatArray
 from ghx_profiler.stats.comparison import compare_modes
+from ghx_profiler.stats.methods.arrays import BoolArray, FloatArray
 from ghx_profiler.stats.observations import SUCCESS, Factor, Observations
 from ghx_profiler.stats.plan import AnalysisPlan
 from ghx_profiler.stats.result_records import Estimate, ModeComparison

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from ghx_profiler.analysis import (
+from ghx_profiler.analyzers.desire_paths import ANALYZER as DESIRE_PATHS
+from ghx_profiler.plan.cell import Arm, Cell
+from ghx_profiler.records.analysis import (
     AnalysisResult,
     Finding,
     ListFinding,
@@ -15,8 +17,6 @@ from ghx_profiler.analysis import (
     StringFinding,
     TableFinding,
 )
-from ghx_profiler.analyzers.desire_paths import ANALYZER as DESIRE_PATHS
-from ghx_profiler.cell import Arm, Cell
 from ghx_profiler.reports.data.tool_uses import DesirePaths
 
 _WORTH_TELLING = 0.1

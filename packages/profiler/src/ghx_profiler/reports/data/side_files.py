@@ -10,14 +10,14 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from ghx_base.problems import Problem
-from ghx_profiler.activity import SessionActivity
-from ghx_profiler.analysis import SessionAnalysisBundle
 from ghx_profiler.analyzers.files import SessionFile, examine, sessions_in
-from ghx_profiler.row import ProfileRow
+from ghx_profiler.records.activity import SessionActivity
+from ghx_profiler.records.analysis import SessionAnalysisBundle
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.scenario import BaseScenario
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.traces import NoTraceError, parse_trace
-from ghx_profiler.trace import SessionTrace
 
 T = TypeVar("T", SessionTrace, SessionAnalysisBundle, SessionActivity)
 MOST_ANALYZED = 2_000

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ghx_profiler.cell import Arm
 from ghx_profiler.contracts import ControlKind
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.score import Safety
 from ghx_profiler.reports.data.controls import ControlTally
 from ghx_profiler.reports.data.tool_uses import ToolUseCount
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.scenario import scenario_of
-from ghx_profiler.score import Safety
 
 SessionChoice = Literal["failures", "all", "none"]
 

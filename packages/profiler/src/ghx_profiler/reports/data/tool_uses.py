@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from ghx_profiler.analysis import AnalysisResult, TableFinding
 from ghx_profiler.analyzers.desire_paths import HEADERS, PATHS
-from ghx_profiler.cell import Arm, Cell
-from ghx_profiler.tool_use import ToolUse
+from ghx_profiler.plan.cell import Arm, Cell
+from ghx_profiler.records.analysis import AnalysisResult, TableFinding
+from ghx_profiler.records.tool_use import ToolUse
 
 MOST_CELLS = 100
 """Cells that are named for each arm, or for each thing that was made up."""

@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ghx_base.atomic_files import write_atomically
+from ghx_base.files.atomic_files import write_atomically
 from ghx_profiler.reports.render.escaping import visible
 from ghx_profiler.reports.report_document import Chart
 

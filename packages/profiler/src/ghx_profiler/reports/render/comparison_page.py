@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ghx_base.problems import plural
+from ghx_profiler.records.trace import ErrorEvent, ReasoningEvent, SessionTrace, TextOutputEvent, ToolCallEvent, Turn
 from ghx_profiler.reports.render.escaping import html_text
 from ghx_profiler.reports.render.html import asset, link_home, page
 from ghx_profiler.reports.render.session_list import tone_of
 from ghx_profiler.reports.render.session_page import Ways, command_text
 from ghx_profiler.runner.toolcalls import has_succeeded
 from ghx_profiler.shell import command_of
-from ghx_profiler.trace import ErrorEvent, ReasoningEvent, SessionTrace, TextOutputEvent, ToolCallEvent, Turn
 
 _MOST_TURNS = 60
 _LONGEST = 400

@@ -7,10 +7,10 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from ghx_base.problems import plural
-from ghx_profiler.activity import ObservedChange, ObservedRequest, SessionActivity
+from ghx_profiler.records.activity import ObservedChange, ObservedRequest, SessionActivity
+from ghx_profiler.records.trace import Turn
 from ghx_profiler.reports.render.escaping import html_text
 from ghx_profiler.reports.wording import amount
-from ghx_profiler.trace import Turn
 
 _LONGEST = 200
 

@@ -11,17 +11,17 @@ from operator import attrgetter
 
 from ghx_base.problems import Problem
 from ghx_profiler.analyzers.files import recorded_scenarios
-from ghx_profiler.cell import Arm
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.reports.data.material import LISTED_METRICS, SessionPage
 from ghx_profiler.reports.data.reading import ChosenRow, ReadRows
 from ghx_profiler.reports.data.side_files import SideFiles, StoredFindings
 from ghx_profiler.reports.render.comparison_page import ComparedSession, comparison_page
 from ghx_profiler.reports.render.session_list import LISTING
 from ghx_profiler.reports.render.session_page import RecordedSession, Sibling, Ways, briefing_of, session_page
-from ghx_profiler.row import ProfileRow
 from ghx_profiler.scenario import BaseScenario
 from ghx_profiler.stats.observations import SUCCESS
-from ghx_profiler.trace import SessionTrace
 
 WritePage = Callable[[str, str], None]
 """Puts a page at a path below the report's folder."""

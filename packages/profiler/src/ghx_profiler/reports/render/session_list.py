@@ -5,8 +5,8 @@ from typing import Literal
 from urllib.parse import urlencode
 
 from ghx_base.problems import plural
-from ghx_profiler.cell import Arm
-from ghx_profiler.metric_table import MetricTable
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.metric_table import MetricTable
 from ghx_profiler.reports.data.material import LISTED_METRICS, SessionPage
 from ghx_profiler.reports.data.tally import WRONG
 from ghx_profiler.reports.render.escaping import html_text

@@ -9,26 +9,16 @@ from typing import assert_never
 from pydantic import JsonValue
 
 from ghx_base.problems import Problem, plural
-from ghx_base.templates import fill_text
-from ghx_profiler.activity import SessionActivity
-from ghx_profiler.analysis import SessionAnalysisBundle
-from ghx_profiler.cell import NO_MODEL, Arm
-from ghx_profiler.metric_table import METRICS, UNKNOWN
-from ghx_profiler.model_call_summary import main_calls
-from ghx_profiler.model_calls import ModelCall
-from ghx_profiler.reports.data.tally import outcome_of
-from ghx_profiler.reports.render.escaping import html_text, shorten
-from ghx_profiler.reports.render.html import asset, link_home, page
-from ghx_profiler.reports.render.session_activity import activity_aside, group_by_turn
-from ghx_profiler.reports.render.session_list import tone_of
-from ghx_profiler.reports.wording import amount, percent, purity_words
-from ghx_profiler.row import ProfileRow
-from ghx_profiler.runner.toolcalls import has_succeeded
-from ghx_profiler.scenario import BaseScenario
-from ghx_profiler.score import CheckpointDetail
-from ghx_profiler.shell import command_of
-from ghx_profiler.store.record import RunRecord
-from ghx_profiler.trace import (
+from ghx_base.texts.templates import fill_text
+from ghx_profiler.plan.cell import NO_MODEL, Arm
+from ghx_profiler.records.activity import SessionActivity
+from ghx_profiler.records.analysis import SessionAnalysisBundle
+from ghx_profiler.records.metric_table import METRICS, UNKNOWN
+from ghx_profiler.records.model_call_summary import main_calls
+from ghx_profiler.records.model_calls import ModelCall
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.records.score import CheckpointDetail
+from ghx_profiler.records.trace import (
     ErrorEvent,
     ReasoningEvent,
     SessionTrace,
@@ -38,6 +28,16 @@ from ghx_profiler.trace import (
     Turn,
     TurnBoundaryEvent,
 )
+from ghx_profiler.reports.data.tally import outcome_of
+from ghx_profiler.reports.render.escaping import html_text, shorten
+from ghx_profiler.reports.render.html import asset, link_home, page
+from ghx_profiler.reports.render.session_activity import activity_aside, group_by_turn
+from ghx_profiler.reports.render.session_list import tone_of
+from ghx_profiler.reports.wording import amount, percent, purity_words
+from ghx_profiler.runner.toolcalls import has_succeeded
+from ghx_profiler.scenario import BaseScenario
+from ghx_profiler.shell import command_of
+from ghx_profiler.store.record import RunRecord
 
 _LONG, _MANY_LINES = 600, 15
 """Characters and lines of a text that may be too high for its place on the smallest screen."""

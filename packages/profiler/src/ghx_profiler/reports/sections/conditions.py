@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from ghx_profiler.metric_table import UNKNOWN
+from ghx_profiler.records.metric_table import UNKNOWN
 from ghx_profiler.reports.data.machines import HEADERS
 from ghx_profiler.reports.data.material import Material
 from ghx_profiler.reports.data.runs import Equipment, agents_of, differing_conditions, equipment_of, models_of

@@ -1,6 +1,6 @@
 """Cost against success: what a mode spends, and what a success costs."""
 
-from ghx_profiler.metric_table import UNKNOWN
+from ghx_profiler.records.metric_table import UNKNOWN
 from ghx_profiler.reports.data.columns import POOLED
 from ghx_profiler.reports.data.material import Material
 from ghx_profiler.reports.render.charts import MOST_MARKS, Values, alt, axis_title, chart_of, legend, mode_color

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ghx_profiler.metric_table import MetricTable
+from ghx_profiler.records.metric_table import MetricTable
 from ghx_profiler.reports.data.material import Material
 from ghx_profiler.reports.render.charts import LONGEST_LABEL, Values, alt, chart_of, is_bounded, legend
 from ghx_profiler.reports.report_document import Chart, Element, Figure, Note, Paragraph, Section, Table
@@ -18,10 +18,10 @@ from ghx_profiler.reports.wording import (
     p_value,
     signed,
 )
+from ghx_profiler.stats.methods.scales import reduction_words
 from ghx_profiler.stats.observations import SUCCESS
 from ghx_profiler.stats.plan import PLACES, Target
 from ghx_profiler.stats.result_records import ModeComparison, PairedAnalysis, TargetResult, Unit
-from ghx_profiler.stats.scales import reduction_words
 
 
 def section(material: Material) -> Section:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from ghx_base.problems import plural
-from ghx_profiler.cell import Arm
-from ghx_profiler.metric_table import UNKNOWN
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.metric_table import UNKNOWN
 from ghx_profiler.reports.data.columns import POOLED, Grid
 from ghx_profiler.reports.data.material import Material
 from ghx_profiler.reports.render.charts import (

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ghx_profiler.cell import Arm
+from ghx_profiler.plan.cell import Arm
 from ghx_profiler.reports.data.material import Material
 from ghx_profiler.reports.render.charts import LONGEST_LABEL, MOST_MARKS, PALETTE, Values, alt, chart_of, legend
 from ghx_profiler.reports.render.session_list import listing_link

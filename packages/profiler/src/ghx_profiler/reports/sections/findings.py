@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ghx_base.problems import plural
-from ghx_profiler.cell import Arm
+from ghx_profiler.plan.cell import Arm
 from ghx_profiler.reports.data.material import Material
 from ghx_profiler.reports.data.session_findings import Findings
 from ghx_profiler.reports.report_document import Element, Note, Paragraph, Section, Table

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import floor, log
 
-from ghx_profiler.metric_table import UNKNOWN
+from ghx_profiler.records.metric_table import UNKNOWN
 from ghx_profiler.reports.data.material import Material
 from ghx_profiler.reports.report_document import (
     Interval,

@@ -7,9 +7,9 @@ import numpy as np
 from pydantic import JsonValue
 
 from ghx_base.problems import plural
-from ghx_profiler.cell import NO_MODEL, Arm
 from ghx_profiler.contracts import ControlKind
-from ghx_profiler.metric_table import UNKNOWN
+from ghx_profiler.plan.cell import NO_MODEL, Arm
+from ghx_profiler.records.metric_table import UNKNOWN
 from ghx_profiler.reports.data.controls import ControlCount
 from ghx_profiler.reports.data.inventory import moment_of
 from ghx_profiler.reports.data.material import Material
@@ -28,7 +28,7 @@ from ghx_profiler.reports.sections.headline_rules import (
 )
 from ghx_profiler.reports.wording import TIMES, amount, join_names, other_target, percent
 from ghx_profiler.scenario import scenario_of, variant_of
-from ghx_profiler.stats.curves import FEWEST_SCENARIOS
+from ghx_profiler.stats.methods.curves import FEWEST_SCENARIOS
 from ghx_profiler.stats.observations import SUCCESS
 from ghx_profiler.stats.result_records import ModeComparison, OverallComparison, RunComparison, Tier
 from ghx_profiler.stats.summary import success_counts

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from ghx_profiler.reports.report_document import Chip, Tone
 from ghx_profiler.reports.wording import MOST_NAMES, join_names, percent, spoken, spoken_change
+from ghx_profiler.stats.methods.scales import is_binary
 from ghx_profiler.stats.observations import SUCCESS
 from ghx_profiler.stats.result_records import Verdict
-from ghx_profiler.stats.scales import is_binary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

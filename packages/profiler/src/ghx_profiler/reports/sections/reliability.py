@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ghx_profiler.cell import Arm
+from ghx_profiler.plan.cell import Arm
 from ghx_profiler.reports.data.material import Material
 from ghx_profiler.reports.render.charts import Values, alt, chart_of, is_bounded, mode_color
 from ghx_profiler.reports.report_document import Chart, Figure, Note, Paragraph, Section, Table

@@ -6,8 +6,8 @@ from itertools import chain
 from pydantic import JsonValue
 
 from ghx_base.problems import plural
-from ghx_profiler.cell import Arm
-from ghx_profiler.metric_table import UNKNOWN
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.metric_table import UNKNOWN
 from ghx_profiler.reports.data.material import Material
 from ghx_profiler.reports.render.session_list import listing_link
 from ghx_profiler.reports.report_document import (

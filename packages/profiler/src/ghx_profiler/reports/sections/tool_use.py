@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from ghx_base.problems import plural
-from ghx_profiler.cell import Arm, Cell
-from ghx_profiler.metric_table import UNKNOWN
+from ghx_profiler.plan.cell import Arm, Cell
+from ghx_profiler.records.metric_table import UNKNOWN
 from ghx_profiler.reports.data.material import Material
 from ghx_profiler.reports.report_document import Element, Link, Note, Paragraph, Section, Table, TableCell
 from ghx_profiler.reports.wording import join_names, percent

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from ghx_base.problems import plural
-from ghx_profiler.cell import Arm
-from ghx_profiler.metric_table import MetricTable
+from ghx_profiler.plan.cell import Arm
+from ghx_profiler.records.metric_table import MetricTable
 from ghx_profiler.reports.data.coverage import Missing
 from ghx_profiler.reports.data.material import Material
 from ghx_profiler.reports.data.runs import modes_of

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, cast
 
 from ghx_base.errors import ungrouped
 from ghx_base.problems import did_you_mean, in_words
-from ghx_base.templates import MISSING, dead_end, fill, follow, names_in, placeholder, strings_in
+from ghx_base.texts.templates import MISSING, dead_end, fill, follow, names_in, placeholder, strings_in
 from ghx_tools.capabilities.chain.batching import Batcher
 from ghx_tools.capabilities.client import GitHubClient
 from ghx_tools.capabilities.entries import Entry

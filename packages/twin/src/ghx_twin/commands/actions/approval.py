@@ -2,7 +2,8 @@
 
 from ghx_twin.commands import kernel
 from ghx_twin.commands.actions import starting
-from ghx_twin.queries import lookup, permissions, workflow_runs
+from ghx_twin.queries import lookup, permissions
+from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.queries.actions.workflow_files import WorkflowFileError, read_workflow_file
 from ghx_twin.refusals import ForbiddenRefusal
 from ghx_twin.state.records import Pull, WorkflowRun

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from ghx_twin.commands import checks, merges
-from ghx_twin.commands.actions import run_deployments
-from ghx_twin.queries import workflow_runs
+from ghx_twin.commands.actions import checks, run_deployments
+from ghx_twin.commands.pulls import merges
+from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.queries.actions.environment_gates import gate_of
 from ghx_twin.queries.actions.job_plans import RunPlans
 from ghx_twin.queries.actions.scripts import JobPlan

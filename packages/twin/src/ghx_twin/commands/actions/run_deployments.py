@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from ghx_twin.commands import checks, deployments
+from ghx_twin.commands.actions import checks, deployments
 from ghx_twin.commands.texts import check_unicode, invalid
-from ghx_twin.queries import lookup, workflow_runs
+from ghx_twin.queries import lookup
+from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.queries.actions.environment_gates import gate_of, may_review, waiting_jobs
 from ghx_twin.queries.permissions import require
 from ghx_twin.refusals import ForbiddenRefusal, InvalidRefusal

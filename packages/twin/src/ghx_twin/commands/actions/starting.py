@@ -18,8 +18,8 @@ from ghx_twin.queries.actions.workflow_files import (
     fill_expressions,
     read_workflow_file,
 )
-from ghx_twin.queries.comparison import files
-from ghx_twin.queries.mergeability import mergeable
+from ghx_twin.queries.pulls.mergeability import mergeable
+from ghx_twin.queries.repositories.comparison import files
 from ghx_twin.state.changes import AutomaticEvent
 from ghx_twin.state.records import CheckRun, Issue, Pull, Repository, RunAttempt, Workflow, WorkflowRun
 from ghx_twin.world import Act

@@ -8,7 +8,7 @@ from ghx_twin.commands.issues.labelling import attach_labels
 from ghx_twin.commands.kernel import UNSET, Unset
 from ghx_twin.commands.texts import invalid
 from ghx_twin.queries import lookup
-from ghx_twin.queries.issue_types import find_issue_type
+from ghx_twin.queries.issues.issue_types import find_issue_type
 from ghx_twin.queries.permissions import Role, may, require
 from ghx_twin.refusals import GoneRefusal, InvalidRefusal
 from ghx_twin.state.records import (

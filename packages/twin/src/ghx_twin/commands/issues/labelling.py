@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from ghx_twin.commands import kernel, labels, timeline
+from ghx_twin.commands import kernel, timeline
+from ghx_twin.commands.issues.labels import insert as insert_label
 from ghx_twin.commands.texts import invalid
 from ghx_twin.queries import lookup
 from ghx_twin.queries.permissions import may, require
@@ -77,7 +78,7 @@ def _find_label(act: Act, repository: Repository, name: str, create_missing: boo
             raise
     if not may(act.world, act.viewer, repository, "triage"):
         raise invalid("Label", "name", value=name)
-    return labels.insert(act, repository, name=name)
+    return insert_label(act, repository, name=name)
 
 
 def _label_data(label: Label) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from ghx_twin.commands import kernel, timeline
 from ghx_twin.queries import lookup
-from ghx_twin.queries.issue_relations import sub_issues_of
+from ghx_twin.queries.issues.issue_relations import sub_issues_of
 from ghx_twin.queries.permissions import require
 from ghx_twin.refusals import InvalidRefusal, NotFoundRefusal
 from ghx_twin.state.records import Dependency, Issue

@@ -7,8 +7,9 @@ from ghx_twin.commands import cascade, kernel
 from ghx_twin.commands.projects.items import add_draft
 from ghx_twin.commands.projects.values import copy_values
 from ghx_twin.commands.texts import check_length, check_unicode, check_unicode_all, invalid, missing
-from ghx_twin.queries import lookup, permissions, projects
-from ghx_twin.queries.projects import ITEM_CLOSED, PULL_MERGED, STATUS, WRITE_SCOPE
+from ghx_twin.queries import lookup, permissions
+from ghx_twin.queries.projects import projects
+from ghx_twin.queries.projects.projects import ITEM_CLOSED, PULL_MERGED, STATUS, WRITE_SCOPE
 from ghx_twin.refusals import ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
 from ghx_twin.state.records import (
     DraftIssue,

@@ -8,8 +8,8 @@ from typing import Any
 from ghx_twin.commands import kernel
 from ghx_twin.commands.projects.values import read_date
 from ghx_twin.commands.texts import check_unicode, invalid, missing
-from ghx_twin.queries import projects
-from ghx_twin.queries.projects import Iteration, iterations_of
+from ghx_twin.queries.projects import projects
+from ghx_twin.queries.projects.projects import Iteration, iterations_of
 from ghx_twin.refusals import FieldError, InvalidRefusal
 from ghx_twin.state.records import Project, ProjectField, ProjectItemValue, ProjectView
 from ghx_twin.world import Act

@@ -6,7 +6,8 @@ from ghx_twin.commands import kernel, timeline
 from ghx_twin.commands.kernel import UNSET, Unset
 from ghx_twin.commands.projects.values import actor_id
 from ghx_twin.commands.texts import check_body, check_title
-from ghx_twin.queries import lookup, permissions, projects
+from ghx_twin.queries import lookup, permissions
+from ghx_twin.queries.projects import projects
 from ghx_twin.refusals import InvalidRefusal, NotFoundRefusal
 from ghx_twin.state.records import DraftIssue, Issue, Project, ProjectItem, ProjectItemValue, User
 from ghx_twin.world import Act

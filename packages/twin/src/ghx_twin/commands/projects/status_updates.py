@@ -4,7 +4,8 @@ from ghx_twin.commands import kernel
 from ghx_twin.commands.kernel import UNSET, Unset
 from ghx_twin.commands.projects.values import read_date
 from ghx_twin.commands.texts import check_body, invalid
-from ghx_twin.queries import lookup, projects
+from ghx_twin.queries import lookup
+from ghx_twin.queries.projects import projects
 from ghx_twin.state.records import Project, ProjectStatusUpdate
 from ghx_twin.world import Act
 

@@ -6,8 +6,9 @@ from math import isfinite
 
 from ghx_twin.commands import kernel, timeline
 from ghx_twin.commands.texts import check_unicode
-from ghx_twin.queries import lookup, projects
-from ghx_twin.queries.projects import DONE, ITEM_CLOSED, PULL_MERGED, STATUS, iterations_of
+from ghx_twin.queries import lookup
+from ghx_twin.queries.projects import projects
+from ghx_twin.queries.projects.projects import DONE, ITEM_CLOSED, PULL_MERGED, STATUS, iterations_of
 from ghx_twin.refusals import InvalidRefusal, NotFoundRefusal
 from ghx_twin.state.records import DraftIssue, Issue, ProjectField, ProjectItem, ProjectItemValue, ProjectWorkflow
 from ghx_twin.world import Act

@@ -2,7 +2,8 @@
 
 from typing import Unpack
 
-from ghx_twin.commands import cascade, kernel, labels
+from ghx_twin.commands import cascade, kernel
+from ghx_twin.commands.issues import labels
 from ghx_twin.commands.repositories.settings import (
     Settings,
     check_description,

@@ -2,7 +2,8 @@
 
 from itertools import chain, count
 
-from ghx_twin.commands import kernel, labels
+from ghx_twin.commands import kernel
+from ghx_twin.commands.issues import labels
 from ghx_twin.commands.repositories.creation import require_creation
 from ghx_twin.commands.repositories.settings import check_free_name, remove_redirect
 from ghx_twin.queries.permissions import require

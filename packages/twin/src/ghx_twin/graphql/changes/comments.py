@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from ghx_twin.commands import comments, labels, reactions
+from ghx_twin.commands.issues import comments, labels, reactions
 from ghx_twin.commands.kernel import UNSET, Unset
 from ghx_twin.graphql.changes.change import AsEdge, Change, Mutation, Outcome
 from ghx_twin.graphql.failures import LACKS
 from ghx_twin.graphql.subjects import ReactionsOf
-from ghx_twin.graphql.views.reactions import CONTENTS, ReactionGroupView
+from ghx_twin.graphql.views.issues.reactions import CONTENTS, ReactionGroupView
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import NotImplementedRefusal
 from ghx_twin.state.records import Comment, Issue, Label, Pull, Reaction, Repository, Review, ReviewComment

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from ghx_twin.commands import issue_types, issues, linked_branches
+from ghx_twin.commands import issues
+from ghx_twin.commands.issues import issue_types, linked_branches
 from ghx_twin.commands.kernel import UNSET
 from ghx_twin.graphql.changes.change import Change, Mutation, Outcome
 from ghx_twin.queries import lookup

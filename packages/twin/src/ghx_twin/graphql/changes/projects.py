@@ -8,7 +8,7 @@ from ghx_twin.commands.kernel import UNSET
 from ghx_twin.graphql.changes.change import Change, Mutation, Outcome, refuse_given
 from ghx_twin.graphql.scopes import require_scope
 from ghx_twin.nodes import node_id
-from ghx_twin.queries.projects import WRITE_SCOPE, items_of
+from ghx_twin.queries.projects.projects import WRITE_SCOPE, items_of
 from ghx_twin.refusals import InvalidRefusal, NotFoundRefusal
 from ghx_twin.state.records import (
     DraftIssue,

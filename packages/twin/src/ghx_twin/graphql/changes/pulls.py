@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
-from ghx_twin.commands import merges, pulls, reverts, reviews
 from ghx_twin.commands.kernel import UNSET, Unset
+from ghx_twin.commands.pulls import merges, pulls, reverts, reviews
 from ghx_twin.graphql.changes.change import AsEdge, Change, Mutation, Outcome, refuse_given
 from ghx_twin.graphql.changes.issues import account, put_metadata
 from ghx_twin.queries import lookup

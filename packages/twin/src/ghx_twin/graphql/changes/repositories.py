@@ -4,7 +4,8 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
-from ghx_twin.commands import objects, refs, repositories
+from ghx_twin.commands import repositories
+from ghx_twin.commands.repositories import objects, refs
 from ghx_twin.graphql import git_lookup
 from ghx_twin.graphql.changes.change import Change, Mutation, Outcome, refuse_given
 from ghx_twin.graphql.subjects import CommitThing, RefThing

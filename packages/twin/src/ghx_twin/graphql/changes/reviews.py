@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
-from ghx_twin.commands import reviews, threads
-from ghx_twin.commands.placement import NewThread, UnresolvedPlaceRefusal
+from ghx_twin.commands.pulls import reviews, threads
+from ghx_twin.commands.pulls.placement import NewThread, UnresolvedPlaceRefusal
 from ghx_twin.graphql.changes.change import AsEdge, Change, Mutation, Outcome
-from ghx_twin.queries.hunks import Side
-from ghx_twin.queries.reviews import pending_review
+from ghx_twin.queries.pulls.hunks import Side
+from ghx_twin.queries.pulls.reviews import pending_review
 from ghx_twin.refusals import InvalidRefusal, NotFoundRefusal
 from ghx_twin.state.records import Pull, Review, ReviewComment, Thread
 

@@ -7,7 +7,8 @@ from ghx_twin.graphql.context import Context
 from ghx_twin.graphql.timeline import EVENT_TYPES
 from ghx_twin.graphql.views.event_base import EventView, typename_of
 from ghx_twin.graphql.views.relation_events import RELATION_EVENTS
-from ghx_twin.queries import lookup, pulls
+from ghx_twin.queries import lookup
+from ghx_twin.queries.pulls import pulls
 from ghx_twin.state.records import Event, Issue, Label, Pull, Repository, Review, Team
 
 

@@ -8,10 +8,11 @@ from ghx_twin.graphql.lists import IssueQuery, PullQuery, repositories_of
 from ghx_twin.graphql.scopes import require_scope
 from ghx_twin.graphql.subjects import Member
 from ghx_twin.graphql.views.base import Linked, RecordView
-from ghx_twin.graphql.views.issues import order_types
+from ghx_twin.graphql.views.issues.issues import order_types
 from ghx_twin.graphql.views.projects.owners import ClassicProjectOwner
-from ghx_twin.graphql.views.rulesets import keep_targets
-from ghx_twin.queries import lookup, projects
+from ghx_twin.graphql.views.repositories.rulesets import keep_targets
+from ghx_twin.queries import lookup
+from ghx_twin.queries.projects import projects
 from ghx_twin.state import records
 from ghx_twin.state.records import (
     Issue,

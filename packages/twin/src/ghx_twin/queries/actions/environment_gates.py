@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import cast
 
-from ghx_twin.queries import lookup, workflow_runs
+from ghx_twin.queries import lookup
+from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.queries.actions.job_plans import definitions
-from ghx_twin.queries.protections import protection_of
+from ghx_twin.queries.repositories.protections import protection_of
 from ghx_twin.queries.rulesets import rules_of
 from ghx_twin.state.clock import parse_time
 from ghx_twin.state.records import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ghx_twin.queries import lookup
 from ghx_twin.queries.actions.scripts import JobPlan, find_script_jobs, plan_job, runs_after_failure
 from ghx_twin.queries.actions.workflow_files import JobDefinition, WorkflowFileError, read_workflow_file
-from ghx_twin.queries.workflow_runs import FAILED, workflow_of
+from ghx_twin.queries.actions.workflow_runs import FAILED, workflow_of
 from ghx_twin.state.clock import parse_time
 from ghx_twin.state.records import CheckRun, Workflow, WorkflowRun
 from ghx_twin.world import World

@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import Literal, cast
 
 from ghx_twin.queries import permissions
-from ghx_twin.queries.globs import matches_path
 from ghx_twin.queries.permissions import Role
+from ghx_twin.queries.repositories.globs import matches_path
 from ghx_twin.queries.rulesets.rule_types import RULE, Rule
 from ghx_twin.state.columns import canonical_json
 from ghx_twin.state.records import Membership, Repository, Ruleset, TeamMember, User

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
 from ghx_twin.git.repository import Commit, GitRepository, RefUpdate
-from ghx_twin.queries import checks
-from ghx_twin.queries.globs import matches_path
+from ghx_twin.queries.actions import checks
+from ghx_twin.queries.repositories.globs import matches_path
 from ghx_twin.queries.rulesets.applying import ActiveRule, rules_that_bind
 from ghx_twin.queries.rulesets.rule_types import (
     PUSH_RULES,

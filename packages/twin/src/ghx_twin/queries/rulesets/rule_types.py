@@ -4,8 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, TypeAdapter, field_validator, model_validator
 
-from ghx_base.patterns import PatternError, compile_pattern, is_found
-from ghx_twin.queries.globs import check_glob
+from ghx_base.texts.patterns import PatternError, compile_pattern, is_found
+from ghx_twin.queries.repositories.globs import check_glob
 
 LONGEST_PATTERN = 1000
 

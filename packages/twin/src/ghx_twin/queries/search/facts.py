@@ -3,10 +3,11 @@
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
-from ghx_twin.queries import lookup, projects
-from ghx_twin.queries.issue_relations import visible_issues
+from ghx_twin.queries import lookup
+from ghx_twin.queries.issues.issue_relations import visible_issues
+from ghx_twin.queries.projects import projects
+from ghx_twin.queries.pulls.reviews import submitted_reviews
 from ghx_twin.queries.references import closing_references, mentions
-from ghx_twin.queries.reviews import submitted_reviews
 from ghx_twin.queries.search.matching import contains_words, split_words
 from ghx_twin.state.records import (
     Assignee,

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from ghx_twin.queries import lookup
-from ghx_twin.queries.checks import rollup
-from ghx_twin.queries.issue_relations import blocked_issues, blocking_issues, parent_of, sub_issues_of
-from ghx_twin.queries.reviews import latest_opinions, review_decision
+from ghx_twin.queries.actions.checks import rollup
+from ghx_twin.queries.issues.issue_relations import blocked_issues, blocking_issues, parent_of, sub_issues_of
+from ghx_twin.queries.pulls.reviews import latest_opinions, review_decision
 from ghx_twin.queries.search.facts import Conversations, Facts
 from ghx_twin.queries.search.grammar import SCOPES, Qualifier, query_refusal
 from ghx_twin.queries.search.matching import compile_number, compile_time

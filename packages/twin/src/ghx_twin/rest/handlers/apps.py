@@ -11,7 +11,7 @@ from ghx_twin.rest.errors import UnauthenticatedRefusal
 from ghx_twin.rest.handlers import from_path
 from ghx_twin.rest.pagination import list_reply, page_of
 from ghx_twin.rest.render import apps as render
-from ghx_twin.rest.render.repositories import repository as render_repository
+from ghx_twin.rest.render.repositories.repositories import repository as render_repository
 from ghx_twin.rest.request import RestRequest
 from ghx_twin.state.records import App, Installation, Repository, Token
 from ghx_twin.viewer import AppAccess

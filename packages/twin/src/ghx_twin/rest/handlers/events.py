@@ -2,16 +2,16 @@
 
 import json
 
-from ghx_twin.commands import reactions
-from ghx_twin.commands.reactions import CONTENTS, Subject
-from ghx_twin.queries.projects import may
+from ghx_twin.commands.issues import reactions
+from ghx_twin.commands.issues.reactions import CONTENTS, Subject
+from ghx_twin.queries.projects.projects import may
 from ghx_twin.queries.timeline import is_known_to
 from ghx_twin.refusals import NotFoundRefusal
 from ghx_twin.reply import Reply, created, json_reply, no_content
 from ghx_twin.rest.handlers import from_path
 from ghx_twin.rest.pagination import list_reply
 from ghx_twin.rest.render import events as render
-from ghx_twin.rest.render import reactions as render_reactions
+from ghx_twin.rest.render.issues import reactions as render_reactions
 from ghx_twin.rest.request import RestRequest
 from ghx_twin.state.records import Event, Issue, Project, Reaction
 from ghx_twin.state.rows import Rows

@@ -2,7 +2,7 @@
 
 from ghx_twin.queries import lookup
 from ghx_twin.queries.permissions import NEEDS_ADMIN, Role, may
-from ghx_twin.queries.reviews import visible_reviews
+from ghx_twin.queries.pulls.reviews import visible_reviews
 from ghx_twin.refusals import (
     ConflictRefusal,
     ForbiddenRefusal,

@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 from ghx_twin.commands import projects
 from ghx_twin.queries import lookup
-from ghx_twin.queries import projects as queries
-from ghx_twin.queries.item_filter import ItemFilter
-from ghx_twin.queries.projects import READ_SCOPE
+from ghx_twin.queries.projects import projects as queries
+from ghx_twin.queries.projects.item_filter import ItemFilter
+from ghx_twin.queries.projects.projects import READ_SCOPE
 from ghx_twin.refusals import ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
 from ghx_twin.reply import JsonObject, Reply, created, json_reply, no_content
 from ghx_twin.rest.body import Body

@@ -8,9 +8,10 @@ from ghx_twin.queries.search import CodeMatch, CommitMatch
 from ghx_twin.refusals import FieldError, InvalidRefusal
 from ghx_twin.reply import JsonObject, Reply, json_reply
 from ghx_twin.rest.pagination import page_number, page_of, page_size
-from ghx_twin.rest.render import commits, issues, labels, objects
-from ghx_twin.rest.render.repositories import bare_repository
-from ghx_twin.rest.render.repositories import repository as render_repository
+from ghx_twin.rest.render.issues import issues, labels
+from ghx_twin.rest.render.repositories import commits, objects
+from ghx_twin.rest.render.repositories.repositories import bare_repository
+from ghx_twin.rest.render.repositories.repositories import repository as render_repository
 from ghx_twin.rest.render.users import simple_user
 from ghx_twin.rest.request import RestRequest
 from ghx_twin.state.records import Issue, Label, Repository, User

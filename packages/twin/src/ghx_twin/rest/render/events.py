@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ghx_twin.git.objects import Commit
-from ghx_twin.queries.issue_relations import visible_issues
+from ghx_twin.queries.issues.issue_relations import visible_issues
 from ghx_twin.queries.timeline import Happening, moments
 from ghx_twin.reply import JsonObject
-from ghx_twin.rest.render import issues
-from ghx_twin.rest.render.commits import git_commit
-from ghx_twin.rest.render.reviews import review
+from ghx_twin.rest.render.issues import issues
+from ghx_twin.rest.render.pulls.reviews import review
+from ghx_twin.rest.render.repositories.commits import git_commit
 from ghx_twin.rest.render.users import optional_user, simple_team
 from ghx_twin.rest.render.view import View
 from ghx_twin.state.records import Comment, Event, Issue, Repository, Review, Team

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, cast
 
-from ghx_twin.queries import lookup, projects
-from ghx_twin.queries.item_values import Content, value_in
-from ghx_twin.queries.projects import Iteration, iterations_of
+from ghx_twin.queries import lookup
+from ghx_twin.queries.projects import projects
+from ghx_twin.queries.projects.item_values import Content, value_in
+from ghx_twin.queries.projects.projects import Iteration, iterations_of
 from ghx_twin.reply import JsonObject
-from ghx_twin.rest.render import issues, labels, pulls, repositories
+from ghx_twin.rest.render.issues import issues, labels
+from ghx_twin.rest.render.pulls import pulls
+from ghx_twin.rest.render.repositories import repositories
 from ghx_twin.rest.render.users import avatar, optional_user, simple_user, user_page
 from ghx_twin.rest.render.view import View, quote_part
 from ghx_twin.state.records import (

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from ghx_twin.commands.variables import Home
+from ghx_twin.commands.actions.variables import Home
 from ghx_twin.queries import lookup
 from ghx_twin.state.records import (
     ActionsCache,

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ghx_twin.git.bundles import bundle
-from ghx_twin.queries import lookup, workflow_runs
+from ghx_twin.queries import lookup
+from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.seed.checks import (
     SeedArtifact,
     SeedAttempt,

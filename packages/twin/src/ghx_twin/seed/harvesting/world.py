@@ -7,8 +7,9 @@ of workflow runs), former names of repositories, where moved issues went, and th
 
 from typing import Any
 
-from ghx_twin.queries import lookup, projects
-from ghx_twin.queries.projects import STATUS, iterations_of
+from ghx_twin.queries import lookup
+from ghx_twin.queries.projects import projects
+from ghx_twin.queries.projects.projects import STATUS, iterations_of
 from ghx_twin.seed.document import (
     SeedApp,
     SeedInstallation,

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import pygit2
 from pygit2.enums import ObjectType
 
+from ghx_base.files.scratch import ScratchFolder
 from ghx_base.problems import one_line
-from ghx_base.scratch import ScratchFolder
 from ghx_twin.git import bare, program
 from ghx_twin.git.bundles import bundle
 from ghx_twin.git.errors import GitError

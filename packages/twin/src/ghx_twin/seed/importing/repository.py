@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Any, get_args
 from urllib.parse import quote, urlsplit
 
+from ghx_base.files.scratch import ScratchFolder
 from ghx_base.problems import plural
-from ghx_base.scratch import ScratchFolder
 from ghx_twin.seed.conversations import SeedPull
 from ghx_twin.seed.document import (
     SeedCommitComment,

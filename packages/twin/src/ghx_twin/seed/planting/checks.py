@@ -2,10 +2,9 @@
 
 import base64
 
-from ghx_twin.commands import checks, workflow_runs, workflows
-from ghx_twin.commands.actions import progress, starting
-from ghx_twin.queries import workflow_runs as queries
+from ghx_twin.commands.actions import checks, progress, starting, workflow_runs, workflows
 from ghx_twin.queries.actions import job_plans
+from ghx_twin.queries.actions import workflow_runs as queries
 from ghx_twin.queries.actions.scripts import complete_script
 from ghx_twin.queries.actions.workflow_files import files_on_branches
 from ghx_twin.seed.checks import SeedArtifact, SeedAttempt, SeedCheck, SeedJob, SeedRun

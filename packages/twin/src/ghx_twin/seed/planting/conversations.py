@@ -2,9 +2,11 @@
 
 from collections import Counter
 
-from ghx_twin.commands import comments, issues, linked_branches, merges, pulls, restoring, reviews, threads
+from ghx_twin.commands import issues, restoring
+from ghx_twin.commands.issues import comments, linked_branches
+from ghx_twin.commands.pulls import merges, pulls, reviews, threads
+from ghx_twin.commands.pulls.reviews import ReviewEvent
 from ghx_twin.commands.restoring import OldThread
-from ghx_twin.commands.reviews import ReviewEvent
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import InvalidRefusal
 from ghx_twin.seed.conversations import (

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from ghx_twin.commands import caches, deployments, variables
-from ghx_twin.commands.variables import Home
+from ghx_twin.commands.actions import caches, deployments, variables
+from ghx_twin.commands.actions.variables import Home
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import InvalidRefusal
 from ghx_twin.seed.deployments import (

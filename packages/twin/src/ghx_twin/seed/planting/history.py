@@ -3,7 +3,8 @@
 import base64
 import binascii
 
-from ghx_twin.commands import kernel, refs
+from ghx_twin.commands import kernel
+from ghx_twin.commands.repositories import refs
 from ghx_twin.git.bundles import unbundle
 from ghx_twin.git.repository import RefUpdate, TreeChange
 from ghx_twin.refusals import InvalidRefusal

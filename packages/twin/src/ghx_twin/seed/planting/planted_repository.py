@@ -4,9 +4,9 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ghx_twin.commands import reactions
+from ghx_twin.commands.issues import reactions
+from ghx_twin.commands.issues.reactions import Subject
 from ghx_twin.commands.kernel import reload
-from ghx_twin.commands.reactions import Subject
 from ghx_twin.git.repository import GitRepository
 from ghx_twin.queries import lookup
 from ghx_twin.seed.conversations import SeedIssue, SeedPull

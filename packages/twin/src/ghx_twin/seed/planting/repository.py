@@ -2,8 +2,10 @@
 
 from typing import Any
 
-from ghx_twin.commands import commit_comments, labels, milestones, releases, repositories, restoring, users
+from ghx_twin.commands import releases, repositories, restoring, users
+from ghx_twin.commands.issues import labels, milestones
 from ghx_twin.commands.kernel import reload
+from ghx_twin.commands.repositories import commit_comments
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import InvalidRefusal
 from ghx_twin.seed.document import SeedCommitComment, SeedMilestone, SeedRepository

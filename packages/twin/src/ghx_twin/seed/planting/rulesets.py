@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ghx_twin.commands import rulesets
+from ghx_twin.commands.repositories import rulesets
 from ghx_twin.queries import lookup
 from ghx_twin.queries.rulesets.applying import ROLE_IDS
 from ghx_twin.refusals import InvalidRefusal

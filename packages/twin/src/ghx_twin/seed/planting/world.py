@@ -4,10 +4,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from ghx_twin.commands import apps, issue_types, projects, users
+from ghx_twin.commands import apps, projects, users
+from ghx_twin.commands.issues import issue_types
 from ghx_twin.commands.kernel import reload
 from ghx_twin.queries import lookup
-from ghx_twin.queries.projects import field_named, fields_of, iterations_of
+from ghx_twin.queries.projects.projects import field_named, fields_of, iterations_of
 from ghx_twin.refusals import InvalidRefusal
 from ghx_twin.seed.document import SeedApp, SeedIssueType, SeedOrganization, SeedUser, WorldSeed
 from ghx_twin.seed.faults import script_faults

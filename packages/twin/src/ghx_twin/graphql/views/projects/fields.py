@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from ghx_twin.graphql.context import Context
 from ghx_twin.graphql.subjects import OptionOf
 from ghx_twin.graphql.views.base import RecordView, View
-from ghx_twin.queries.projects import Iteration, iterations_of
+from ghx_twin.queries.projects.projects import Iteration, iterations_of
 from ghx_twin.state.records import Project, ProjectField
 
 

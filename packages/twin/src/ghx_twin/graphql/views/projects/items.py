@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 from ghx_twin.graphql.context import Context
 from ghx_twin.graphql.subjects import FieldValueOf
 from ghx_twin.graphql.views.base import RecordView, View
-from ghx_twin.graphql.views.comments import plain_text
+from ghx_twin.graphql.views.issues.comments import plain_text
 from ghx_twin.nodes import NodeId
-from ghx_twin.queries import item_values, projects
-from ghx_twin.queries.projects import Iteration, iterations_of
+from ghx_twin.queries.projects import item_values, projects
+from ghx_twin.queries.projects.projects import Iteration, iterations_of
 from ghx_twin.state.records import (
     DraftIssue,
     Issue,

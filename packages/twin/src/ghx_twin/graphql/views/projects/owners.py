@@ -5,8 +5,8 @@ from typing import Any
 
 from ghx_twin.graphql.context import Context
 from ghx_twin.graphql.scopes import require_scope
-from ghx_twin.queries import projects
-from ghx_twin.queries.projects import READ_SCOPE, ProjectRole
+from ghx_twin.queries.projects import projects
+from ghx_twin.queries.projects.projects import READ_SCOPE, ProjectRole
 from ghx_twin.state.records import Project
 
 _LEVELS: dict[str, ProjectRole] = {"READ": "reader", "WRITE": "writer", "ADMIN": "admin"}

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, TypeVar
 from ghx_twin.graphql.lists import sort_repositories
 from ghx_twin.graphql.subjects import SortBy
 from ghx_twin.graphql.views.base import Linked, RecordView, View
-from ghx_twin.queries import projects
-from ghx_twin.queries.item_filter import ItemFilter
+from ghx_twin.queries.projects import projects
+from ghx_twin.queries.projects.item_filter import ItemFilter
 from ghx_twin.refusals import NotFoundRefusal
 from ghx_twin.state.records import (
     Project,

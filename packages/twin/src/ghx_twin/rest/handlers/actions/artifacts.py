@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from ghx_twin.commands import workflow_runs as commands
-from ghx_twin.queries import workflow_runs
+from ghx_twin.commands.actions import workflow_runs as commands
+from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.refusals import GoneRefusal, NotFoundRefusal
 from ghx_twin.reply import Reply, json_reply, no_content
 from ghx_twin.rest.handlers import from_path
 from ghx_twin.rest.pagination import page_of
-from ghx_twin.rest.render import artifacts as render
+from ghx_twin.rest.render.actions import artifacts as render
 from ghx_twin.rest.request import RestRequest
 from ghx_twin.state.records import Artifact
 from ghx_twin.state.rows import Rows

@@ -1,7 +1,7 @@
 """Runs that clients ask for."""
 
 from ghx_twin.commands.actions.dispatch import dispatch
-from ghx_twin.queries import workflow_runs
+from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.reply import Reply, json_reply, no_content
 from ghx_twin.rest.handlers import from_path
 from ghx_twin.rest.request import RestRequest

@@ -1,7 +1,7 @@
 """The logs of jobs and runs, which are downloaded from signed addresses."""
 
-from ghx_twin.commands import workflow_runs as commands
-from ghx_twin.queries import workflow_runs
+from ghx_twin.commands.actions import workflow_runs as commands
+from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.queries.permissions import NEEDS_ADMIN
 from ghx_twin.refusals import ForbiddenRefusal, GoneRefusal, NotFoundRefusal
 from ghx_twin.reply import Reply, no_content

@@ -1,11 +1,11 @@
 """Runs that wait for an environment, and who let them go on."""
 
 from ghx_twin.commands.actions import run_deployments
-from ghx_twin.queries import workflow_runs
+from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.queries.actions.environment_gates import may_review, waiting_jobs
 from ghx_twin.reply import JsonObject, Reply, json_reply
 from ghx_twin.rest.handlers import from_path
-from ghx_twin.rest.render import deployments as render
+from ghx_twin.rest.render.actions import deployments as render
 from ghx_twin.rest.render.users import simple_user
 from ghx_twin.rest.request import RestRequest
 from ghx_twin.state.records import DeploymentReview, Environment, WorkflowRun

@@ -3,17 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ghx_twin.commands import workflow_runs as commands
-from ghx_twin.commands import workflows
-from ghx_twin.commands.actions import approval
-from ghx_twin.commands.checks import RUN_STATUSES
-from ghx_twin.queries import workflow_runs
+from ghx_twin.commands.actions import approval, workflows
+from ghx_twin.commands.actions import workflow_runs as commands
+from ghx_twin.commands.actions.checks import RUN_STATUSES
+from ghx_twin.queries.actions import workflow_runs
+from ghx_twin.queries.actions.workflow_runs import Origin
 from ghx_twin.queries.search.matching import compile_time
-from ghx_twin.queries.workflow_runs import Origin
 from ghx_twin.reply import JsonObject, Reply, json_reply, no_content
 from ghx_twin.rest.handlers import from_path
 from ghx_twin.rest.pagination import page_of
-from ghx_twin.rest.render import workflows as render
+from ghx_twin.rest.render.actions import workflows as render
 from ghx_twin.rest.request import RestRequest
 from ghx_twin.state.records import CheckRun, RunAttempt, Workflow, WorkflowRun
 from ghx_twin.state.rows import Rows

@@ -1,0 +1,1 @@
+"""Texts: templates, patterns, and how planted text is found."""

@@ -1,0 +1,349 @@
+"""`ghx-bench plan`: how many scenarios and repetitions an effect needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ghx_base.errors import FlagError
+from ghx_base.extras import require_extra
+from ghx_base.problems import did_you_mean, listed
+from ghx_bench.cli.flags import AsJson, EffortFlags, Number, RunPath, WholeNumber
+
+if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.cli.running.effort import Effort
+    from ghx_profiler.plan.cell import Arm
+    from ghx_profiler.reports.data.sources import Source
+    from ghx_profiler.stats.methods.sample_size import DesignLeftOut, DesignOption, SamplePlan
+    from ghx_profiler.stats.plan import AnalysisPlan, Target
+    from ghx_profiler.stats.result_records import VarianceComponents
+
+
+_PAIR = 2
+_AS_IN_PILOT = EffortFlags()
+
+
+def plan(
+    *pilot: RunPath,
+    effect: Number,
+    results: list[Path] | None = None,
+    metric: str = "tokens_active",
+    modes: str | None = None,
+    target: Literal["suite", "population"] | None = None,
+    power: Number | None = None,
+    alpha: Number | None = None,
+    comparisons: WholeNumber | None = None,
+    within_cv: Number | None = None,
+    between_sd: Number | None = None,
+    rate: Number | None = None,
+    effort: EffortFlags = _AS_IN_PILOT,
+    as_json: AsJson = False,
+) -> int:
+    """Say how many scenarios and repetitions it takes to show an effect, how long that takes and what it costs.
+
+    Noise, time and cost are those of a pilot run, or assumed.
+
+    Parameters
+    ----------
+    pilot
+        A run directory, the id of a run, or `latest`, whose noise is taken; without one, and without --results, the
+        assumptions below are.
+    effect
+        The reduction to be shown, in per cent; for success the change either way, in percentage points.
+    results
+        A file with one row a line, to take the noise from.
+    metric
+        The metric to be compared.
+    modes
+        The two modes of the pilot to compare, as `a,b`; may be left away where it has two.
+    target
+        `suite`: on these scenarios. `population`: on tasks like these.
+    power
+        The chance to show the effect if it is there.
+    alpha
+        The chance of a false alarm.
+    comparisons
+        How many comparisons will be adjusted together. Unless given, as many as a report has: pairs that differ in
+        their mode or in their agent (those of the pilot, or one) times primary metrics.
+    within_cv
+        Assumed without a pilot: how repetitions of one scenario vary, as a share of their mean (0.3 unless given).
+    between_sd
+        Assumed without a pilot, for `population`: how the effect differs between scenarios, as a share (0.1 unless
+        given).
+    rate
+        Assumed without a pilot, for success: the rate itself, without the effect (0.7 unless given).
+    as_json
+        Print the plan as JSON.
+    """
+    require_extra("report", for_what="a plan")
+    return _show_plan(
+        _Wish(
+            effect_pct=effect,
+            metric=metric,
+            modes=modes,
+            comparisons=comparisons,
+            changes={"target": target, "power": power, "alpha": alpha},
+        ),
+        runs=pilot,
+        results=results or (),
+        assumptions=_Assumptions(within_cv=within_cv, between_sd=between_sd, rate=rate),
+        flags=effort,
+        as_json=as_json,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wish:
+    """What is to be shown, and how surely."""
+
+    effect_pct: float
+    metric: str
+    modes: str | None
+    comparisons: int | None
+    changes: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Assumptions:
+    """The noise to plan for where there is no pilot; `None` where none was given."""
+
+    within_cv: float | None
+    between_sd: float | None
+    rate: float | None
+
+    def refuse_beside_pilot(self) -> None:
+        """Refuse an assumption about what a pilot tells."""
+        for flag, value in (("--within-cv", self.within_cv), ("--between-sd", self.between_sd), ("--rate", self.rate)):
+            if value is not None:
+                raise FlagError(flag, "the pilot tells the noise; leave out either the flag or the pilot")
+
+    def refuse_unused(self, metric: str, target: Target) -> None:
+        """Refuse an assumption that would change nothing."""
+        from ghx_profiler.stats.observations import SUCCESS
+
+        if metric == SUCCESS and self.within_cv is not None:
+            raise FlagError("--within-cv", "of success the noise follows from its rate; say that with --rate")
+        if metric != SUCCESS and self.rate is not None:
+            raise FlagError("--rate", f"is for success, not for {metric}; add --metric success or leave it out")
+        if target == "suite" and self.between_sd is not None:
+            reason = "does not matter on these scenarios; add --target population or leave it out"
+            raise FlagError("--between-sd", reason)
+
+    def components(self, metric: str) -> VarianceComponents:
+        """Return the noise of a metric."""
+        from ghx_profiler.stats.methods.noise import (
+            USUAL_BETWEEN_SD,
+            USUAL_RATE,
+            USUAL_WITHIN_CV,
+            assumed_amounts,
+            assumed_rates,
+        )
+        from ghx_profiler.stats.observations import SUCCESS
+
+        between_sd = _unless_given(self.between_sd, USUAL_BETWEEN_SD)
+        if metric == SUCCESS:
+            return assumed_rates(rate=_unless_given(self.rate, USUAL_RATE), between_sd=between_sd)
+        return assumed_amounts(within_cv=_unless_given(self.within_cv, USUAL_WITHIN_CV), between_sd=between_sd)
+
+    def words(self, metric: str, target: Target) -> str:
+        """Return what was assumed, in words, as far as it matters."""
+        from ghx_profiler.stats.methods.noise import USUAL_BETWEEN_SD, USUAL_RATE, USUAL_WITHIN_CV
+        from ghx_profiler.stats.observations import SUCCESS
+
+        spread = f"repetitions vary by {100 * _unless_given(self.within_cv, USUAL_WITHIN_CV):.3g} %"
+        if metric == SUCCESS:
+            spread = f"a success rate of {100 * _unless_given(self.rate, USUAL_RATE):.3g} %"
+        if target == "suite":
+            return f"assumed: {spread}"
+        unit = "percentage points" if metric == SUCCESS else "%"
+        between = 100 * _unless_given(self.between_sd, USUAL_BETWEEN_SD)
+        return f"assumed: {spread}, effects differ between scenarios by {between:.3g} {unit}"
+
+
+def _unless_given(value: float | None, usual: float) -> float:
+    return usual if value is None else value
+
+
+def _show_plan(
+    wish: _Wish,
+    *,
+    runs: Sequence[Path],
+    results: Sequence[Path],
+    assumptions: _Assumptions,
+    flags: EffortFlags,
+    as_json: bool,
+) -> int:
+    """Print which sizes are enough, and return the exit code."""
+    from ghx_bench.cli.running.effort import choose_effort
+    from ghx_profiler.reports.data.sources import open_sources
+    from ghx_profiler.stats.methods.sample_size import plan_sample_size
+
+    if runs or results:
+        assumptions.refuse_beside_pilot()
+    sources = open_sources(runs, results) if runs or results else ()
+    plan = _plan_of(sources, wish)
+    noise = _measure_noise(wish, sources, plan.target) if sources else _assume_noise(wish, assumptions, plan.target)
+    comparisons = noise.pairs * len({*plan.primary, wish.metric}) if wish.comparisons is None else wish.comparisons
+    found = plan_sample_size(wish.effect_pct, noise.components, plan, metric=wish.metric, comparisons=comparisons)
+    effort = choose_effort(noise.effort, flags)
+    if as_json:
+        options = [{**each.to_wire(), **effort.to_wire(each.rows_per_mode)} for each in found.options]
+        told = {"basis": noise.basis, "effort": str(effort), **found.to_wire(), "options": options}
+        print(json.dumps(told))
+    else:
+        print("\n".join(_lines(found, noise.basis, effort)))
+    return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Noise:
+    """The noise to plan for, where it comes from in words, and how many pairs of arms a report would compare."""
+
+    components: VarianceComponents
+    basis: str
+    pairs: int = 1
+    effort: Effort | None = None
+    """What a cell in each arm took in the pilot."""
+
+
+def _measure_noise(wish: _Wish, sources: Sequence[Source], target: Target) -> _Noise:
+    """Return the noise of a pilot, and between which modes: over all its agents but controls, if it has any other."""
+    from ghx_bench.cli.running.effort import SessionTally
+    from ghx_profiler.plan.cell import Arm
+    from ghx_profiler.reports.data.reading import read_sources
+    from ghx_profiler.stats.comparison import planned_pairs
+    from ghx_profiler.stats.methods.noise import pilot_components
+    from ghx_profiler.stats.observations import factor
+
+    sessions = SessionTally()
+    read = read_sources(sources, with_findings=False, watchers=[sessions.add])
+    seen = read.columns.observations
+    arms = {arm for arm in seen.arm.known if arm not in read.tally.controls.arms} or set(seen.arm.known)
+    of_row = [Arm(mode=arm.mode) if arm in arms else arm for arm in seen.arm.each()]
+    observations = replace(seen, arm=factor(of_row))
+    a, b = _pair(wish, read.arrangement.order(observations.arm.known))
+    if wish.metric in _recorded_metrics() and wish.metric not in observations.metric_names:
+        raise FlagError(
+            "--metric", f"no row of the pilot knows {wish.metric!r}; known: {listed(observations.metric_names)}"
+        )
+    _check_metric(wish.metric, observations.metric_names)
+    components = pilot_components(observations, a, b, wish.metric, target=target)
+    # The run that is planned is one run, however many the pilot is.
+    planned = read.arrangement.order({replace(arm, run=None) for arm in arms})
+    pairs = max(1, len(planned_pairs(planned, read.arrangement.plan.plan)))
+    controls = frozenset(agent for agents in read.tally.controls.arms.values() for agent in agents)
+    effort = sessions.effort(
+        [arm for arm in sessions.arms if arm.agent not in controls] or sessions.arms,
+        max_concurrency=_concurrency_of(sources),
+        basis="the pilot",
+    )
+    return _Noise(components=components, basis=f"from a pilot: {a} against {b}", pairs=pairs, effort=effort)
+
+
+def _concurrency_of(sources: Sequence[Source]) -> int:
+    """Return how many cells of a pilot ran at once, as far as it wrote that down."""
+    configs = (source.record.config.get("execution") for source in sources if source.record is not None)
+    told = [each.get("max_concurrency") for each in configs if isinstance(each, dict)]
+    return max((each for each in told if isinstance(each, int)), default=1)
+
+
+def _assume_noise(wish: _Wish, assumptions: _Assumptions, target: Target) -> _Noise:
+    """Return the noise that was assumed, and in which words."""
+    if wish.modes is not None:
+        raise FlagError("--modes", "there is no pilot whose modes could be named; leave it out")
+    _check_metric(wish.metric, _recorded_metrics())
+    assumptions.refuse_unused(wish.metric, target)
+    return _Noise(components=assumptions.components(wish.metric), basis=assumptions.words(wish.metric, target))
+
+
+def _check_metric(metric: str, known: Iterable[str]) -> None:
+    names = tuple(known)
+    if metric not in names:
+        raise FlagError("--metric", f"no metric {metric!r}; {did_you_mean(metric, names)}")
+
+
+def _recorded_metrics() -> tuple[str, ...]:
+    """Return the metrics that rows have without anybody's collectors."""
+    from ghx_profiler.records.metrics import Cost, Timing, TokenUsage, ToolCallSummary
+    from ghx_profiler.stats.observations import SUCCESS
+
+    recorded = (TokenUsage(), Timing(), ToolCallSummary(), Cost())
+    return (SUCCESS, "agent_turns", *(metric.name for record in recorded for metric in record.metrics()))
+
+
+def _plan_of(sources: Sequence[Source], wish: _Wish) -> AnalysisPlan:
+    from pydantic import ValidationError
+
+    from ghx_profiler.stats.plan import AnalysisPlan
+
+    recorded = next((plan for source in sources if (plan := source.plan()) is not None), AnalysisPlan())
+    changes = {name: value for name, value in wish.changes.items() if value is not None}
+    try:
+        return AnalysisPlan.model_validate(recorded.model_dump() | changes)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise FlagError(f"--{first['loc'][0]}", first["msg"]) from None
+
+
+def _pair(wish: _Wish, arms: Sequence[Arm]) -> tuple[str, str]:
+    """Return the two modes to compare, the later one first: those of agents under test, all of them together."""
+    from ghx_profiler.errors import UnknownNameError
+
+    known = tuple(str(arm) for arm in arms if arm.agent is None)
+    names = known[::-1] if wish.modes is None else tuple(name.strip() for name in wish.modes.split(","))
+    if len(names) != _PAIR or not all(names):
+        raise FlagError("--modes", f"name two modes, as a,b; the pilot has {', '.join(known) or 'no rows'}")
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("mode", name, known=known)
+    return names[0], names[1]
+
+
+def _lines(found: SamplePlan, basis: str, effort: Effort) -> Iterator[str]:
+    from ghx_profiler.stats.methods.sample_size import in_per_cent
+
+    place = "on these scenarios" if found.target == "suite" else "on tasks like these"
+    as_one_of = "" if found.comparisons == 1 else f", as one of {found.comparisons:,} comparisons"
+    yield (
+        f"To show {_effect(found)} {place} with a chance of {100 * found.power:g} % (alpha {found.alpha:.2g}"
+        f"{as_one_of}; {basis}):"
+    )
+    yield ""
+    if found.options:
+        more = "        time        cost" if effort.is_known else ""
+        yield f"repetitions  scenarios  rows per mode     chance      cells{more}"
+        for design in sorted((*found.options, *found.left_out), key=lambda each: each.repetitions):
+            yield _line(design, effort)
+        yield ""
+        yield f"For {effort}."
+    if found.current_power is not None and found.current_power < found.power:
+        yield f"The pilot's own size would have shown it with a chance of {in_per_cent(found.current_power)}."
+    yield from found.notes
+    yield found.advice
+
+
+def _line(design: DesignOption | DesignLeftOut, effort: Effort) -> str:
+    from ghx_profiler.stats.methods.sample_size import DesignLeftOut, in_per_cent
+
+    if isinstance(design, DesignLeftOut):
+        return f"{design.repetitions:>11}       none  ({design.reason})"
+    cells, *others = effort.columns(design.rows_per_mode)
+    return (
+        f"{design.repetitions:>11}  {design.scenarios:>9,}  {design.rows_per_mode:>13,}  "
+        f"{in_per_cent(design.power):>9}  {cells:>9}{''.join(f'  {each:>10}' for each in others)}"
+    )
+
+
+def _effect(found: SamplePlan) -> str:
+    from ghx_profiler.stats.methods.noise import RateNoise
+
+    if not isinstance(found.components, RateNoise):
+        return f"a reduction of {found.metric} by {found.effect_pct:g} %"
+    reached = " or ".join(f"{100 * rate:.3g} %" for rate in found.reached_rates)
+    return (
+        f"a change of success by {found.effect_pct:g} percentage points "
+        f"(from {100 * found.components.rate:.3g} % to {reached})"
+    )

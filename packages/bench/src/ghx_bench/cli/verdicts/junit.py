@@ -1,0 +1,171 @@
+"""Rows as JUnit XML: a test case for each scenario in each arm, and one for each gate."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from ghx_base.errors import OperationError
+from ghx_base.files.atomic_files import write_atomically
+from ghx_bench.project.gates import GateResult, QuarantineEntry
+from ghx_profiler.plan.cell import Arm, order_arms
+from ghx_profiler.records.row import ProfileRow
+from ghx_profiler.store.record import RunRecord
+
+_MOST_TOLD = 20
+_LONGEST = 1_000
+_LONGEST_VALUE = 150
+_NOT_IN_XML = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_HOPED_TO_FAIL = frozenset({"nothing", "prying", "obedient"})
+
+
+@dataclass(slots=True, kw_only=True)
+class Case:
+    """One scenario in one arm: its repetitions, counted, and what was wrong with them."""
+
+    arm: str
+    scenario: str
+    repetitions: int = 0
+    right: int = 0
+    wall_ms: float = 0
+    wrong: list[str] = field(default_factory=list[str])
+    unmeasured: list[str] = field(default_factory=list[str])
+
+    @property
+    def count(self) -> str:
+        """How many of its repetitions were right, in words."""
+        return f"{self.right} of {self.repetitions} right"
+
+
+class CaseTally:
+    """The cases of a run, counted as its rows go by.
+
+    Controls that are hoped to fail are left out: of these, gates alone say whether all is well.
+    """
+
+    def __init__(self, record: RunRecord) -> None:
+        self._record = record
+        self._left_out = {name for name, kind in record.control_agents.items() if kind in _HOPED_TO_FAIL}
+        self._cases: dict[tuple[Arm, str], Case] = {}
+
+    def add(self, row: ProfileRow) -> None:
+        """Count one row."""
+        if row.agent_name in self._left_out:
+            return
+        matrix, arm = self._record.matrix, self._record.arm_of(row.agent_name, row.model, row.mode)
+        case = self._cases.setdefault((arm, row.scenario_id), Case(arm=str(arm), scenario=row.scenario_id))
+        case.repetitions += 1
+        case.wall_ms += row.timing.wall_ms or 0
+        if not row.was_measured:
+            case.unmeasured.append(_shorten(f"{matrix.name_cell(row.cell)}: {row.error}"))
+        elif row.success is True:
+            case.right += 1
+        else:
+            case.wrong.append(_shorten(f"{matrix.name_cell(row.cell)}: {describe_wrong(row)}"))
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The cases in the order of the run's plan."""
+        matrix = self._record.matrix
+        arms = order_arms(
+            {arm for arm, _ in self._cases}, agents=matrix.agents, models=matrix.models, modes=matrix.modes
+        )
+        ordered = product(arms, dict.fromkeys((*matrix.scenario_ids, *(scenario for _, scenario in self._cases))))
+        return tuple(self._cases[key] for key in ordered if key in self._cases)
+
+
+def describe_wrong(row: ProfileRow) -> str:
+    """Return what was wrong with a measured cell: the checks that did not hold, or what stopped its agent."""
+    unmet = [
+        f"{each.description} (expected {_shorten(str(each.expected), _LONGEST_VALUE)}, "
+        f"{_shorten(each.error or f'got {json.dumps(each.actual, ensure_ascii=False)}', _LONGEST_VALUE)})"
+        for each in row.checkpoint_details
+        if not each.passed
+    ]
+    return "; ".join((*((row.error,) if row.error else ()), *unmet)) or "not a success"
+
+
+def write_junit(
+    path: Path,
+    record: RunRecord,
+    cases: Sequence[Case],
+    gates: Sequence[GateResult],
+    quarantine: Mapping[str, QuarantineEntry],
+) -> None:
+    """Write the cases and gates of a run as JUnit XML; of scenarios in quarantine only how they went is told."""
+    root = Element("testsuites")
+    made = [_case_element(each, quarantine.get(each.scenario)) for each in cases]
+    _add_suite(root, "scenarios", record, made, seconds=sum(each.wall_ms for each in cases) / 1000)
+    if gates:
+        _add_suite(root, "gates", record, [_gate_element(each) for each in gates], seconds=0)
+    indent(root)
+    try:
+        write_atomically(path, tostring(root, encoding="utf-8", xml_declaration=True) + b"\n", durable=False)
+    except OSError as error:
+        raise OperationError(f"--junit: {path} cannot be written: {error.strerror or error}") from error
+
+
+def _add_suite(root: Element, name: str, record: RunRecord, cases: Sequence[Element], *, seconds: float) -> None:
+    counts = {kind: sum(case.find(kind) is not None for case in cases) for kind in ("failure", "error", "skipped")}
+    # Everything that one or the other of the schemas in use requires, and nothing that one of them does not know.
+    suite = SubElement(
+        root,
+        "testsuite",
+        id=str(len(root)),
+        package="ghx-bench",
+        name=f"ghx-bench {name}",
+        timestamp=record.created_at[:19],
+        hostname="localhost",
+        tests=str(len(cases)),
+        failures=str(counts["failure"]),
+        errors=str(counts["error"]),
+        skipped=str(counts["skipped"]),
+        time=f"{seconds:.3f}",
+    )
+    properties = SubElement(suite, "properties")
+    for key, value in {"run": record.run_id, "agent": record.provider}.items():
+        SubElement(properties, "property", name=key, value=_xml_text(value))
+    suite.extend(cases)
+    SubElement(suite, "system-out")
+    SubElement(suite, "system-err")
+
+
+def _case_element(case: Case, quarantined: QuarantineEntry | None) -> Element:
+    element = Element(
+        "testcase", name=_xml_text(case.scenario), classname=_xml_text(case.arm), time=f"{case.wall_ms / 1000:.3f}"
+    )
+    told = _tell([*case.wrong, *case.unmeasured])
+    if quarantined is not None:
+        SubElement(element, "skipped", message=_xml_text(f"in quarantine: {quarantined}; {case.count}"))
+    elif case.wrong:
+        message = f"{len(case.wrong)} of {case.repetitions} wrong: {case.wrong[0]}"
+        SubElement(element, "failure", type="wrong", message=_xml_text(message)).text = told
+    elif case.unmeasured:
+        message = f"{len(case.unmeasured)} of {case.repetitions} could not be measured: {case.unmeasured[0]}"
+        SubElement(element, "error", type="not measured", message=_xml_text(message)).text = told
+    return element
+
+
+def _gate_element(gate: GateResult) -> Element:
+    element = Element("testcase", name=_xml_text(gate.gate), classname="gates", time="0.000")
+    if gate.reason is not None:
+        text = _xml_text(gate.reason)
+        SubElement(element, "failure", type="gate", message=text).text = text
+    return element
+
+
+def _tell(lines: Sequence[str]) -> str:
+    more = [f"and {len(lines) - _MOST_TOLD} more"] if len(lines) > _MOST_TOLD else []
+    return _xml_text("\n".join((*lines[:_MOST_TOLD], *more)))
+
+
+def _shorten(text: str, longest: int = _LONGEST) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}..."
+
+
+def _xml_text(text: str) -> str:
+    """Return text without what XML cannot hold, however it is escaped."""
+    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)

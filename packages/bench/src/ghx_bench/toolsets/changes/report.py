@@ -1,0 +1,355 @@
+"""The tool-change report: what differs between two tool sets, as a document for a page, a comment or a terminal."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ghx_base.problems import plural
+from ghx_bench.project.gates import GateResult
+from ghx_bench.toolsets.changes.toolset_changes import AnswerChange, SizeChange, ToolExposureChange, ToolSetChanges
+from ghx_bench.toolsets.changes.words import (
+    answer_words,
+    growth_words,
+    name_some,
+    percent_words,
+    shorten_text,
+    size_change_words,
+    state_words,
+    tool_words,
+    write_sizes,
+    write_tokens,
+)
+from ghx_profiler.reports.render.markdown import to_markdown
+from ghx_profiler.reports.report_document import (
+    Chip,
+    Document,
+    Element,
+    Headline,
+    Note,
+    Paragraph,
+    Section,
+    Table,
+    TableCell,
+)
+
+_MOST_ROWS = 30
+"""Of a table; JSON has everything."""
+LONGEST_COMMENT = 65_536
+"""Characters that a comment on GitHub holds; a longer one is refused."""
+_SHORTENINGS = ((30, 600), (30, 300), (15, 240), (8, 160), (3, 120), (1, 80), (0, 80))
+"""Rows of each table, and characters of a text in it, that are tried until a comment fits."""
+_KINDS = ("added", "removed", "renamed", "changed")
+
+
+def change_document(
+    changes: ToolSetChanges,
+    *,
+    gates: Sequence[GateResult] = (),
+    flows: Sequence[Section] = (),
+    verdict: str | None = None,
+    cautions: Sequence[str] = (),
+    not_measured: Sequence[str] = (),
+) -> Document:
+    """Return the report; `flows` is what runs showed, with their `verdict`, and `cautions` what must be known of it."""
+    sections = (
+        _gates(gates),
+        _surface(changes),
+        _answers(changes),
+        _exposure(changes),
+        _proof(changes),
+        _lint(changes),
+        *flows,
+        Section(id="not-measured", title="Not measured", elements=tuple(map(Paragraph, not_measured))),
+    )
+    return Document(
+        title=f"Tool changes from {changes.before} to {changes.after}",
+        subtitle=_subtitle(changes),
+        headline=Headline(
+            sentences=(*_sentences(changes), *([verdict] if verdict is not None else [])),
+            chips=tuple(_chips(changes)),
+        ),
+        sections=tuple(each for each in sections if each.elements),
+        footer=f"Made by ghx-bench, without a model; tokens: {changes.tokenizer}.",
+        cautions=tuple(cautions),
+    )
+
+
+def _subtitle(changes: ToolSetChanges) -> str:
+    before, after = (
+        ", ".join(f"{name} {version or 'of unknown version'}" for name, version in versions.items())
+        for versions in (changes.versions_before, changes.versions_after)
+    )
+    return f"Before: {changes.before} ({before or 'no tools'}). After: {changes.after} ({after or 'no tools'})."
+
+
+def _sentences(changes: ToolSetChanges) -> Iterator[str]:
+    """Yield what differs, part by part; of parts without a difference, only that."""
+    if not changes.differs:
+        tools = f"{plural(changes.tool_count_after, 'tool')}, " if changes.tool_count_after else ""
+        asked = f"answers to {plural(len(_asked(changes)), 'question')}, " if changes.answers.after else ""
+        yield (
+            f"Nothing differs between {changes.before} and {changes.after}: {tools}{asked}"
+            "exposure and lint are the same."
+        )
+        return
+    # A tool that is gone is among the tools below.
+    if stopped := [each.title for each in changes.stopped if each.kind == "question" or not each.is_gone]:
+        yield f"Answered before and not any more: {name_some(stopped)}."
+    counted = Counter(each.kind for each in changes.tools)
+    named = ", ".join(f"{counted[kind]} {kind}" for kind in _KINDS if counted[kind])
+    has_tools = changes.tool_count_before or changes.tool_count_after
+    yield f"Tools: {named or 'the same'}." if has_tools else "Tools: programs, and no MCP server."
+    told = growth_words(changes.told, is_estimate=changes.tokens_are_estimated)
+    yield f"Told before the first call: {told if changes.told.has_changed else 'the same'}."
+    if changes.skills:
+        names = dict.fromkeys(each.name.partition(":")[0].removeprefix("skill ") for each in changes.skills)
+        yield f"Skills that differ: {name_some([*names])}."
+    if changes.settings:
+        yield f"Set otherwise: {name_some([each.name for each in changes.settings])}."
+    yield _answers_sentence(changes)
+    more = sum(each.is_more for each in changes.exposure)
+    if changes.exposure:
+        less = len(changes.exposure) - more
+        yield f"Exposure: more of {plural(more, 'text')} of others reaches the agent, less of {less}."
+    else:
+        yield f"Exposure: {'the same in all, not tool by tool' if changes.exposure_by_tool else 'the same'}."
+
+
+def _answers_sentence(changes: ToolSetChanges) -> str:
+    answers = changes.answers
+    if answers.before is None or answers.after is None:
+        return "Answers: not measured."
+    asked = _asked(changes)
+    if not answers.changed:
+        return f"Answers to {plural(len(asked), 'question')}: the same."
+    both = SizeChange(name="", before=answers.before.size, after=answers.after.size)
+    together = growth_words(both, is_estimate=changes.tokens_are_estimated)
+    return f"Answers: {len(answers.changed)} of {len(asked)} differ, together {together}."
+
+
+def _asked(changes: ToolSetChanges) -> list[AnswerChange]:
+    """Return the questions for which one of the modes at least has a call."""
+    return [
+        each
+        for each in changes.answers.questions
+        if any(row is not None and row.outcome != "none" for row in (each.before, each.after))
+    ]
+
+
+def _chips(changes: ToolSetChanges) -> Iterator[Chip]:
+    if breaking := [each.title for each in changes.tools if each.is_breaking]:
+        yield Chip(text=f"breaks calls of {name_some(breaking)}", tone="bad")
+    if failing := [each.name for each in changes.stopped if not each.is_gone]:
+        yield Chip(text=f"fails now: {name_some(failing)}", tone="bad")
+    if wrote := changes.read_only[1].wrote:
+        yield Chip(text=f"NOT read-only where it says so: {name_some(wrote)}", tone="bad")
+
+
+def _gates(gates: Sequence[GateResult]) -> Section:
+    rows = tuple((each.gate, each.result) for each in gates)
+    table = Table(caption="What must not come of the change", headers=("gate", "result"), rows=rows, is_text=True)
+    return Section(id="gates", title="Gates", elements=(table,) if rows else ())
+
+
+def _surface(changes: ToolSetChanges) -> Section:
+    elements: list[Element] = []
+    texts = [each for each in (*changes.instructions, *changes.skills, *changes.help) if each.has_changed]
+    if changes.told.has_changed or texts or changes.tools:
+        elements.append(
+            Table(
+                caption="What an agent is told, in tokens",
+                headers=("text", changes.before, changes.after, "change"),
+                rows=tuple(
+                    (
+                        each.name,
+                        *write_sizes(each.before, each.after, is_estimate=changes.tokens_are_estimated),
+                        size_change_words(each),
+                    )
+                    for each in (changes.told, *texts)
+                ),
+            )
+        )
+    if changes.settings:
+        elements.append(
+            Table(
+                caption="Settings of the mode",
+                headers=("setting", changes.before, changes.after),
+                rows=tuple((each.name, each.before, each.after) for each in changes.settings),
+                is_text=True,
+            )
+        )
+    if changes.tools:
+        elements.append(
+            Table(
+                caption="Tools, in tokens",
+                headers=("tool", "change", changes.before, changes.after, "difference", "what"),
+                rows=tuple(
+                    (
+                        each.title,
+                        each.kind,
+                        *write_sizes(each.size_before, each.size_after, is_estimate=changes.tokens_are_estimated),
+                        percent_words(each.size_before, each.size_after),
+                        "; ".join(tool_words(each)),
+                    )
+                    for each in changes.tools
+                ),
+                is_text=True,
+            )
+        )
+    if rewritten := [(each.name, each.description) for each in changes.tools if each.description is not None]:
+        elements.append(
+            Table(
+                caption="Descriptions",
+                headers=("tool", changes.before, changes.after),
+                rows=tuple((name, shorten_text(text.before), shorten_text(text.after)) for name, text in rewritten),
+                is_text=True,
+            )
+        )
+    return Section(id="surface", title="Surface", elements=tuple(elements))
+
+
+def _answers(changes: ToolSetChanges) -> Section:
+    answers, elements = changes.answers, list[Element]()
+    if not answers.changed:
+        return Section(id="answers", title="Answers on the fixed world", elements=())
+    if answers.before is not None and answers.after is not None:
+        figures = ((changes.before, answers.before), (changes.after, answers.after))
+        elements.append(
+            Table(
+                caption=f"Answers to the {plural(answers.after.questions, 'question')} that both answer, in tokens",
+                headers=("mode", "p50", "p95", "largest", "together", "calls", "API requests"),
+                rows=tuple(
+                    (
+                        name,
+                        *(
+                            write_tokens(tokens, is_estimate=changes.tokens_are_estimated)
+                            for tokens in (each.tokens_p50, each.tokens_p95, each.tokens_largest, each.size.tokens)
+                        ),
+                        f"{each.calls:,}",
+                        f"{each.requests:,}",
+                    )
+                    for name, each in figures
+                ),
+            )
+        )
+    elements.append(
+        Table(
+            caption="Questions whose answers differ, in tokens",
+            headers=("question", changes.before, changes.after, "difference", "what"),
+            rows=tuple(_answer_row(changes, each) for each in answers.changed),
+            is_text=True,
+        )
+    )
+    return Section(id="answers", title="Answers on the fixed world", elements=tuple(elements))
+
+
+def _answer_row(changes: ToolSetChanges, change: AnswerChange) -> tuple[str, ...]:
+    old, new = (None if each is None else each.size for each in (change.before, change.after))
+    return (
+        change.id,
+        *write_sizes(old, new, is_estimate=changes.tokens_are_estimated),
+        percent_words(old, new),
+        "; ".join(answer_words(change)),
+    )
+
+
+def _exposure(changes: ToolSetChanges) -> Section:
+    elements: list[Element] = []
+    if changes.exposure:
+        elements.append(
+            Table(
+                caption="What reaches the agent of the text of others",
+                headers=("carrier", "by", changes.before, changes.after),
+                rows=tuple((each.carrier, each.author, each.before, each.after) for each in changes.exposure),
+                is_text=True,
+            )
+        )
+    if changes.exposure_by_tool:
+        elements.append(
+            Table(
+                caption="Tool by tool",
+                headers=("tool", "what"),
+                rows=tuple(
+                    (_tool_name(each), "; ".join(state_words(each.states))) for each in changes.exposure_by_tool
+                ),
+                is_text=True,
+            )
+        )
+    return Section(id="exposure", title="Exposure to the text of others", elements=tuple(elements))
+
+
+def _tool_name(change: ToolExposureChange) -> str:
+    if change.before is None:
+        return f"{change.name} (new)"
+    return f"{change.name} (gone)" if change.after is None else change.name
+
+
+def _proof(changes: ToolSetChanges) -> Section:
+    """Return what the journals say of tools that say they only read; it is there whether or not it differs."""
+    table = Table(
+        caption="Tools that say they only read, by the journal of requests",
+        headers=("mode", "tools called", "calls", "read-only by their word", "of these tried to write", "not called"),
+        rows=tuple(
+            (
+                each.mode,
+                f"{each.tools_called:,}",
+                f"{each.calls:,}",
+                f"{each.read_only:,}",
+                f"{len(each.wrote)}: {name_some(each.wrote)}" if each.wrote else "0",
+                f"{each.not_called:,}",
+            )
+            for each in changes.read_only
+        ),
+    )
+    return Section(id="read-only", title="Read-only proof", elements=(table,) if changes.differs else ())
+
+
+def _lint(changes: ToolSetChanges) -> Section:
+    rows = tuple(
+        (word, each.tool, each.message, each.kind)
+        for word, findings in (("new", changes.lint.new), ("gone", changes.lint.gone))
+        for each in findings
+    )
+    table = Table(caption="Findings", headers=("", "tool", "what", "kind"), rows=rows, is_text=True)
+    return Section(id="lint", title="Lint", elements=(table,) if rows else ())
+
+
+def bound_document(document: Document, *, rows: int = _MOST_ROWS, characters: int | None = None) -> Document:
+    """Return a report whose tables and texts are not too long, with a word on what is left out of them."""
+    sections = (
+        replace(section, elements=tuple(part for each in section.elements for part in _bound(each, rows, characters)))
+        for section in document.sections
+    )
+    return replace(document, sections=tuple(sections))
+
+
+def _bound(element: Element, rows: int, characters: int | None) -> Iterator[Element]:
+    def cut(text: TableCell) -> TableCell:
+        if characters is None or not isinstance(text, str) or len(text) <= characters:
+            return text
+        return f"{text[: characters - 1]}…"
+
+    match element:
+        case Table():
+            shown = tuple(tuple(map(cut, row)) for row in element.rows[:rows])
+            yield replace(element, rows=shown)
+            if len(element.rows) > rows:
+                yield Note(f"and {len(element.rows) - rows:,} more; --json has all")
+        case Paragraph(text):
+            yield Paragraph(str(cut(text)))
+        case _:
+            yield element
+
+
+def write_comment(document: Document) -> str:
+    """Return a report as Markdown that GitHub takes as a comment; where it is shortened for that, it says so."""
+    text = to_markdown(bound_document(document))
+    told = "Shortened to what a comment holds: --json has everything, and --html longer tables."
+    shorter = replace(document, cautions=(*document.cautions, told))
+    for rows, characters in _SHORTENINGS:
+        if len(text) <= LONGEST_COMMENT:
+            return text
+        text = to_markdown(bound_document(shorter, rows=rows, characters=characters))
+    # Sections of runs may have parts that no rule here shortens.
+    end = "\n\n*The rest is left out.*\n"
+    return text if len(text) <= LONGEST_COMMENT else text[: LONGEST_COMMENT - len(end)].rpartition("\n")[0] + end

@@ -1,0 +1,1 @@
+"""Which tools show untrusted text."""

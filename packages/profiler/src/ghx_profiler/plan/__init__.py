@@ -1,0 +1,1 @@
+"""What a run consists of: cells, their selection, blocks and shards."""

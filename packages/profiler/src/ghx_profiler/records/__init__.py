@@ -1,0 +1,1 @@
+"""What a run records: rows, traces, metrics, scores, causes."""

@@ -1,0 +1,1 @@
+"""Statistical methods, without knowledge of runs."""
