@@ -28,7 +28,7 @@ from ghx_profiler.reports.render.escaping import csv_text
 from ghx_profiler.stats.summary import success_counts
 
 Value = str | int | float | bool | None
-_NAMES = (
+COLUMN_NAMES = (
     "source",
     "runId",
     "scenarioId",
@@ -50,7 +50,7 @@ _NAMES = (
 
 def write_rows(folder: Path, columns: Columns) -> None:
     """Write one line for each row as CSV and as JSON."""
-    names = (*_NAMES, *columns.observations.metrics)
+    names = (*COLUMN_NAMES, *columns.observations.metrics)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "results.csv").open("w", encoding="utf-8", errors="replace", newline="") as file:
@@ -125,7 +125,7 @@ def _json_lines(names: tuple[str, ...], columns: Columns) -> Iterator[str]:
 
 def write_frame(path: Path, columns: Columns) -> None:
     """Write the rows as Parquet."""
-    names = (*_NAMES, *columns.observations.metrics)
+    names = (*COLUMN_NAMES, *columns.observations.metrics)
     arrow: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
     lines = list(_lines(columns))
