@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ghx_profiler.failures import fate_of
+from ghx_profiler.failures import outcome_of_call
 from ghx_profiler.records.trace import ToolCallEvent
 
 TRACEBACK = (
@@ -261,11 +261,11 @@ TRAPS = [*THINGS, *CONTENT, *REPORTS]
 
 @pytest.mark.parametrize("trap", TRAPS, ids=lambda each: each.what)
 def test_what_only_looks_like_a_failure_is_a_success(trap: Trap) -> None:
-    fate = fate_of(trap.call())
+    fate = outcome_of_call(trap.call())
 
     assert fate.failed is False, fate.evidence
 
 
 @pytest.mark.parametrize("trap", TRAPS, ids=lambda each: each.what)
 def test_what_only_looks_like_a_failure_is_none_where_the_call_does_not_tell(trap: Trap) -> None:
-    assert fate_of(trap.call(success=None)).failed is not True
+    assert outcome_of_call(trap.call(success=None)).failed is not True

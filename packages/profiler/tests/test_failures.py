@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ghx_profiler.failures import fate_of
+from ghx_profiler.failures import outcome_of_call
 from ghx_profiler.records.trace import ToolCallEvent
 
 GREETING = "Traceback (most recent call last):"
@@ -395,7 +395,7 @@ FAILURES = [*SHELL, *EXIT_CODES, *TOOLS]
 
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda each: each.what)
 def test_a_failure_that_is_flagged_as_a_success_is_found(failure: Failure) -> None:
-    fate = fate_of(failure.call())
+    fate = outcome_of_call(failure.call())
 
     assert fate.failed is True
     assert fate.evidence
@@ -403,9 +403,9 @@ def test_a_failure_that_is_flagged_as_a_success_is_found(failure: Failure) -> No
 
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda each: each.what)
 def test_the_kind_of_a_failure_is_told(failure: Failure) -> None:
-    assert fate_of(failure.call()).kind == failure.kind
+    assert outcome_of_call(failure.call()).kind == failure.kind
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda each: each.what)
 def test_a_failure_of_a_call_that_does_not_tell_its_fate_is_found(failure: Failure) -> None:
-    assert fate_of(failure.call(success=None)).failed is True
+    assert outcome_of_call(failure.call(success=None)).failed is True

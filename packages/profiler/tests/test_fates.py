@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_profiler.failures import FailureKind, Fate, fate_of, kind_of
+from ghx_profiler.failures import CallOutcome, FailureKind, kind_of, outcome_of_call
 from ghx_profiler.records.trace import SessionTrace, ToolCallEvent
 
 
 def test_exactly_the_three_hidden_failures_of_a_real_session_are_found(older_tools: Path) -> None:
     trace = SessionTrace.model_validate_json((older_tools / "sessions" / "baseline-iter-0.json").read_text())
 
-    fates = [fate_of(call) for call in trace.tool_calls]
+    fates = [outcome_of_call(call) for call in trace.tool_calls]
 
     assert [at for at, fate in enumerate(fates) if fate.failed] == [2, 3, 4]
     assert {fate.kind for fate in fates if fate.failed} == {FailureKind.NOT_FOUND}
@@ -25,18 +25,18 @@ def test_exactly_the_three_hidden_failures_of_a_real_session_are_found(older_too
 def test_no_failure_is_found_in_real_sessions_without_one(older_tools: Path, mode: str) -> None:
     trace = SessionTrace.model_validate_json((older_tools / "sessions" / f"{mode}-iter-0.json").read_text())
 
-    assert {fate_of(call).failed for call in trace.tool_calls} == {False}
+    assert {outcome_of_call(call).failed for call in trace.tool_calls} == {False}
 
 
 def test_a_call_that_says_it_failed_did() -> None:
-    assert fate_of(ToolCallEvent(name="read", success=False, output="fine")).failed is True
-    assert fate_of(ToolCallEvent(name="read", success=None, error="gone")).failed is True
+    assert outcome_of_call(ToolCallEvent(name="read", success=False, output="fine")).failed is True
+    assert outcome_of_call(ToolCallEvent(name="read", success=None, error="gone")).failed is True
 
 
 def test_the_kind_of_a_flagged_failure_is_read_from_its_error_first() -> None:
     call = ToolCallEvent(name="read", success=False, error="request timed out", output="404 Not Found")
 
-    assert fate_of(call) == Fate(failed=True, kind=FailureKind.TIMEOUT, evidence="request timed out")
+    assert outcome_of_call(call) == CallOutcome(failed=True, kind=FailureKind.TIMEOUT, evidence="request timed out")
 
 
 @pytest.mark.parametrize(
@@ -49,12 +49,12 @@ def test_the_kind_of_a_flagged_failure_is_read_from_its_error_first() -> None:
     ],
 )
 def test_a_call_whose_output_tells_that_it_went_well_succeeded(output: Any) -> None:
-    assert fate_of(ToolCallEvent(name="run", output=output)).failed is False
+    assert outcome_of_call(ToolCallEvent(name="run", output=output)).failed is False
 
 
 @pytest.mark.parametrize("output", [None, "", "some text", [1, 2], 7])
 def test_of_a_call_that_tells_nothing_nothing_is_known(output: Any) -> None:
-    assert fate_of(ToolCallEvent(name="run", output=output)) == Fate(failed=None)
+    assert outcome_of_call(ToolCallEvent(name="run", output=output)) == CallOutcome(failed=None)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ json_values = st.recursive(
 def test_no_output_raises_and_a_flagged_failure_stays_one(
     output: Any, given: Any, name: str, success: bool | None
 ) -> None:
-    fate = fate_of(ToolCallEvent(name=name, input=given, output=output, success=success))
+    fate = outcome_of_call(ToolCallEvent(name=name, input=given, output=output, success=success))
 
     assert fate.failed is True or success is not False
     assert fate.failed is not None or success is None
@@ -110,5 +110,6 @@ def test_no_output_raises_and_a_flagged_failure_stays_one(
 )
 def test_hostile_outputs_are_read_in_no_time(output: str) -> None:
     assert (
-        fate_of(ToolCallEvent(name="bash", input={"command": "gh api x"}, output=output, success=True)).failed is False
+        outcome_of_call(ToolCallEvent(name="bash", input={"command": "gh api x"}, output=output, success=True)).failed
+        is False
     )

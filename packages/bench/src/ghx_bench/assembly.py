@@ -46,7 +46,7 @@ from ghx_profiler.events import Observer
 from ghx_profiler.evidence import Mode
 from ghx_profiler.plan.blocks import WHOLE, Share
 from ghx_profiler.plan.selection import select_scenarios
-from ghx_profiler.runner.instruments import Instruments, Setup, TakeTurn, let_all_in
+from ghx_profiler.runner.instruments import Instruments, Setup, TakeTurn, no_limit
 from ghx_profiler.scenario import ScenarioSets
 from ghx_profiler.suite import SuitePlan, SuiteResult, executor_of, matrix_of, run_planned, sends_spec
 
@@ -241,7 +241,7 @@ def _choose_stage(
         keep_worlds=spec.config.output.keep_worlds,
         lend_programs=lend_programs,
     )
-    return twin, let_all_in
+    return twin, no_limit
 
 
 async def _require_isolation(config: EvalConfig, project: Path) -> None:

@@ -44,7 +44,7 @@ def name_machine() -> str:
     return platform.node() or "unnamed"
 
 
-def name_apart(name: str, machine: MachineRecord, known: Mapping[str, MachineRecord]) -> str:
+def unique_name(name: str, machine: MachineRecord, known: Mapping[str, MachineRecord]) -> str:
     """Return what a machine is called among those that are known: another one of the same name gets a number.
 
     Containers and pods are often all called the same. Only where what they are differs are they known to be two.

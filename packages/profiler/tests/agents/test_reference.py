@@ -15,7 +15,7 @@ from ghx_profiler.agents.controls.solution import Solution, SolutionError
 from ghx_profiler.agents.tools.toolset import McpServer, ToolSet
 from ghx_profiler.contracts import NoLifecycle, SessionProvider, SessionRequest
 from ghx_profiler.evidence import Answer, Mode, Stage
-from ghx_profiler.failures import fate_of
+from ghx_profiler.failures import outcome_of_call
 from ghx_profiler.plan.cell import Cell
 from ghx_profiler.records.causes import Cause, cause_of, error_code, is_transient
 from ghx_profiler.records.outcome import Completed, Failed
@@ -212,7 +212,7 @@ async def test_the_trace_of_a_wrong_solution_has_the_call_that_failed() -> None:
     first, failed = held.trace.tool_calls
     assert first.success
     assert (failed.success, failed.output, failed.error) == (False, "gone wrong\n", "exit code 4: gone wrong")
-    assert fate_of(failed).failed
+    assert outcome_of_call(failed).failed
 
 
 @pytest.mark.anyio

@@ -42,7 +42,7 @@ _REMEDY = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standstill:
+class EventLoopStall:
     """A stretch of time in which an event loop stood still."""
 
     began: float
@@ -59,7 +59,7 @@ class AgentThread:
     def __init__(self, name: str, *, is_shared: bool) -> None:
         self.is_shared = is_shared
         self.is_abandoned = False
-        self.blocks: list[Standstill] = []
+        self.blocks: list[EventLoopStall] = []
         self._asked_at: float | None = None
         self._place = ""
         self._is_ready = threading.Event()
@@ -94,7 +94,7 @@ class AgentThread:
         """Wait for the end of the thread, though not for long."""
         self._thread.join(timeout_s)
 
-    def look(self) -> Standstill | None:
+    def look(self) -> EventLoopStall | None:
         """Return the block that goes on for longer than it may, if one does; to be called now and then."""
         now = time.monotonic()
         if self._asked_at is None:
@@ -102,12 +102,12 @@ class AgentThread:
             self.call_soon(self._answer)
         elif now - self._asked_at >= _LONG_BLOCK_S and (place := self._find_place()):
             self._place = place
-            return Standstill(began=self._asked_at, ended=now, place=place)
+            return EventLoopStall(began=self._asked_at, ended=now, place=place)
         return None
 
     def _answer(self) -> None:
         if self._asked_at is not None and self._place:
-            self.blocks.append(Standstill(began=self._asked_at, ended=time.monotonic(), place=self._place))
+            self.blocks.append(EventLoopStall(began=self._asked_at, ended=time.monotonic(), place=self._place))
         self._asked_at, self._place = None, ""
 
     def _find_place(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from ghx_profiler.analyzers.finding_shapes import UNKNOWN, number, result, table
 from ghx_profiler.analyzers.session_view import read_session
 from ghx_profiler.evidence import Evidence
-from ghx_profiler.failures import fate_of
+from ghx_profiler.failures import outcome_of_call
 from ghx_profiler.records.analysis import AnalysisResult
 from ghx_profiler.records.trace import ToolCallEvent
 from ghx_profiler.shell import Command, CommandResolver, label_of, names_of, resolve_command, script_of
@@ -129,7 +129,7 @@ def _columns(path: DesirePath) -> tuple[str, str, str, str]:
 
 def paths_in(call: ToolCallEvent, resolve: CommandResolver = resolve_command) -> Iterator[DesirePath]:
     """Yield what a failed call asked for that is not there, each once for each place that says so."""
-    if not fate_of(call).failed:
+    if not outcome_of_call(call).failed:
         return
     text = _text_of(call)
     suggestion = _SUGGESTED.search(text)

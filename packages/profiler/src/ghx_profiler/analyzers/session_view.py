@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from ghx_profiler.evidence import Evidence
-from ghx_profiler.failures import Fate, fate_of
+from ghx_profiler.failures import CallOutcome, outcome_of_call
 from ghx_profiler.records.trace import (
     ErrorEvent,
     SessionTrace,
@@ -27,7 +27,7 @@ class Call:
 
     event: ToolCallEvent
     names: tuple[str, ...]
-    fate: Fate
+    fate: CallOutcome
     request: str
     is_repeat: bool
     """Whether it asked again for what was known: the same request gave the same answer before, and did not fail."""
@@ -135,7 +135,7 @@ class _CallReader:
     def read(self, event: TraceEvent) -> Happening:
         if not isinstance(event, ToolCallEvent):
             return event
-        fate, request = fate_of(event), request_of(event)
+        fate, request = outcome_of_call(event), request_of(event)
         answer = (request, json.dumps(event.output, sort_keys=True))
         is_repeat = answer in self.seen and not fate.failed
         if not fate.failed:

@@ -18,7 +18,7 @@ from ghx_profiler.events import CellRetried, CellStarted
 from ghx_profiler.executors.placement import Placement
 from ghx_profiler.executors.ray_cluster import NO_NODE, connect, start_actors
 from ghx_profiler.executors.ray_machine import LostError, Machine, last_line
-from ghx_profiler.executors.ray_node import Ended, Raised, Reply, Told
+from ghx_profiler.executors.ray_node import CellDone, Raised, Reply, WorkerMessage
 from ghx_profiler.machine import versions_here
 from ghx_profiler.plan.blocks import Block, CellInterrupted, CellMeasured, Message, Receive, Share
 from ghx_profiler.plan.cell import Cell
@@ -260,12 +260,12 @@ class RayWorkers:
                 self._tell_news()  # what it told may wait for somebody who is gone
             sending.cancel_scope.cancel()
 
-    def _hear(self, machine: Machine, told: Sequence[Told | Ended], taking: TaskGroup) -> None:
+    def _hear(self, machine: Machine, told: Sequence[WorkerMessage | CellDone], taking: TaskGroup) -> None:
         for each in told:
             match each:
-                case Told():
+                case WorkerMessage():
                     taking.start_soon(self._take, machine, each.number, each.message)
-                case Ended(cell=cell):
+                case CellDone(cell=cell):
                     running = machine.end(each)
                     self._tell_news()
                     # Not begun here, as the run is being stopped: nobody else tells what it had lost before.

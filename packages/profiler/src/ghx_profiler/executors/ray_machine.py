@@ -12,7 +12,7 @@ import anyio
 from ghx_base.clock import timestamp
 from ghx_profiler.events import CellRetried, CellStarted
 from ghx_profiler.executors.placement import Assignment
-from ghx_profiler.executors.ray_node import Cancel, Command, Ended, Measure, Raised
+from ghx_profiler.executors.ray_node import Cancel, CellDone, Command, Measure, Raised
 from ghx_profiler.plan.blocks import CellInterrupted, CellMeasured, Message
 from ghx_profiler.plan.cell import Cell
 from ghx_profiler.records.causes import Cause
@@ -149,7 +149,7 @@ class Machine:
         if not isinstance(message, Incident) and message.cell in self.running:
             self.running[message.cell].note(message)
 
-    def end(self, ended: Ended) -> _Running:
+    def end(self, ended: CellDone) -> _Running:
         """Let whoever waits for a cell go on, and return what is known of it."""
         running = self.running.pop(ended.cell)
         running.raised = ended.raised
@@ -175,7 +175,7 @@ class Machine:
         """Let whoever waits for a cell raise why its end will not be told."""
         self.failure = failure
         for cell in tuple(self.running):
-            self.end(Ended(cell, failure))
+            self.end(CellDone(cell, failure))
 
     async def measure(self, assignment: Assignment, note_stopping: Callable[[], None]) -> None:
         """Have a cell measured; if that is cancelled, wait until the cell has told what it spent.

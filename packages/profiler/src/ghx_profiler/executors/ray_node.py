@@ -58,7 +58,7 @@ Command = Measure | Cancel | Reply
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class WorkerMessage:
     """Said by a node: a message of its worker, which waits for the reply."""
 
     number: int
@@ -66,7 +66,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CellDone:
     """Said by a node: it is done with a cell, of which it has told everything."""
 
     cell: Cell
@@ -88,8 +88,8 @@ class NodeActor:
     """
 
     def __init__(self) -> None:
-        self._held = start_blocking_portal()  # until this process ends, which is there for it alone
-        self._portal = self._held.__enter__()
+        self._portal_context = start_blocking_portal()  # until this process ends, which is there for it alone
+        self._portal = self._portal_context.__enter__()
         self._worker = NodeWorker()
 
     async def call(self, method: str, *arguments: object) -> object:
@@ -106,7 +106,7 @@ class NodeWorker:
     """
 
     def __init__(self) -> None:
-        self._outbox: list[Told | Ended] = []
+        self._outbox: list[WorkerMessage | CellDone] = []
         self._waiting: dict[int, _Waiting] = {}
         self._numbers = count()
         self._news = anyio.Event()
@@ -128,7 +128,7 @@ class NodeWorker:
                 sent = _unpickle(spec, machine)
                 if not self._is_leaving.is_set():
                     async with (
-                        sent.open(self._tell, machine=machine, share=share) as self._worker,
+                        sent.open(self._send, machine=machine, share=share) as self._worker,
                         anyio.create_task_group() as cells,
                     ):
                         self._cells = cells
@@ -159,8 +159,8 @@ class NodeWorker:
         while not self._outbox and not self._is_over:
             await self._news.wait()
             self._news = anyio.Event()
-        told, self._outbox = self._outbox, []
-        return pickle.dumps(told) if told else None
+        messages, self._outbox = self._outbox, []
+        return pickle.dumps(messages) if messages else None
 
     async def command(self, content: bytes) -> None:
         """Do what the driver says."""
@@ -195,12 +195,12 @@ class NodeWorker:
         except Exception as error:  # noqa: BLE001 - a request of the driver, which is told
             raised = _portable(error)
         del self._running[cell]
-        self._say(Ended(cell, raised))
+        self._enqueue(CellDone(cell, raised))
 
-    async def _tell(self, message: Message) -> None:
+    async def _send(self, message: Message) -> None:
         number = next(self._numbers)
         waiting = self._waiting[number] = _Waiting()
-        self._say(Told(number, message))
+        self._enqueue(WorkerMessage(number, message))
         # Shielded, and soon over: of a start that the driver has been told it has to hear the end, and a result is paid
         # for. A driver that is gone takes this process along.
         with anyio.CancelScope(shield=True):
@@ -208,8 +208,8 @@ class NodeWorker:
         if waiting.refusal is not None:
             raise waiting.refusal
 
-    def _say(self, told: Told | Ended) -> None:
-        self._outbox.append(told)
+    def _enqueue(self, message: WorkerMessage | CellDone) -> None:
+        self._outbox.append(message)
         self._news.set()
 
 

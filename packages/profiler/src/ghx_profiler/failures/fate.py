@@ -14,7 +14,7 @@ _LONGEST_EVIDENCE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fate:
+class CallOutcome:
     """What became of a call; `failed` is `None` where nothing tells.
 
     Of a failure, `kind` says why, as far as can be told, and `evidence` is the line or message that shows it.
@@ -25,7 +25,7 @@ class Fate:
     evidence: str = ""
 
 
-def fate_of(call: ToolCallEvent) -> Fate:
+def outcome_of_call(call: ToolCallEvent) -> CallOutcome:
     """Return what became of a tool call.
 
     It failed if it says so (its flag, its error), or if its output shows it: an exit code other than 0, a body that is
@@ -34,26 +34,26 @@ def fate_of(call: ToolCallEvent) -> Fate:
     file may be full of errors. It succeeded if nothing of that holds, and it says so or its output does.
     """
     output, scene = read_output(call.output), scene_of(call)
-    shown = _failure_shown(output, scene)
+    visible = _visible_failure(output, scene)
     if call.success is False or call.error:
-        return _failure_told(call, output, shown)
-    if shown is not None:
-        return shown
+        return _reported_failure(call, output, visible)
+    if visible is not None:
+        return visible
     says_so = call.success or output.exit_code is not None or output.is_error is False
-    return Fate(failed=False if says_so or any(map(says_it_went_well, output.documents)) else None)
+    return CallOutcome(failed=False if says_so or any(map(says_it_went_well, output.documents)) else None)
 
 
-def _failure_told(call: ToolCallEvent, output: Output, shown: Fate | None) -> Fate:
-    if shown is not None and not call.error:
-        return shown
+def _reported_failure(call: ToolCallEvent, output: Output, visible: CallOutcome | None) -> CallOutcome:
+    if visible is not None and not call.error:
+        return visible
     message = call.error or output.text.strip() or " ".join(map(str, output.documents)) or "flagged as failed"
     kind = kind_of(f"{message[:_LONGEST_EVIDENCE]} {message[-_LONGEST_EVIDENCE:]}", exit_code=output.exit_code)
-    if kind is FailureKind.UNKNOWN and shown is not None and shown.kind is not None:
-        kind = shown.kind
+    if kind is FailureKind.UNKNOWN and visible is not None and visible.kind is not None:
+        kind = visible.kind
     return _failure(message, kind)
 
 
-def _failure_shown(output: Output, scene: Scene) -> Fate | None:
+def _visible_failure(output: Output, scene: Scene) -> CallOutcome | None:
     bodies = (error_in(document) for document in (output.documents if scene.trust is not Trust.CONTENT else ()))
     body = next((each for each in bodies if each is not None), None)
     if output.is_error:
@@ -76,10 +76,10 @@ def _failure_shown(output: Output, scene: Scene) -> Fate | None:
     return None if complaint is None else _failure(complaint, kind_of(complaint))
 
 
-def _failure(message: str, kind: FailureKind) -> Fate:
+def _failure(message: str, kind: FailureKind) -> CallOutcome:
     line = " ".join(message[: 2 * _LONGEST_EVIDENCE].split())
     evidence = line if len(line) <= _LONGEST_EVIDENCE else line[: _LONGEST_EVIDENCE - 1] + "…"
-    return Fate(failed=True, kind=kind, evidence=evidence)
+    return CallOutcome(failed=True, kind=kind, evidence=evidence)
 
 
 # Lines by which programs say that they failed, told from lines that merely speak of errors.
@@ -205,8 +205,8 @@ def _complaints(text: str, lines: list[str], scene: Scene) -> Iterator[str]:
 
 
 def _cut_off(lines: list[str], trust: Trust) -> Iterator[str]:
-    is_told = trust is Trust.REPORT or (trust is Trust.ACCOUNT and _is_short(lines))
-    if is_told or any(map(_METADATA.match, lines[-4:])):
+    is_expected = trust is Trust.REPORT or (trust is Trust.ACCOUNT and _is_short(lines))
+    if is_expected or any(map(_METADATA.match, lines[-4:])):
         yield from (line for line in lines[-3:] if _CUT_OFF.match(line))
 
 
@@ -248,10 +248,10 @@ def _instead_of_content(lines: list[str], scene: Scene) -> Iterator[str]:
 
 
 def _traceback(text: str, lines: list[str], trust: Trust) -> Iterator[str]:
-    found = _TRACEBACK.search(text)
-    if found is None or not _RAISED.fullmatch(lines[-1]):
+    match = _TRACEBACK.search(text)
+    if match is None or not _RAISED.fullmatch(lines[-1]):
         return
-    if trust is Trust.REPORT or not text[: found.start()].strip():
+    if trust is Trust.REPORT or not text[: match.start()].strip():
         yield lines[-1]
 
 

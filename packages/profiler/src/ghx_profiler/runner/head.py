@@ -25,7 +25,7 @@ from ghx_profiler.events import (
     RunFinished,
     RunStarted,
 )
-from ghx_profiler.machine import name_apart
+from ghx_profiler.machine import unique_name
 from ghx_profiler.plan.blocks import CellFiles, CellInterrupted, CellMeasured, Message, PlacedCell, blocks_of
 from ghx_profiler.plan.cell import Arm, Cell, Matrix
 from ghx_profiler.records.causes import RunBudgetError, error_code
@@ -166,7 +166,7 @@ class Head(Generic[S]):
         files, machine, known = measured.files, measured.machine, self.store.record.machines
         if files.row.machine is None or machine is None:
             return files
-        name = name_apart(files.row.machine, machine, known)
+        name = unique_name(files.row.machine, machine, known)
         if name not in known:
             self.store.update(machines={**known, name: machine})
         if name == files.row.machine:

@@ -50,7 +50,7 @@ TakeTurn = Callable[[Cell], AbstractAsyncContextManager[None]]
 """Holds a cell's turn for all its attempts, where not all cells may be at work at the same time."""
 
 
-def let_all_in(_cell: Cell) -> AbstractAsyncContextManager[None]:
+def no_limit(_cell: Cell) -> AbstractAsyncContextManager[None]:
     """Have every cell start at once."""
     return nullcontext()
 
@@ -70,7 +70,7 @@ class Instruments(Generic[S]):
     classify: ToolClassifier = name_of_tool
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     """What every session starts from; its mode and its stage add to it."""
-    take_turn: TakeTurn = let_all_in
+    take_turn: TakeTurn = no_limit
     """Waited for before a cell starts, and outside its deadlines: the time for preparing it is for preparing it."""
     clock: Clock = field(default_factory=SystemClock)
     limits: Limits = field(default_factory=Limits)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ghx_profiler.contracts import ToolClassifier
-from ghx_profiler.failures import Fate, fate_of
+from ghx_profiler.failures import CallOutcome, outcome_of_call
 from ghx_profiler.records.metrics import ToolCallRecord, ToolCallSummary
 from ghx_profiler.records.trace import SessionTrace, ToolCallEvent
 
@@ -19,7 +19,7 @@ def summarise_tool_calls(trace: SessionTrace | None, classify: ToolClassifier) -
     """
     if trace is None:
         return ToolCallSummary()
-    calls = [(call, fate_of(call)) for call in trace.tool_calls]
+    calls = [(call, outcome_of_call(call)) for call in trace.tool_calls]
     records = tuple(_record_of(call, fate, classify(call)) for call, fate in calls)
     # An agent may tell how many calls it made without telling which.
     total = max(len(calls), trace.summary.total_tool_calls or 0)
@@ -38,7 +38,7 @@ def summarise_tool_calls(trace: SessionTrace | None, classify: ToolClassifier) -
 
 def has_succeeded(call: ToolCallEvent) -> bool | None:
     """Return whether a call succeeded, by what it tells and by what its output shows; `None` where nothing tells."""
-    return _success_of(fate_of(call))
+    return _success_of(outcome_of_call(call))
 
 
 def request_of(call: ToolCallEvent) -> str:
@@ -47,18 +47,18 @@ def request_of(call: ToolCallEvent) -> str:
     return json.dumps([call.name, call.input], sort_keys=True)
 
 
-def _record_of(call: ToolCallEvent, fate: Fate, category: str) -> ToolCallRecord:
+def _record_of(call: ToolCallEvent, fate: CallOutcome, category: str) -> ToolCallRecord:
     record = ToolCallRecord(name=call.name, category=category, success=_success_of(fate), duration_ms=call.duration_ms)
     error = call.error if call.error is not None or not fate.failed else fate.evidence
     told = {**({} if error is None else {"error": error}), **({"unfinished": True} if call.unfinished else {})}
     return record.model_copy(update=told) if told else record
 
 
-def _success_of(fate: Fate) -> bool | None:
+def _success_of(fate: CallOutcome) -> bool | None:
     return None if fate.failed is None else not fate.failed
 
 
-def _are_retries(calls: Iterable[tuple[ToolCallEvent, Fate]]) -> Iterator[bool]:
+def _are_retries(calls: Iterable[tuple[ToolCallEvent, CallOutcome]]) -> Iterator[bool]:
     """Yield for each call whether it repeats one that failed, and has not succeeded since."""
     failed: set[str] = set()
     for call, fate in calls:

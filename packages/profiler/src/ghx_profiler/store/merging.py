@@ -20,7 +20,7 @@ from ghx_base.files.scratch import PREFIX, ScratchFolder, sweep
 from ghx_base.problems import plural
 from ghx_profiler.config import ProfileConfig, ProfileFile
 from ghx_profiler.errors import MergeError, RunDirectoryError, RunLockedError
-from ghx_profiler.machine import MachineRecord, name_apart
+from ghx_profiler.machine import MachineRecord, unique_name
 from ghx_profiler.plan.cell import Cell
 from ghx_profiler.plan.shards import Shard
 from ghx_profiler.records.row import ProfileRow
@@ -285,7 +285,7 @@ def _name_machines(parts: Sequence[ShardRun]) -> Mapping[tuple[Shard, str], str]
     known: dict[str, MachineRecord] = {}
     for part in parts:
         for name, record in part.record.machines.items():
-            new = names[part.shard, name] = name_apart(name, record, known)
+            new = names[part.shard, name] = unique_name(name, record, known)
             known[new] = record
     return names
 
