@@ -143,8 +143,8 @@ def observe() -> SessionActivity:
 
 observed = Stage(scenario=known["ann"], observe=observe)  # kept in the run's `activity/`, shown beside the turns
 
-# %% Scorer, Score, CheckpointDetail, AnswerScorer, PredicateScorer
-from ghx_profiler import AnswerScorer, CheckpointDetail, PredicateScorer, Score, Scorer
+# %% Scorer, Score, CheckpointDetail, AnswerScorer
+from ghx_profiler import AnswerScorer, CheckpointDetail, Score, Scorer
 
 
 class GreetedByName(Scorer[Greeting]):
@@ -157,7 +157,6 @@ class GreetedByName(Scorer[Greeting]):
 for scorer in (
     GreetedByName(),
     AnswerScorer(lambda text: text.startswith("Hi")),  # a function of the answer
-    PredicateScorer(lambda evidence: len(evidence.trace.tool_calls) == 1),  # a function of all that is known
 ):
     assert anyio.run(scorer.score, evidence).success
 

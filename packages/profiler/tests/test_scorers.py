@@ -8,7 +8,7 @@ from ghx_base.errors import InputError
 from ghx_profiler.evidence import Answer, Evidence, Mode, Stage
 from ghx_profiler.plan.cell import Cell
 from ghx_profiler.scenario import BaseScenario
-from ghx_profiler.scorers import AnswerScorer, PredicateScorer
+from ghx_profiler.scorers import AnswerScorer
 
 pytestmark = pytest.mark.anyio
 
@@ -23,14 +23,6 @@ def evidence(answer: str | None = "42") -> Evidence[BaseScenario]:
         completion_reason="timeout" if answer is None else "stop",
         answer=None if answer is None else Answer(text=answer),
     )
-
-
-@pytest.mark.parametrize("holds", [True, False])
-async def test_a_predicate_decides(holds: bool) -> None:
-    score = await PredicateScorer(lambda seen: (seen.cell.model == "m") is holds, id="model").score(evidence())
-
-    assert score.success is holds
-    assert [(each.id, each.passed) for each in score.checkpoints] == [("model", holds)]
 
 
 @pytest.mark.parametrize(("text", "right"), [("It is 42.", True), ("It is 41.", False)])
@@ -53,12 +45,11 @@ async def forgotten(_: Any) -> bool:
 
 
 @pytest.mark.parametrize("check", [forgotten, lambda _: None, lambda _: 1, lambda _: "yes"])
-@pytest.mark.parametrize("kind", [PredicateScorer, AnswerScorer])
-async def test_what_is_neither_true_nor_false_is_no_verdict(kind: Any, check: Any) -> None:
+async def test_what_is_neither_true_nor_false_is_no_verdict(check: Any) -> None:
     with pytest.raises(InputError, match="return True or False"):
-        await kind(check).score(evidence())
+        await AnswerScorer(check).score(evidence())
 
 
 async def test_what_a_check_raises_leaves_the_session_unscored() -> None:
     with pytest.raises(ZeroDivisionError):
-        await PredicateScorer(lambda _: 1 / 0 > 1).score(evidence())
+        await AnswerScorer(lambda _: 1 / 0 > 1).score(evidence())

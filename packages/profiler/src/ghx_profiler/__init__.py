@@ -64,7 +64,7 @@ from ghx_profiler.records.trace import (
 from ghx_profiler.runner.deadlines import Limits
 from ghx_profiler.runner.instruments import Backoff, Instruments
 from ghx_profiler.scenario import BaseScenario, ScenarioLoader, ScenarioSets
-from ghx_profiler.scorers import AnswerScorer, PredicateScorer
+from ghx_profiler.scorers import AnswerScorer
 from ghx_profiler.store.rows import read_rows
 from ghx_profiler.suite import SuiteResult, run_profile_suite
 
@@ -111,7 +111,6 @@ __all__ = [
     "Observer",
     "PartialScoreError",
     "PlacedCell",
-    "PredicateScorer",
     "Profile",
     "ProfileConfig",
     "ProfileRow",

@@ -1,31 +1,13 @@
-"""Plain functions as scorers, for checks that need nothing but what happened in the session."""
+"""A plain function as a scorer, for checks that need nothing but the answer."""
 
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any
 
 from ghx_base.errors import InputError
 from ghx_profiler.evidence import Evidence
 from ghx_profiler.records.score import CheckpointDetail, Score
-from ghx_profiler.scenario import S_contra
-
-
-@dataclass(frozen=True, slots=True)
-class PredicateScorer(Generic[S_contra]):
-    """The task is done if `check` is true of the evidence: `PredicateScorer(lambda evidence: ...)`.
-
-    Evidence of an agent that was stopped has no answer. What `check` raises leaves the session unscored.
-    """
-
-    check: Callable[[Evidence[S_contra]], bool]
-    id: str = "check"
-    description: str = "the check holds"
-
-    async def score(self, evidence: Evidence[S_contra]) -> Score:
-        """Ask the check."""
-        passed = _verdict(self.check(evidence), self.id)
-        return Score.of((CheckpointDetail(id=self.id, description=self.description, passed=passed),))
 
 
 @dataclass(frozen=True, slots=True)

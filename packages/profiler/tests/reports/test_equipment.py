@@ -14,7 +14,7 @@ from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.reports import generate_report
 from ghx_profiler.reports.sections.conditions import fact_in_words
-from ghx_profiler.scorers import PredicateScorer
+from ghx_profiler.scorers import AnswerScorer
 
 pytestmark = pytest.mark.slow
 
@@ -137,7 +137,7 @@ async def test_a_run_writes_down_what_its_modes_gave_and_the_report_and_the_sess
     profile = Profile(
         scenarios=[task],
         modes=[mode],
-        instruments=Instruments(provider=Silent(), scorer=PredicateScorer(lambda _: True)),
+        instruments=Instruments(provider=Silent(), scorer=AnswerScorer(lambda _: True)),
     )
 
     result = await profile.run(profile.default_config().override(results_dir=str(tmp_path), warmup=False))

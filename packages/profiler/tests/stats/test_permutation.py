@@ -6,8 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as reference
 
-from ghx_profiler.stats import permutation_test
-from ghx_profiler.stats.errors import BadSampleError
 from ghx_profiler.stats.methods.arrays import FloatArray, generator, stable_hash
 from ghx_profiler.stats.methods.permutation import PermutationCurve, permutation_curve
 from ghx_profiler.stats.pairs import PairedBlock, PairedSample
@@ -49,11 +47,11 @@ def _difference(everything: list[float], chosen: set[int]) -> float:
 
 
 def test_three_against_three_fully_apart_is_two_ways_of_twenty() -> None:
-    found = permutation_test([1, 2, 3], [4, 5, 6])
+    curve = curve_of([([1, 2, 3], [4, 5, 6])])
 
-    assert (found.reduction, found.p, found.smallest_p) == (3, 0.1, 0.1)
-    assert found.low is None  # no interval at 95 %: even this is not significant
-    assert "exact, 20 shuffles" in found.method
+    assert (curve.estimate, curve.p(), curve.smallest_p) == (3, 0.1, 0.1)
+    assert curve.interval(0.05) == (-np.inf, np.inf)  # no interval at 95 %: even this is not significant
+    assert "exact, 20 shuffles" in curve.method
 
 
 def test_with_one_stratum_it_is_scipys_permutation_test() -> None:
@@ -64,7 +62,7 @@ def test_with_one_stratum_it_is_scipys_permutation_test() -> None:
         return np.abs(np.mean(x, axis=axis) - np.mean(y, axis=axis))
 
     theirs = reference.permutation_test((a, b), difference, alternative="greater", n_resamples=np.inf, vectorized=True)
-    assert permutation_test(a, b).p == pytest.approx(theirs.pvalue)
+    assert curve_of([(a.tolist(), b.tolist())]).p() == pytest.approx(theirs.pvalue)
 
 
 def test_one_repetition_per_scenario_is_a_sign_flip_test() -> None:
@@ -77,7 +75,7 @@ def test_one_repetition_per_scenario_is_a_sign_flip_test() -> None:
     theirs = reference.permutation_test(
         (a, b), difference, permutation_type="samples", alternative="greater", n_resamples=np.inf, vectorized=True
     )
-    assert permutation_test(a, b, strata=(range(8), range(8))).p == pytest.approx(theirs.pvalue)
+    assert curve_of([([x], [y]) for x, y in zip(a, b, strict=True)]).p() == pytest.approx(theirs.pvalue)
 
 
 @settings(max_examples=60)
@@ -135,18 +133,6 @@ def test_swapping_the_sides_mirrors_the_curve(pairs: list[tuple[list[float], lis
     assert swapped.interval(0.1) == pytest.approx(curve.interval(0.1), abs=1e-6)
 
 
-@given(blocks, st.randoms())
-def test_the_order_of_values_and_strata_changes_nothing(pairs, random) -> None:
-    a = [(value, f"s{number}") for number, (side, _) in enumerate(pairs) for value in side]
-    b = [(value, f"s{number}") for number, (_, side) in enumerate(pairs) for value in side]
-    first = permutation_test([v for v, _ in a], [v for v, _ in b], strata=([s for _, s in a], [s for _, s in b]))
-    random.shuffle(a)
-    random.shuffle(b)
-    second = permutation_test([v for v, _ in a], [v for v, _ in b], strata=([s for _, s in a], [s for _, s in b]))
-
-    assert first == second
-
-
 @given(blocks, st.integers(0, 50))
 def test_a_p_value_is_never_zero_and_never_above_one(pairs, seed: int) -> None:
     curve = curve_of(pairs, resamples=99, seed=seed)
@@ -182,39 +168,16 @@ def test_a_block_of_thousands_is_dealt_into_parts_without_changing_the_answer() 
 
 
 def test_scenarios_count_the_same_however_often_they_were_repeated() -> None:
-    found = permutation_test([1, 1, 1, 1, 5], [3, 9], strata=(["x"] * 4 + ["y"], ["x", "y"]))
+    curve = curve_of([([1, 1, 1, 1], [3]), ([5], [9])])
 
-    assert found.reduction == 3  # the mean of 2 and 4
-
-
-def test_a_stratum_with_one_side_only_is_left_out() -> None:
-    found = permutation_test([1, 100], [2, 3], strata=(["x", "y"], ["x", "x"]))
-
-    assert (found.n, found.reduction) == (3, 1.5)
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "reason"),
-    [([], [1.0], "both sides"), ([], [], "both sides"), ([2.0, 2.0], [2.0], "zero variance")],
-)
-def test_what_cannot_be_tested_has_no_p_value(a: list[float], b: list[float], reason: str) -> None:
-    found = permutation_test(a, b)
-
-    assert (found.p, found.low, found.high) == (None, None, None)
-    assert reason in str(found.reason)
+    assert curve.estimate == 3  # the mean of 2 and 4
 
 
 def test_a_constant_difference_has_a_p_value_but_no_interval() -> None:
-    found = permutation_test([1.0] * 5, [3.0] * 5)
+    curve = curve_of([([1.0] * 5, [3.0] * 5)])
 
-    assert found.p == pytest.approx(2 / 252)
-    assert (found.low, found.high) == (None, None)
-    assert "no width" in str(found.reason)
-
-
-def test_strata_that_do_not_match_the_values_are_refused() -> None:
-    with pytest.raises(BadSampleError):
-        permutation_test([1, 2], [3], strata=(["x"], ["x"]))
+    assert curve.p() == pytest.approx(2 / 252)
+    assert curve.is_degenerate
 
 
 def test_random_streams_belong_to_names_and_not_to_when_they_are_asked_for() -> None:

@@ -4,13 +4,16 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from stats_rows import row
 
 from ghx_profiler.plan.cell import Arm
 from ghx_profiler.records.row import ProfileRow
-from ghx_profiler.stats import AnalysisPlan, Observations, observe, permutation_test
+from ghx_profiler.stats import AnalysisPlan, Observations, observe
 from ghx_profiler.stats.comparison import planned_pairs
+from ghx_profiler.stats.methods.permutation import permutation_curve
+from ghx_profiler.stats.pairs import PairedBlock, PairedSample
 from ghx_profiler.stats.result_records import OverallComparison, RunComparison
 from ghx_profiler.stats.run_comparison import ComparedRuns, compare_overall, compare_runs
 
@@ -81,11 +84,19 @@ def test_the_overall_test_is_the_stratified_permutation_test() -> None:
 
     success = success_of(compare(before, after)).comparison
 
-    strata = [[(arm.mode, each.scenario_id) for arm, each in run] for run in (after, before)]
-    values = [[float(each.success is True) for _, each in run] for run in (after, before)]
-    reference = permutation_test(*values, strata=(strata[0], strata[1]), resamples=9_999)
-    assert success.reduction_pct == pytest.approx(100 * (reference.reduction or 0))
-    assert success.p == pytest.approx(reference.p, abs=0.01)
+    strata: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
+    for side, run in enumerate((after, before)):
+        for arm, each in run:
+            strata.setdefault((arm.mode, each.scenario_id), ([], []))[side].append(float(each.success is True))
+    blocks = (
+        PairedBlock(scenario=f"{mode} {scenario}", model="", a=np.sort(a), b=np.sort(b))
+        for (mode, scenario), (a, b) in strata.items()
+    )
+    reference = permutation_curve(
+        PairedSample(blocks=tuple(blocks), scale="raw"), resamples=9_999, rng=np.random.default_rng(0)
+    )
+    assert success.reduction_pct == pytest.approx(100 * reference.estimate)
+    assert success.p == pytest.approx(reference.p(), abs=0.01)
     assert (success.headline.rows_a, success.n) == (30, 2)
 
 

@@ -9,19 +9,16 @@ from ghx_base.lazy import lazy_exports
 
 if TYPE_CHECKING:  # numpy costs start-up time: the modules behind these names load with the first use
     from ghx_profiler.stats.comparison import compare_all_modes, compare_modes
-    from ghx_profiler.stats.methods.bootstrap import bootstrap_ci, bootstrap_reduction_ci
     from ghx_profiler.stats.methods.descriptive import (
         cliffs_delta,
         clustered_mean,
         clustered_standard_error,
         compute_descriptive,
-        hedges_g,
         median_interval,
     )
     from ghx_profiler.stats.methods.drift import drift_over_run
     from ghx_profiler.stats.methods.multiplicity import benjamini_hochberg, holm
     from ghx_profiler.stats.methods.noise import assumed_amounts, assumed_rates, pilot_components
-    from ghx_profiler.stats.methods.permutation import permutation_test
     from ghx_profiler.stats.methods.sample_size import plan_sample_size
     from ghx_profiler.stats.observations import Observations, observe
     from ghx_profiler.stats.plan import AnalysisPlan
@@ -43,8 +40,6 @@ __all__ = [
     "assumed_amounts",
     "assumed_rates",
     "benjamini_hochberg",
-    "bootstrap_ci",
-    "bootstrap_reduction_ci",
     "cliffs_delta",
     "clustered_mean",
     "clustered_standard_error",
@@ -54,14 +49,12 @@ __all__ = [
     "compute_descriptive",
     "cost_per_success",
     "drift_over_run",
-    "hedges_g",
     "holm",
     "median_interval",
     "observe",
     "pass_at_k",
     "pass_curve",
     "pass_hat_k",
-    "permutation_test",
     "pilot_components",
     "plan_sample_size",
     "summarize_metric",
@@ -73,15 +66,13 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "methods.bootstrap": "bootstrap_ci bootstrap_reduction_ci",
         "comparison": "compare_all_modes compare_modes",
-        "methods.descriptive": "cliffs_delta clustered_mean clustered_standard_error compute_descriptive hedges_g "
+        "methods.descriptive": "cliffs_delta clustered_mean clustered_standard_error compute_descriptive "
         "median_interval",
         "methods.drift": "drift_over_run",
         "methods.multiplicity": "benjamini_hochberg holm",
         "methods.noise": "assumed_amounts assumed_rates pilot_components",
         "observations": "Observations observe",
-        "methods.permutation": "permutation_test",
         "plan": "AnalysisPlan",
         "result_records": "ModeComparison ModeSummary",
         "methods.sample_size": "plan_sample_size",

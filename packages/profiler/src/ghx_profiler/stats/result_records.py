@@ -38,23 +38,6 @@ class Estimate(WireModel):
     reason: str | None
 
 
-class TestResult(WireModel):
-    """A permutation test: the difference of means (B minus A), its p-value and the same test inverted."""
-
-    __test__ = False  # not a test class, whatever pytest thinks of the name
-
-    reduction: float | None
-    low: float | None
-    high: float | None
-    confidence: float
-    p: float | None
-    smallest_p: float
-    """The lowest p this design could have reached, whatever the numbers."""
-    n: Count
-    method: str
-    reason: str | None
-
-
 class Descriptive(WireModel):
     """One sample in a few numbers."""
 

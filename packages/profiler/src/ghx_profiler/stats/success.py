@@ -9,9 +9,8 @@ import numpy as np
 from ghx_profiler.scenario import scenario_of
 from ghx_profiler.stats.errors import BadSampleError, TooFewRepetitionsError
 from ghx_profiler.stats.methods.arrays import FloatArray, IntArray, generator
-from ghx_profiler.stats.methods.bootstrap import mean_of_rows, percentile_interval
 from ghx_profiler.stats.methods.curves import why_no_population
-from ghx_profiler.stats.methods.descriptive import clustered_standard_error
+from ghx_profiler.stats.methods.descriptive import clustered_standard_error, percentile_interval
 from ghx_profiler.stats.methods.probability import normal_quantile, t_quantile
 from ghx_profiler.stats.plan import Target
 from ghx_profiler.stats.result_records import Estimate, PassPoint
@@ -237,7 +236,7 @@ def _curve_point(measure: _Measure, k: int, observed: _Counted, resampled: _Resa
         method = "unbiased; Wilson's interval of the rate, to the power of k"
     elif options.refusal is None:
         values = table[line_of[resampled.forms], resampled.successes]
-        drawn = mean_of_rows((values * resampled.weights).sum(axis=-1))
+        drawn: FloatArray = (values * resampled.weights).sum(axis=-1).mean(axis=-1)
         # Where the resamples are centred is known to be biased: only their spread is used.
         centred = np.clip(drawn - float(np.mean(drawn)) + estimate, 0.0, 1.0)
         low, high = percentile_interval(centred, options.confidence)

@@ -8,9 +8,13 @@ from ghx_profiler.plan.cell import Arm
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.scenario import scenario_of
 from ghx_profiler.stats.methods.arrays import BoolArray, FloatArray, IntArray, generator
-from ghx_profiler.stats.methods.bootstrap import percentile_interval
 from ghx_profiler.stats.methods.curves import why_no_population
-from ghx_profiler.stats.methods.descriptive import clustered_mean, compute_descriptive, median_interval
+from ghx_profiler.stats.methods.descriptive import (
+    clustered_mean,
+    compute_descriptive,
+    median_interval,
+    percentile_interval,
+)
 from ghx_profiler.stats.methods.scales import within_bounds
 from ghx_profiler.stats.observations import SUCCESS, ArmOrMode, Observations, as_arm, headline_set, observe
 from ghx_profiler.stats.plan import AnalysisPlan

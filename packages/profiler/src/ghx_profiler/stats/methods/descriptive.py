@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from ghx_profiler.stats.errors import BadSampleError
-from ghx_profiler.stats.methods.arrays import FloatArray, IntArray, Values, as_floats
+from ghx_profiler.stats.methods.arrays import FloatArray, IntArray, Values, as_floats, finite_or_none
 from ghx_profiler.stats.methods.probability import fair_coin_tails, t_quantile
 from ghx_profiler.stats.result_records import Descriptive, Estimate
 
@@ -133,24 +133,6 @@ def is_negligible(spread: float, values: FloatArray) -> bool:
 _ROUNDING = 1e-12
 
 
-def hedges_g(a: Values, b: Values) -> float | None:
-    """Return the difference of means over the pooled standard deviation, corrected for the optimism of small samples.
-
-    Positive when `a` is higher, as in textbooks. Reductions have the opposite sign: `hedges_g(b, a)` is positive when
-    `a` is lower.
-    """
-    first, second = as_floats(a), as_floats(b)
-    df = first.size + second.size - 2
-    if not (first.size and second.size and df > 0):
-        return None
-    squares = sum(float(np.sum((sample - np.mean(sample)) ** 2)) for sample in (first, second))
-    pooled = float(np.sqrt(squares / df))
-    # Values that differ by rounding alone would otherwise give an effect of any size.
-    if is_negligible(pooled, np.concatenate([first, second])):
-        return None
-    return corrected_for_small_samples(float(np.mean(first) - np.mean(second)) / pooled, df)
-
-
 def corrected_for_small_samples(effect: float | None, df: float) -> float | None:
     """Take the bias out of a standardised effect; `None` with one degree of freedom, where nothing would be left."""
     return None if effect is None or df < _FEWEST_DF else effect * (1 - 3 / (4 * df - 1))
@@ -168,3 +150,10 @@ def cliffs_delta(a: Values, b: Values) -> float | None:
     not_above = np.searchsorted(second, first, side="right")
     wins, losses = int(below.sum()), int((second.size - not_above).sum())
     return (wins - losses) / (first.size * second.size)
+
+
+def percentile_interval(drawn: FloatArray, confidence: float) -> tuple[float | None, float | None]:
+    """Return the middle `confidence` of resampled statistics; `None` for a bound at infinity."""
+    # Nearest-rank: interpolation between a number and infinity would be NaN.
+    low, high = np.quantile(drawn, ((1 - confidence) / 2, (1 + confidence) / 2), method="inverted_cdf")
+    return finite_or_none(float(low)), finite_or_none(float(high))

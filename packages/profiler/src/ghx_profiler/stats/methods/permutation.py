@@ -7,7 +7,7 @@ labels, the shifts it does not reject lie between two numbers, so p-value and in
 sorted lists, without a search, and cannot disagree.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
@@ -15,10 +15,8 @@ from math import comb
 
 import numpy as np
 
-from ghx_profiler.stats.errors import BadSampleError
-from ghx_profiler.stats.methods.arrays import FloatArray, Values, as_floats, finite_or_none, generator
+from ghx_profiler.stats.methods.arrays import FloatArray
 from ghx_profiler.stats.pairs import PairedBlock, PairedSample
-from ghx_profiler.stats.result_records import TestResult
 
 _LARGEST_POOL = 1_000
 _SMALLEST_POOL = 99
@@ -241,75 +239,6 @@ def permutation_curve(sample: PairedSample, *, resamples: int, rng: np.random.Ge
         is_degenerate=not np.any(np.isfinite(lows) & (lows < sample.estimate - 2 * tie)),
         smallest_p=shuffles.smallest_p,
     )
-
-
-def permutation_test(
-    a: Values,
-    b: Values,
-    *,
-    strata: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None,
-    confidence: float = 0.95,
-    resamples: int = 9_999,
-    seed: int = 0,
-) -> TestResult:
-    """Test whether A and B differ in mean, shuffling within strata; the reduction is positive when A is lower.
-
-    `strata` names the scenario of each value of A and of B; a stratum without both sides says nothing and is left
-    out. Without strata all values count as repetitions of one scenario.
-    """
-    sample = _stratify(as_floats(a), as_floats(b), strata)
-    n = sample.a.values.size + sample.b.values.size
-    if n == 0 or not sample.varies:
-        return _leave_untested(sample, n, confidence)
-    curve = permutation_curve(sample, resamples=resamples, rng=generator(seed, "permutation"))
-    low, high = curve.interval(1 - confidence)
-    reason = "a constant difference without noise: an interval would have no width" if curve.is_degenerate else None
-    return TestResult(
-        reduction=curve.estimate,
-        low=None if reason else finite_or_none(low),
-        high=None if reason else finite_or_none(high),
-        confidence=confidence,
-        p=curve.p(),
-        smallest_p=curve.smallest_p,
-        n=n,
-        method=curve.method,
-        reason=reason,
-    )
-
-
-def _leave_untested(sample: PairedSample, n: int, confidence: float) -> TestResult:
-    return TestResult(
-        reduction=sample.estimate if n else None,
-        low=None,
-        high=None,
-        confidence=confidence,
-        p=None,
-        smallest_p=1.0,
-        n=n,
-        method="permutation within strata",
-        reason="all values are the same: zero variance" if n else "no stratum has values on both sides",
-    )
-
-
-def _stratify(
-    a: FloatArray, b: FloatArray, strata: tuple[Sequence[Hashable], Sequence[Hashable]] | None
-) -> PairedSample:
-    names_a, names_b = strata or ([0] * a.size, [0] * b.size)
-    if (len(names_a), len(names_b)) != (a.size, b.size):
-        raise BadSampleError("strata name the scenario of each value of A and of B; their lengths differ")
-    groups_a, groups_b = _group(a, names_a), _group(b, names_b)
-    pairs = [(groups_a[name], groups_b[name]) for name in groups_a if name in groups_b]
-    # Ordered by content, so that the order of the values cannot matter.
-    pairs.sort(key=lambda pair: (pair[0].tolist(), pair[1].tolist()))
-    blocks = (PairedBlock(scenario=str(number), model="", a=a, b=b) for number, (a, b) in enumerate(pairs))
-    return PairedSample(blocks=tuple(blocks), scale="raw")
-
-
-def _group(values: FloatArray, names: Sequence[Hashable]) -> dict[Hashable, FloatArray]:
-    groups: dict[Hashable, list[float]] = {}
-    for value, name in zip(values.tolist(), names, strict=True):
-        groups.setdefault(name, []).append(value)
-    return {name: np.sort(np.array(group)) for name, group in groups.items()}
 
 
 def _ends(estimate: float, shuffles: Shuffles, *, tie: float) -> tuple[FloatArray, FloatArray]:

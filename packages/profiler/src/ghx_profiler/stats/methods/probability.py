@@ -23,11 +23,6 @@ def _special() -> Any:
     return special
 
 
-def normal_cdf(z: float) -> float:
-    """Return the share of a standard normal below `z`."""
-    return float(_special().ndtr(z))
-
-
 def normal_quantile(share: float) -> float:
     """Return the point with `share` of a standard normal below it."""
     # Without scipy, which takes longer to load than the rest of a small report takes: Wilson's interval needs no more.

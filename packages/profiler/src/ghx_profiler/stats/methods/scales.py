@@ -112,18 +112,6 @@ def reduction_words(value: float, unit: Unit, *, points: str = "percentage point
     return "> 99.9 %" if value < _ALL and f"{value:.1f}" == "100.0" else f"{value:z.1f} %"
 
 
-def interval_words(low: float, high: float, unit: Unit) -> str:
-    """Return two bounds with one unit behind them where they have the same."""
-    factors = [_factor(bound) if unit == "percent" else None for bound in (low, high)]
-    match factors:
-        case [float() as most, float() as least]:
-            return f"{_count(most)} to {_count(least)} times as much"
-        case [float(), None]:
-            return f"{reduction_words(low, unit)} to {reduction_words(high, unit)}"
-        case _:
-            return f"{low:z.1f} to {reduction_words(high, unit)}"
-
-
 def span_words(low: float, high: float, unit: Unit, *, falls: bool) -> str:
     """Return the bounds of a reduction as changes: `406.8 to 551.6 % higher`, `5.2 % higher to 33.0 % lower`.
 
