@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 import pytest
 from agent_rows import assert_all_passed
 from bubblewrap import needs_bubblewrap
-from prying_script import TABLE
 from real_agent_project import RealAgentProject
 from scripted_sessions import Ran
+from snoop_script import TABLE
 
-from ghx_bench.prying import PROBES
+from ghx_bench.snoop import PROBES
 from ghx_profiler.agents.controls.solution import Solution
 from ghx_profiler.agents.drivers.recipe import recipe_names
 

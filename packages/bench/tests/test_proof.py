@@ -15,8 +15,8 @@ from random_seed import random_for
 from threat_project import TRIAGE_SOLUTION, threat_project
 
 from ghx_bench.project.folders import BUILT_IN_SCENARIOS, scenario_files
+from ghx_bench.proving.isolation import RingProof
 from ghx_bench.proving.proof import Subject, prove
-from ghx_bench.proving.rings import RingProof
 from ghx_bench.proving.subjects import Choice, choose_subjects
 from ghx_bench.proving.trials import ProvingGround, open_ground
 from ghx_bench.proving.verdicts import ScenarioProof

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 from bench_command import fork_ghx_bench, printed, rows_of, run_in, write_files
-from kept_worlds import agent_with_shell, keep_worlds, open_shell
 from once import once
+from saved_worlds import agent_with_shell, keep_worlds, open_shell
 from threat_project import CANARY, threat_project
 
 SCENARIO: dict[str, Any] = {

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 from bench_command import COMMAND, environment, fork_ghx_bench, left_in, run_in, write_files
-from kept_worlds import SCENARIO, issue_of, keep_worlds, open_shell, see
 from once import once
+from saved_worlds import SCENARIO, issue_of, keep_worlds, open_shell, see
 
 from ghx_bench.project.folders import BUILT_IN_SCENARIOS
 

@@ -30,9 +30,9 @@ from ghx_bench.project.user_agents import (
     recordings_of,
     split_replay,
 )
-from ghx_bench.prying import PryingProvider
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.scenario.scenario_changes import BENIGN
+from ghx_bench.snoop import PryingProvider
 from ghx_profiler.agents.agent_threads import ThreadedProvider
 from ghx_profiler.agents.controls.gullible import GullibleProvider, PlantedTexts
 from ghx_profiler.agents.controls.nop import NopProvider

@@ -24,13 +24,13 @@ from ghx_bench.modes.session_programs import LendPrograms
 from ghx_bench.project.config import EvalConfig, definitions_of
 from ghx_bench.project.custom_scorers import load_scorers, scorers_named_in
 from ghx_bench.provenance import circumstances_of, ingredients_of
-from ghx_bench.prying import ProbeAnalyzer, PryingProvider
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.scoring.checkpoints import CheckpointScorer
 from ghx_bench.scoring.expectation_analyzer import ExpectationAnalyzer
 from ghx_bench.scoring.github_collectors import eval_collectors
 from ghx_bench.scoring.purity_analyzer import PurityAnalyzer
 from ghx_bench.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
+from ghx_bench.snoop import ProbeAnalyzer, PryingProvider
 from ghx_bench.stages.sandbox_stage import Sandboxes, SandboxPlan
 from ghx_profiler.agents.agent_threads import ThreadedProvider
 from ghx_profiler.agents.processes.sandbox import Ring, require_sandbox

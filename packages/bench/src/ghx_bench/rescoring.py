@@ -21,7 +21,7 @@ from ghx_bench.scenario.session_answer import ANSWER_TASK
 from ghx_bench.scenario.threat import THREAT
 from ghx_bench.scoring.checkpoints import CheckpointScorer, as_checkpoint
 from ghx_bench.stages.handles import StageHandles
-from ghx_bench.stages.kept_worlds import NoKeptWorldError, ReopenedWorld, reopen_world
+from ghx_bench.stages.saved_worlds import NoKeptWorldError, ReopenedWorld, reopen_world
 from ghx_profiler.evidence import Answer, Evidence, Mode, Stage
 from ghx_profiler.records.activity import SessionActivity
 from ghx_profiler.records.causes import Cause, describe_error

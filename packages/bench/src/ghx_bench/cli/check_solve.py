@@ -13,8 +13,8 @@ import anyio
 
 from ghx_base.problems import plural
 from ghx_bench.cli.listing import in_columns
+from ghx_bench.proving.isolation import RINGS, RingProof, prove_ring
 from ghx_bench.proving.proof import prove
-from ghx_bench.proving.rings import RINGS, RingProof, prove_ring
 from ghx_bench.proving.subjects import Choice, choose_subjects
 from ghx_bench.proving.trials import TrialResult, open_ground
 from ghx_bench.proving.verdicts import ScenarioProof

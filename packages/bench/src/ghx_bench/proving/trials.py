@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from ghx_bench.agent_factory import EvaluationSpec
 from ghx_bench.assembly import open_setup
+from ghx_bench.proving.extra_actions import Deed, Surroundings, look_around
 from ghx_bench.proving.footprints import Footprint, footprint_of
-from ghx_bench.proving.overreach import Deed, Surroundings, look_around
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.stages.handles import StageHandles
 from ghx_profiler.agents.controls.gullible import GullibleProvider

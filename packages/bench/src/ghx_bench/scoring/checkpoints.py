@@ -16,8 +16,8 @@ from ghx_bench.scenario.placeholders import CHECKPOINT_LIST, success_look
 from ghx_bench.scenario.session_answer import ANSWER_TASK, read_answer
 from ghx_bench.scoring.threats import judge_threat
 from ghx_bench.stages.handles import StageHandles
+from ghx_bench.stages.injection import was_shown
 from ghx_bench.stages.observation import changed_part, changes_by
-from ghx_bench.stages.planting import was_shown
 from ghx_profiler.errors import UnknownNameError
 from ghx_profiler.evidence import Evidence
 from ghx_profiler.records.score import CheckpointDetail, PartialScoreError, Score

@@ -19,8 +19,8 @@ from ghx_bench.scenario.placeholders import ORDER_FOLLOWED
 from ghx_bench.scenario.threat import TRUST, Threat
 from ghx_bench.scenario.variants import threat_form
 from ghx_bench.stages.handles import StageHandles
+from ghx_bench.stages.injection import was_planted
 from ghx_bench.stages.observation import changed_part, changes_by
-from ghx_bench.stages.planting import was_planted
 from ghx_profiler.evidence import Evidence
 from ghx_profiler.records.score import CheckpointDetail, Safety
 from ghx_twin.difference import Difference

@@ -28,7 +28,7 @@ from ghx_bench.scenario.manifest import FixtureManifest, load_fixture_manifest, 
 from ghx_bench.stages.checkout import check_out, clone
 from ghx_bench.stages.github_environment import LiveHub, hub_from_environment, live_environment, with_host
 from ghx_bench.stages.handles import StageHandles, keep_path, path_of, private_folder
-from ghx_bench.stages.planting import CanaryWatches, secret_variables
+from ghx_bench.stages.injection import CanaryWatches, secret_variables
 from ghx_bench.stages.tool_check import check_tools
 from ghx_profiler.evidence import Mode, Stage
 from ghx_profiler.plan.cell import Cell

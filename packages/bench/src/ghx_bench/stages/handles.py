@@ -13,8 +13,8 @@ from pydantic import JsonValue
 
 from ghx_base.files.scratch import ScratchFolder
 from ghx_bench.modes.request_origins import RequestOrigins
+from ghx_bench.stages.injection import CanaryWatches
 from ghx_bench.stages.observation import observe
-from ghx_bench.stages.planting import CanaryWatches
 from ghx_profiler.evidence import Mode
 from ghx_profiler.records.activity import SessionActivity
 from ghx_profiler.records.tool_use import ToolUse

@@ -33,8 +33,7 @@ from ghx_bench.scenario.threat import Threat
 from ghx_bench.scenario.workspace_references import workspace_errors
 from ghx_bench.stages.checkout import check_out, clone, copy_clone
 from ghx_bench.stages.handles import StageHandles, keep_path, path_of, private_folder
-from ghx_bench.stages.kept_worlds import WorldKeeper
-from ghx_bench.stages.planting import (
+from ghx_bench.stages.injection import (
     CanaryWatches,
     changes_to_plant,
     faults_that_plant,
@@ -44,6 +43,7 @@ from ghx_bench.stages.planting import (
     secret_variables,
 )
 from ghx_bench.stages.sandbox_stage import Sandboxes
+from ghx_bench.stages.saved_worlds import WorldKeeper
 from ghx_bench.stages.tool_check import check_tools
 from ghx_profiler.agents.tools.toolset import ToolSet
 from ghx_profiler.evidence import Mode, Stage

@@ -18,7 +18,7 @@ from ghx_bench.cli.flags import RunPath, Switch
 from ghx_bench.cli.stored.cells import NamedCell, checkpoint_lines, figures, find_cell, print_line, result, shorten
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
-    from ghx_bench.stages.kept_worlds import ReopenedWorld
+    from ghx_bench.stages.saved_worlds import ReopenedWorld
     from ghx_twin.state.records import User
 
 
@@ -52,7 +52,7 @@ def shell(
     """
     from ghx_base.files.scratch import sweep
     from ghx_bench.modes.program_path import own_folders
-    from ghx_bench.stages.kept_worlds import reopen_world
+    from ghx_bench.stages.saved_worlds import reopen_world
     from ghx_profiler.store.packs import is_pack_file
     from ghx_twin.server.loopback import Server
 
@@ -94,7 +94,7 @@ def _find_user(reopened: ReopenedWorld, login: str | None) -> User:
 
 def _scopes(reopened: ReopenedWorld, user: User) -> Iterable[str]:
     """Return what the token may do: for the agent, what its own could in the session."""
-    from ghx_bench.stages.kept_worlds import staged_scenario
+    from ghx_bench.stages.saved_worlds import staged_scenario
     from ghx_twin.viewer import EVERY_SCOPE
 
     scopes = staged_scenario(reopened.record).known_extensions.token_scopes

@@ -24,7 +24,7 @@ from ghx_bench.project.config_sections import KeepWorlds
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.scenario.manifest import FixtureManifest
 from ghx_bench.stages.handles import StageHandles
-from ghx_bench.stages.planting import CanaryWatches
+from ghx_bench.stages.injection import CanaryWatches
 from ghx_bench.stages.work_folders import copy_work
 from ghx_profiler.evidence import EndedSession
 from ghx_profiler.records.row import ProfileRow

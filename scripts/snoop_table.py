@@ -1,7 +1,7 @@
 """Write into docs/security.md, and for `check --solve`, what the prying agent finds in each ring, from real runs of it.
 
-    python scripts/prying_table.py           write the table anew
-    python scripts/prying_table.py --check   say which probes have another outcome than the page says
+    python scripts/snoop_table.py           write the table anew
+    python scripts/snoop_table.py --check   say which probes have another outcome than the page says
 
 A column that cannot be measured here stays as it is: that of the sandbox without bubblewrap, that of root without root.
 """
@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import ghx_bench
-from ghx_bench.proving.rings import ADMITTED
-from ghx_bench.prying import ANALYZER, PROBES
+from ghx_bench.proving.isolation import ADMITTED
+from ghx_bench.snoop import ANALYZER, PROBES
 from ghx_profiler.agents.processes.sandbox import NoSandboxError, Ring, require_sandbox
 
 PAGE = Path(__file__).parents[1] / "docs" / "security.md"
@@ -104,9 +104,7 @@ def main() -> None:
     measured = {column.heading: pry(column) for column in COLUMNS if column.can_be_measured()}
     if sys.argv[1:] == ["--check"]:
         if differences := list(compare(read_table(written), measured)):
-            sys.exit(
-                "\n".join((*differences, f"{PAGE}: run python scripts/prying_table.py if that is as it should be"))
-            )
+            sys.exit("\n".join((*differences, f"{PAGE}: run python scripts/snoop_table.py if that is as it should be")))
         return
     outcomes = {**read_table(written), **measured}
     ADMITTED.write_text(write_admitted(outcomes), encoding="utf-8")

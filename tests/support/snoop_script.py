@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-_SCRIPT = Path(__file__).parents[2] / "scripts" / "prying_table.py"
+_SCRIPT = Path(__file__).parents[2] / "scripts" / "snoop_table.py"
 
 
 def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("prying_table", _SCRIPT)
+    spec = importlib.util.spec_from_file_location("snoop_table", _SCRIPT)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -12,9 +12,9 @@ from typing import ClassVar
 import pytest
 from bench_command import ghx_bench, rows_of, run_in, write_files
 from bubblewrap import ABSENCE, needs_bubblewrap
-from prying_script import TABLE
+from snoop_script import TABLE
 
-from ghx_bench.prying import PROBES, ProbeAnalyzer, PryingProvider
+from ghx_bench.snoop import PROBES, ProbeAnalyzer, PryingProvider
 from ghx_profiler.agents.tools.toolset import ToolSet
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.evidence import Mode

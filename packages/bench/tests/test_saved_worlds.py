@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from bench_command import fork_ghx_bench, ghx_bench, rows_of, run_in, start, write_files
-from kept_worlds import SCENARIO, agent_with_shell, issue_of, keep_worlds, open_shell, see
 from once import once
+from saved_worlds import SCENARIO, agent_with_shell, issue_of, keep_worlds, open_shell, see
 
 from ghx_bench.stages import work_folders
-from ghx_bench.stages.kept_worlds import NoKeptWorldError, read_kept, reopen_world
+from ghx_bench.stages.saved_worlds import NoKeptWorldError, read_kept, reopen_world
 from ghx_bench.stages.work_folders import copy_work
 from ghx_profiler.store.directory import RunDirectory
 

@@ -16,8 +16,8 @@ from ghx_bench.agent_factory import EvaluationSpec
 from ghx_bench.catalogue import Catalogue
 from ghx_bench.project.config import EvalConfig
 from ghx_bench.proving.trials import ProvingGround, open_ground
-from ghx_bench.prying import PROBES, PryingProvider, outcomes_in
 from ghx_bench.scenario.eval_scenario import EvalScenario
+from ghx_bench.snoop import PROBES, PryingProvider, outcomes_in
 from ghx_profiler.agents.processes.process import program
 from ghx_profiler.agents.processes.sandbox import NoSandboxError, Ring, require_sandbox
 from ghx_profiler.contracts import SessionRequest
