@@ -154,7 +154,7 @@ def test_more_rows_of_one_agent_do_not_make_up_for_those_of_another(tmp_path: Pa
 
     material = gather(read_sources([open_run(folder)]), (), METRICS)
 
-    assert {(each.case.agent, each.expected, each.found) for each in material.missing} == {("hasty", 3, 2)}
+    assert {(each.case.agent, each.expected, each.actual) for each in material.missing} == {("hasty", 3, 2)}
 
 
 def test_a_planned_agent_without_a_row_is_told_to_be_in_no_comparison(tmp_path: Path) -> None:

@@ -80,8 +80,8 @@ def _requirements(extra: str) -> list[str]:
             required = distribution(name).requires or ()
         except PackageNotFoundError:
             continue
-        if found := [each[1] for each in map(marked.fullmatch, required) if each is not None]:
-            return found
+        if required_names := [each[1] for each in map(marked.fullmatch, required) if each is not None]:
+            return required_names
     return []
 
 

@@ -10,8 +10,8 @@ PACKAGES = ("ghx_base", "ghx_twin", "ghx_tools", "ghx_profiler", "ghx_bench")
 @cache
 def own_folders() -> tuple[Path, ...]:
     """Return the folders of those of our packages that are installed."""
-    found = (find_spec(name) for name in PACKAGES)
-    return tuple(Path(spec.origin).resolve().parent for spec in found if spec is not None and spec.origin is not None)
+    specs = (find_spec(name) for name in PACKAGES)
+    return tuple(Path(spec.origin).resolve().parent for spec in specs if spec is not None and spec.origin is not None)
 
 
 def is_own(path: Path) -> bool:

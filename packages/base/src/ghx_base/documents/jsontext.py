@@ -46,10 +46,10 @@ def json_places(text: str) -> Place:
 
 
 def _object_of(pairs: list[tuple[str, JsonValue]]) -> JsonValue:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise _UncleanError
-    return found
+    return fields
 
 
 def _finite(token: str) -> float:

@@ -85,19 +85,19 @@ class Flaws:
     """Collects what is wrong, so that one look at a file shows all of it."""
 
     text: str
-    found: list[Flaw] = field(default_factory=list[Flaw])
+    flaws: list[Flaw] = field(default_factory=list[Flaw])
     _lines: Lines | None = None
 
     def add(self, offset: int, reason: str, suggestion: str | None = None) -> None:
         """Note one flaw; stop if it is the last that anybody would want to read."""
-        self.found.append(Flaw(offset=offset, reason=reason, suggestion=suggestion))
-        if len(self.found) >= MAX_FLAWS:
-            raise FlawedTextError(self.found)
+        self.flaws.append(Flaw(offset=offset, reason=reason, suggestion=suggestion))
+        if len(self.flaws) >= MAX_FLAWS:
+            raise FlawedTextError(self.flaws)
 
     def stop(self, offset: int, reason: str, suggestion: str | None = None) -> NoReturn:
         """Note a flaw after which nothing can be made of the rest."""
-        self.found.append(Flaw(offset=offset, reason=reason, suggestion=suggestion))
-        raise FlawedTextError(self.found)
+        self.flaws.append(Flaw(offset=offset, reason=reason, suggestion=suggestion))
+        raise FlawedTextError(self.flaws)
 
     def add_duplicate(self, key: str, *, first: int, offset: int) -> None:
         """Note a key that was given before, and where."""
@@ -111,8 +111,8 @@ class Flaws:
 
     def raise_if_any(self) -> None:
         """Refuse the text if anything is wrong with it."""
-        if self.found:
-            raise FlawedTextError(self.found)
+        if self.flaws:
+            raise FlawedTextError(self.flaws)
 
 
 @dataclass(slots=True)

@@ -106,11 +106,11 @@ class _Explainer:
         self, details: Sequence[_Detail], schema: Schema, value: object, tokens: Tokens
     ) -> list[Complaint]:
         tagged: Schema = schema.get("discriminator", {}).get("mapping", {})
-        found: list[Complaint] = []
+        complaints: list[Complaint] = []
         for tag, group in _grouped(details).items():
             branch = {"$ref": tagged[str(tag)]} if str(tag) in tagged else {}
-            found += self.explain(group, branch, value, tokens)
-        return found
+            complaints += self.explain(group, branch, value, tokens)
+        return complaints
 
     def _explain_union(
         self, details: Sequence[_Detail], schema: Schema, value: object, tokens: Tokens
@@ -126,21 +126,23 @@ class _Explainer:
     def _explain_parts(
         self, details: Sequence[_Detail], schema: Schema, value: object, tokens: Tokens
     ) -> list[Complaint]:
-        found = [self._explain_key(each, schema, value, tokens) for each in details if each.is_about_a_key]
+        complaints = [self._explain_key(each, schema, value, tokens) for each in details if each.is_about_a_key]
         deeper = [each for each in details if not each.is_about_a_key]
         for step, group in _grouped(deeper).items():
             if step == _KEY_ITSELF:
                 for each in group:
                     said = find(each.error, schema, tokens)
-                    found.append(
+                    complaints.append(
                         Complaint(tokens=tokens, reason=f"key {said.reason}", suggestion=said.suggestion, at_key=True)
                     )
             elif not _has(value, step):
-                found += self.explain(group, schema, value, tokens)  # the name of a branch, or of a step in between
+                complaints += self.explain(
+                    group, schema, value, tokens
+                )  # the name of a branch, or of a step in between
             else:
                 part = cast("Any", value)[step]
-                found += self.explain(group, self._part_of(schema, step), part, (*tokens, step))
-        return found
+                complaints += self.explain(group, self._part_of(schema, step), part, (*tokens, step))
+        return complaints
 
     def _explain_key(self, detail: _Detail, schema: Schema, value: object, tokens: Tokens) -> Complaint:
         step = detail.rest[0]

@@ -38,8 +38,8 @@ def explain(error: Exception, text: str) -> Flaw:
 
 
 def _forbidden_character(text: str) -> Flaw:
-    found = _FORBIDDEN.search(text)
-    offset = found.start() if found else 0
+    match = _FORBIDDEN.search(text)
+    offset = match.start() if match else 0
     reason = f"U+{ord(text[offset]):04X} is not allowed in YAML"
     return Flaw(offset=offset, reason=reason, suggestion="remove it, or escape it in double quotes")
 

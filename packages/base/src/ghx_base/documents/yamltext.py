@@ -97,7 +97,7 @@ class _Reader:
         try:
             self._read_events()
         except (yaml.YAMLError, ValueError, OverflowError) as error:
-            raise FlawedTextError([*self._flaws.found, explain(error, self._text)]) from None
+            raise FlawedTextError([*self._flaws.flaws, explain(error, self._text)]) from None
         if not self._document:
             self._flaws.add(0, "the file is empty")
         self._flaws.raise_if_any()

@@ -129,7 +129,9 @@ class CanaryWatch:
             if len(self._sightings) >= MOST_SIGHTINGS:
                 return
             fields = [field for part in parts for field in _fields_of(part)]
-            disguises: list[Disguise] = [found for field in fields if (found := self._canary.find(field)) is not None]
+            disguises: list[Disguise] = [
+                disguise for field in fields if (disguise := self._canary.find(field)) is not None
+            ]
             if not disguises and self._completes_pieces(fields):
                 disguises = ["in pieces"]
             if disguises:
@@ -192,10 +194,10 @@ def _fields_of(part: bytes) -> list[bytes]:
     """Return the texts of a message: the strings in it if it is JSON, else itself."""
     if part[:1] in {b"{", b"["} and len(part) <= _MOST_JSON:
         try:
-            found = cast("JsonValue", json.loads(part))
+            value = cast("JsonValue", json.loads(part))
         except (ValueError, RecursionError):
             return [part]
-        return [each.encode("utf-8", "replace") for each in _strings_in(found)]
+        return [each.encode("utf-8", "replace") for each in _strings_in(value)]
     return [part]
 
 

@@ -173,20 +173,20 @@ def steps_of(path: str) -> tuple[str, ...]:
 
 def follow(data: "JsonValue", steps: Sequence[str]) -> Found:
     """Return what steps lead to: keys of objects, indices of lists, or a list's `length`."""
-    found: Found = data
+    value: Found = data
     for step in steps:
-        match found:
+        match value:
             case dict():
-                found = found.get(step, MISSING)
+                value = value.get(step, MISSING)
             case list() if step == LENGTH:
-                found = len(found)
+                value = len(value)
             case list():
                 # Digits alone could still be too many for `int`, which refuses more than 4,300 of them.
-                index = int(step) if _INDEX.fullmatch(step) else len(found)
-                found = found[index] if index < len(found) else MISSING
+                index = int(step) if _INDEX.fullmatch(step) else len(value)
+                value = value[index] if index < len(value) else MISSING
             case _:
                 return MISSING
-    return found
+    return value
 
 
 class DeadEnd(NamedTuple):

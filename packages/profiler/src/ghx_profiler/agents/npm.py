@@ -158,9 +158,9 @@ def _require_complete(package: NpmPackage, packages: Path, files: Iterable[str])
     if missing:
         # npm leaves out, without a word, packages for other machines.
         raise NotInstallableError(f"{package.name}@{package.version} has no {missing[0]} for {platform_name()}")
-    found = json.loads((packages / package.name / "package.json").read_text()).get("version")
-    if found != package.version:
-        raise NotInstallableError(f"{package.name}: npm installed version {found}, not {package.version}")
+    version = json.loads((packages / package.name / "package.json").read_text()).get("version")
+    if version != package.version:
+        raise NotInstallableError(f"{package.name}: npm installed version {version}, not {package.version}")
 
 
 def _megabytes(folder: Path) -> int:

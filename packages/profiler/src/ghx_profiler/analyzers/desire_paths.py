@@ -111,9 +111,9 @@ class DesirePathAnalyzer:
     def analyze(self, evidence: Evidence[Any]) -> AnalysisResult:
         """Return what was made up; nothing is known where no call tells how it went."""
         view = read_session(evidence, self.resolve)
-        found = [tuple(paths_in(call.event, self.resolve)) for call in view.calls if call.fate.failed]
-        calls = sum(map(bool, found)) if view.tells_fates else None
-        counts = Counter(path for paths in found for path in dict.fromkeys(paths))
+        commands = [tuple(paths_in(call.event, self.resolve)) for call in view.calls if call.fate.failed]
+        calls = sum(map(bool, commands)) if view.tells_fates else None
+        counts = Counter(path for paths in commands for path in dict.fromkeys(paths))
         lines = [(*_columns(path), count) for path, count in counts.most_common(_MOST_PATHS)]
         told = ", ".join(f"{path.kind} {path.name}" for path, _ in counts.most_common(_MOST_NAMED))
         summary = f"made up: {told}{' and more' if len(counts) > _MOST_NAMED else ''}" if counts else ""
@@ -153,24 +153,24 @@ def paths_in(call: ToolCallEvent, resolve: CommandResolver = resolve_command) ->
 def _denials(text: str) -> Iterator[tuple[Kind, str, str]]:
     """Yield the kind and the name of all that a text says is not there, and where, if it says so."""
     yield from _unknown_things(text)
-    for found in _ABSENT.finditer(text):
-        for name in _NAME.findall(found["names"]):
-            yield _KINDS[found["noun"].lower()], name, found["at"] or ""
-    for found in _NO_PROGRAM.finditer(text):
-        yield "program", found["names"], ""
-    for found in _NO_COMMAND.finditer(text):
-        yield "command", found["names"], found["at"]
-    for found in _EXTRA.finditer(text):
-        names = found["names"] or (found["keys"] if "unrecognized_keys" in text else "") or found["line"] or ""
+    for match in _ABSENT.finditer(text):
+        for name in _NAME.findall(match["names"]):
+            yield _KINDS[match["noun"].lower()], name, match["at"] or ""
+    for match in _NO_PROGRAM.finditer(text):
+        yield "program", match["names"], ""
+    for match in _NO_COMMAND.finditer(text):
+        yield "command", match["names"], match["at"]
+    for match in _EXTRA.finditer(text):
+        names = match["names"] or (match["keys"] if "unrecognized_keys" in text else "") or match["line"] or ""
         for name in _NAME.findall(names):
             yield "argument", name, ""
 
 
 def _unknown_things(text: str) -> Iterator[tuple[Kind, str, str]]:
-    for found in _DENIED.finditer(text):
-        names = found["names"] or found["named"] or found["bare"]
-        kind, at = _KINDS[found["noun"].lower()], (found["at"] or "").strip()
-        line = text[text.rfind("\n", 0, found.start()) + 1 :]
+    for match in _DENIED.finditer(text):
+        names = match["names"] or match["named"] or match["bare"]
+        kind, at = _KINDS[match["noun"].lower()], (match["at"] or "").strip()
+        line = text[text.rfind("\n", 0, match.start()) + 1 :]
         if kind == "command" and (owner := _OF_COMMAND.match(line)):
             at = owner["at"]
         elif kind == "argument":

@@ -283,14 +283,14 @@ def recorded_scenarios(snapshots: Iterable[Mapping[str, JsonValue]]) -> dict[str
     snapshot that is no scenario is left out as a whole.
     """
     keys = {key for name, field in BaseScenario.model_fields.items() for key in (name, field.alias or name)}
-    found: dict[str, BaseScenario] = {}
+    scenarios: dict[str, BaseScenario] = {}
     for snapshot in snapshots:
         try:
             scenario = BaseScenario.model_validate({key: snapshot[key] for key in keys & snapshot.keys()})
         except ValidationError:
             continue
-        found[scenario.id] = scenario
-    return found
+        scenarios[scenario.id] = scenario
+    return scenarios
 
 
 def unrecorded_scenario(scenario_id: str) -> BaseScenario:

@@ -58,11 +58,11 @@ def _phases(view: SessionView) -> Iterator[tuple[str, int]]:
     kind, length = "", 0
     for around in view.rounds:
         for each in around.happenings:
-            found = _TOOLS if isinstance(each, Call) else _REASONING if isinstance(each, ReasoningEvent) else ""
-            if found and found != kind and length:
+            phase = _TOOLS if isinstance(each, Call) else _REASONING if isinstance(each, ReasoningEvent) else ""
+            if phase and phase != kind and length:
                 yield kind, length
                 length = 0
-            kind, length = found or kind, length + bool(found)
+            kind, length = phase or kind, length + bool(phase)
         if kind == _TOOLS and length:
             # The next turn begins with the answers at hand, whether the agent shows what it thinks of them or not.
             yield kind, length

@@ -53,8 +53,8 @@ class ToolPatternAnalyzer:
         return result(self.name, findings, summary)
 
 
-def _lines(found: TableFinding, view: SessionView) -> str:
-    return shown(len(found.rows) if view.tells_something else None)
+def _lines(finding: TableFinding, view: SessionView) -> str:
+    return shown(len(finding.rows) if view.tells_something else None)
 
 
 def _find_redundant(view: SessionView) -> TableFinding:

@@ -314,9 +314,9 @@ def _gather(value: object, told: list[str], *, depth: int) -> None:
         case dict() if depth:
             fields = cast("Mapping[str, object]", value)
             for key in ("code", "errorCode", "type", *_CAUSES, "content", "text"):
-                found = fields.get(key)
-                if key != "type" or found not in ("text", "error"):
-                    _gather(found, told, depth=depth - 1)
+                field = fields.get(key)
+                if key != "type" or field not in ("text", "error"):
+                    _gather(field, told, depth=depth - 1)
         case list() if depth:
             for item in cast("list[object]", value)[:3]:
                 _gather(item, told, depth=depth - 1)

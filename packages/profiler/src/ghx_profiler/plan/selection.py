@@ -26,12 +26,12 @@ async def select_scenarios(
 
 def _with_forms(asked: Sequence[str], brought: Sequence[str]) -> tuple[str, ...]:
     """Return the ids asked for, with those that were brought for `ID@*` in its place; at least `ID` itself."""
-    found: dict[str, None] = {}
+    selected: dict[str, None] = {}
     for id_ in asked:
         base = id_.removesuffix(EVERY_FORM)
         forms = [id_] if base == id_ else [base, *(each for each in brought if scenario_of(each) == base)]
-        found |= dict.fromkeys(forms)
-    return tuple(found)
+        selected |= dict.fromkeys(forms)
+    return tuple(selected)
 
 
 def _ids_of(choice: ScenarioChoice, sets: ScenarioSets) -> tuple[str, ...]:

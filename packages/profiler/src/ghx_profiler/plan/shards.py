@@ -72,16 +72,16 @@ def find_shard(asked: str, environ: Mapping[str, str]) -> Shard:
         return Shard.parse(asked)
     if given and not given.strip().isdecimal():
         raise ValueError(f"expected auto, or auto/8 with the number of shards, got {asked!r}")
-    found = list(_tell(environ))
-    if not found:
+    candidates = list(_tell(environ))
+    if not candidates:
         raise ValueError(
             "auto: none of JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID and CI_NODE_INDEX is set here; name the shard, as "
             "in 3/8"
         )
-    if len(found) > 1:
-        names = " and ".join(each.variable for each in found)
+    if len(candidates) > 1:
+        names = " and ".join(each.variable for each in candidates)
         raise ValueError(f"auto: {names} are both set; name the shard, as in 3/8")
-    told, count = found[0], int(given) if given else None
+    told, count = candidates[0], int(given) if given else None
     if count is not None and told.count is not None and count != told.count:
         raise ValueError(
             f"auto/{count}: there are {told.count} jobs by {told.count_variable}; name the shard, as in 3/{count}"

@@ -44,10 +44,10 @@ class FailedCells:
         if row.success is True or (row.was_measured and row.agent_name in self._to_fail):
             return
         self._cells += 1
-        name, found, reason = self._record.matrix.name_cell(row.cell), verdict(row.success), reason_of(row)
-        key = name.rpartition("/")[0], found, reason
+        name, outcome, reason = self._record.matrix.name_cell(row.cell), verdict(row.success), reason_of(row)
+        key = name.rpartition("/")[0], outcome, reason
         if len(self._failures) < _MOST_KEPT or key in self._failures:
-            self._failures.setdefault(key, _Failure(cell=name, verdict=found, reason=reason)).cells += 1
+            self._failures.setdefault(key, _Failure(cell=name, verdict=outcome, reason=reason)).cells += 1
 
     def __bool__(self) -> bool:
         return self._cells > 0

@@ -55,11 +55,11 @@ def _bar(progress: RunProgress, width: int) -> Text:
 
 
 def _counts(progress: RunProgress, width: int) -> Text:
-    found = progress.earlier + progress.counts
+    total = progress.earlier + progress.counts
     counts = [
-        (f"{found.ok} ok", "green"),
-        (f"{found.wrong} wrong", "yellow" if found.wrong else "dim"),
-        (f"{found.failed} not measured", "red" if found.failed else "dim"),
+        (f"{total.ok} ok", "green"),
+        (f"{total.wrong} wrong", "yellow" if total.wrong else "dim"),
+        (f"{total.failed} not measured", "red" if total.failed else "dim"),
         (f"{len(progress.running)} running", ""),
     ]
     if progress.retries:

@@ -315,12 +315,12 @@ def is_own_file(filename: str) -> bool:
 
 def find_user_frame(frames: Iterable[FrameSummary]) -> FrameSummary | None:
     """Return the innermost frame of code that is neither Python's, nor a package's, nor ours, if there is one."""
-    found: FrameSummary | None = None
+    user_frame: FrameSummary | None = None
     for frame in frames:
         place = str(Path(frame.filename).resolve())
         if not frame.filename.startswith("<") and not place.startswith((*_OTHERS, *_OURS, sys.prefix)):
-            found = frame
-    return found
+            user_frame = frame
+    return user_frame
 
 
 def describe_frame(frame: FrameSummary) -> str:

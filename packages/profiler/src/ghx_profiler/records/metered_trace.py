@@ -270,13 +270,13 @@ def _is_same_tool(one: str, other: str) -> bool:
 
 def _wire_calls(calls: Sequence[ModelCall]) -> Iterator[_WireCall]:
     """Yield the tool calls that the model asked for, each with the result that a later request showed it."""
-    results = [result for call in calls for result in call.tool_results]
+    results = [each for call in calls for each in call.tool_results]
     for turn, call in enumerate(calls):
         for request in call.tool_calls:
-            found = next((each for each in results if _answers(each, request)), None)
-            if found is not None:
-                results.remove(found)
-            yield _WireCall(turn=turn, request=request, result=found)
+            result = next((each for each in results if _answers(each, request)), None)
+            if result is not None:
+                results.remove(result)
+            yield _WireCall(turn=turn, request=request, result=result)
 
 
 def _answers(result: SeenToolResult, request: RequestedToolCall) -> bool:

@@ -91,15 +91,15 @@ class MetricTable:
 
     def label(self, name: str) -> str:
         """Return what people call a metric; one of a run's own collectors as they do."""
-        found = self.find(name)
-        if found is None:
+        entry = self.find(name)
+        if entry is None:
             return name
-        return found.label or name.removesuffix("_ms").removesuffix("_usd").replace("_", " ")
+        return entry.label or name.removesuffix("_ms").removesuffix("_usd").replace("_", " ")
 
     def unit(self, name: str) -> str:
         """Return the unit that a value is written with; empty where the label says what is counted."""
-        if (found := self.find(name)) is not None:
-            return found.unit if found.unit in _SHOWN_UNITS else ""
+        if (entry := self.find(name)) is not None:
+            return entry.unit if entry.unit in _SHOWN_UNITS else ""
         if name in self._units:
             return self._units[name]
         # Rows of 0.1.0 hold no units: a name of a collector's own that ends in one tells it.
@@ -112,8 +112,8 @@ class MetricTable:
     def defined(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Yield the metrics among `names` that are defined here, in the order of the table, with what they measure."""
         positions = {each.definition: position for position, each in enumerate(self._entries)}
-        found = [(name, entry.definition) for name in names if (entry := self.find(name)) is not None]
-        yield from sorted((each for each in found if each[1]), key=lambda each: positions[each[1]])
+        definitions = [(name, entry.definition) for name in names if (entry := self.find(name)) is not None]
+        yield from sorted((each for each in definitions if each[1]), key=lambda each: positions[each[1]])
 
 
 METRICS = MetricTable(

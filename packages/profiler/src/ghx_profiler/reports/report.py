@@ -196,16 +196,18 @@ def _write_documents(folder: ReportFolder, document: Document, material: Materia
 
 def _analysis(material: Material, headline: Headline | None) -> Document:
     """Return everything the analyzers found, mode by mode."""
-    found = material.findings
-    lines = tuple(found.everything(material.arms))
+    tallies = material.findings
+    lines = tuple(tallies.everything(material.arms))
     table = Table(
         caption="Averages, or how often a word was found; n sessions each",
         headers=("finding", *material.arm_names),
         rows=lines,
         is_text=True,
     )
-    everything = Section(id="everything", title="All findings", elements=(table,) if lines else (Paragraph(found.gap),))
-    counted = ", ".join(f"{arm} {found.sessions[arm]}" for arm in material.arms)
+    everything = Section(
+        id="everything", title="All findings", elements=(table,) if lines else (Paragraph(tallies.gap),)
+    )
+    counted = ", ".join(f"{arm} {tallies.sessions[arm]}" for arm in material.arms)
     return Document(
         title="Analysis of sessions",
         subtitle=f"Analyzed sessions by mode: {counted or 'none'}",

@@ -55,15 +55,15 @@ class Head(Generic[S]):
     """Which limit of the run's budget is reached, in words; no cell is started then."""
 
     def _progress_of(self, arm: Arm) -> ArmProgress:
-        agent, model, found = arm.agent or "", arm.model or "", self.store.found
+        agent, model, counts = arm.agent or "", arm.model or "", self.store.verdict_counts
         return ArmProgress(
             agent=agent,
             model=model,
             mode=arm.mode,
             name=str(self.store.record.arm_of(agent, model, arm.mode)),
-            ok=found[arm, True],
-            wrong=found[arm, False],
-            failed=found[arm, None],
+            ok=counts[arm, True],
+            wrong=counts[arm, False],
+            failed=counts[arm, None],
         )
 
     async def run(self) -> None:

@@ -143,14 +143,14 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
     await conversation.hold()
     await conversation.check_tools()
     evidence = conversation.evidence()
-    found = await _find_out(conversation, evidence)
-    evidence = replace(evidence, timing=conversation.timing(), score=found if isinstance(found, Score) else None)
+    result = await _find_out(conversation, evidence)
+    evidence = replace(evidence, timing=conversation.timing(), score=result if isinstance(result, Score) else None)
     cell = task.cell
     outcome: Outcome
-    match found:
+    match result:
         case Score():
             cause = conversation.cause
-            outcome = Completed(cell=cell, started_at=started_at, evidence=evidence, score=found, cause=cause)
+            outcome = Completed(cell=cell, started_at=started_at, evidence=evidence, score=result, cause=cause)
             tampered = conversation.changed_tools if conversation.has_tampered else None
             details = tampered or conversation.allowance.broken or conversation.blocked
             if details is not None:
@@ -227,10 +227,10 @@ async def _find_out(conversation: Conversation[S], evidence: Evidence[S]) -> Sco
         return _Obstacle(cause=Cause.ENVIRONMENT if cause.is_the_agents_own else cause, error=broke)
     instruments, phases = conversation.instruments, conversation.phases
     phases.enter("score")
-    found: list[Score] = []
+    scores: list[Score] = []
     async with plugin_call() as scoring:
         with anyio.fail_after(instruments.limits.scoring_s):
-            found.append(require(await instruments.scorer.score(evidence), Score, "Scorer.score()"))
+            scores.append(require(await instruments.scorer.score(evidence), Score, "Scorer.score()"))
     phases.leave()
     # Without a score, trace and spend are kept, and the verdict is unknown.
-    return _Obstacle(cause=Cause.SCORER, error=scoring.error) if scoring.error else found[0]
+    return _Obstacle(cause=Cause.SCORER, error=scoring.error) if scoring.error else scores[0]

@@ -99,8 +99,8 @@ def run_analyzers(outcome: Outcome, evidence: Evidence[Any], analyzers: Iterable
     analyses: list[AnalysisResult] = []
     for analyzer in analyzers if evidence.trace else ():
         try:
-            found = require(analyzer.analyze(evidence), AnalysisResult, "Analyzer.analyze()")
-            analyses.append(found.with_all_keys())
+            analysis = require(analyzer.analyze(evidence), AnalysisResult, "Analyzer.analyze()")
+            analyses.append(analysis.with_all_keys())
         except Exception as error:  # noqa: BLE001 - plugin call
             outcome = outcome.with_problem(f"analyzer {type(analyzer).__name__}", error)
     return replace(outcome, analyses=tuple(analyses))

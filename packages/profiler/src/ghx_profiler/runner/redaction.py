@@ -203,10 +203,10 @@ class StreamRedaction:
         content = self.hide(content)
         if self._beginnings is None:
             return content, b""
-        for found in self._beginnings.finditer(content, max(len(content) - len(self._spellings[0]) + 1, 0)):
-            rest = content[found.start() :]
+        for match in self._beginnings.finditer(content, max(len(content) - len(self._spellings[0]) + 1, 0)):
+            rest = content[match.start() :]
             if any(each.startswith(rest) for each in self._spellings):
-                return content[: found.start()], rest
+                return content[: match.start()], rest
         return content, b""
 
 
@@ -259,8 +259,8 @@ def _find_spans(text: str, secrets: re.Pattern[str], decodings: int = _MOST_DECO
         return places[nearest] + decoded_place - decoded_places[nearest]
 
     decoded = "".join((*pieces, text[done:]))
-    found = _find_spans(decoded, secrets, decodings - 1)
-    return spans + [(find_place(start), find_place(end)) for start, end in found]
+    inner_spans = _find_spans(decoded, secrets, decodings - 1)
+    return spans + [(find_place(start), find_place(end)) for start, end in inner_spans]
 
 
 def _decode(escape: re.Match[str]) -> str:

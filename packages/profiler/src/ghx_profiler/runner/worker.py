@@ -105,10 +105,10 @@ class RunSpec(Generic[S]):
 
     def _require_same_parts(self, setup: Setup[S], machine: str) -> None:
         """Refuse to measure with other programs, files and code than the run was started with."""
-        found = dict[str, str]() if self.find_parts is None else self.find_parts(setup)
+        parts = dict[str, str]() if self.find_parts is None else self.find_parts(setup)
         # Of modules, only those that are loaded are known, and here these are fewer.
-        if changed := [name for name, value in self.parts.items() if found.get(name, value) != value]:
-            told = ", ".join(f"{name} {found[name]} instead of {self.parts[name]}" for name in changed[:_MOST_NAMED])
+        if changed := [name for name, value in self.parts.items() if parts.get(name, value) != value]:
+            told = ", ".join(f"{name} {parts[name]} instead of {self.parts[name]}" for name in changed[:_MOST_NAMED])
             raise ClusterError(
                 f"machine {machine}: is not made of what the run was started with ({told}"
                 f"{', ...' if len(changed) > _MOST_NAMED else ''}); install the same there"
@@ -293,9 +293,9 @@ class RunWorker(Generic[S]):
 
     def _take_files(self, directory: RunDirectory, cell: Cell) -> Mapping[str, bytes]:
         """Return the files of a cell, which are not kept here, and those of all cells that were not sent yet."""
-        found = [path for path in directory.brought_along(cell) if path not in self._sent]
-        content = {path.relative_to(directory.path).as_posix(): path.read_bytes() for path in found}
-        for path in found:
+        paths = [path for path in directory.brought_along(cell) if path not in self._sent]
+        content = {path.relative_to(directory.path).as_posix(): path.read_bytes() for path in paths}
+        for path in paths:
             if path.stem.partition(".")[0] == cell.path.name:
                 path.unlink()
             else:

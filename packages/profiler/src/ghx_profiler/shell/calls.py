@@ -73,7 +73,7 @@ def _text_of(given: object) -> str | tuple[str, ...] | None:
             return _text_of(cast("Mapping[str, object]", given)["action"])
         case dict():
             fields = cast("Mapping[str, object]", given)
-            found = (fields[key] for key in _TEXT_KEYS if key in fields)
-            return next((text for text in map(_text_of, found) if text is not None), None)
+            values = (fields[key] for key in _TEXT_KEYS if key in fields)
+            return next((text for text in map(_text_of, values) if text is not None), None)
         case _:
             return None

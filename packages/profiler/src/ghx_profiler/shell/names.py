@@ -96,14 +96,14 @@ class SubcommandResolver:
 
 
 def _told(arguments: tuple[str, ...], known: Subcommands) -> Iterator[str]:
-    at, found = 0, 0
-    while at < len(arguments) and found < known.words:
+    at, count = 0, 0
+    while at < len(arguments) and count < known.words:
         word = arguments[at]
         if word.startswith("-"):
             at += 2 if word in known.options_with_value else 1
         elif _BARE.fullmatch(word):
             yield word
-            at, found = at + 1, found + 1
+            at, count = at + 1, count + 1
         else:
             return
 

@@ -208,8 +208,8 @@ class _Reader:
             case None:
                 command = Command(words=words, piped=context.piped, nested=context.nested)
                 self.commands.append(command)
-                for found in found_commands(words) if command.program == "find" else ():
-                    self.run(found, context.deeper())
+                for command_words in found_commands(words) if command.program == "find" else ():
+                    self.run(command_words, context.deeper())
             case ShellText(source):
                 self.read(source, context.deeper())
             case inside:

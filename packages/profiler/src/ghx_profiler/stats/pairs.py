@@ -147,10 +147,10 @@ class PairedSample:
     @property
     def forms(self) -> float:
         """How many forms a scenario has, the plain one and its variants; averaged the way errors depend on them."""
-        found: dict[str, set[str]] = {}
+        forms: dict[str, set[str]] = {}
         for block in self.blocks:
-            found.setdefault(block.scenario, set()).add(block.form)
-        return _harmonic_mean(np.array([len(each) for each in found.values()], dtype=np.int64)) or 1.0
+            forms.setdefault(block.scenario, set()).add(block.form)
+        return _harmonic_mean(np.array([len(each) for each in forms.values()], dtype=np.int64)) or 1.0
 
     def swap(self) -> "PairedSample":
         """Return the same sample seen from the other side."""

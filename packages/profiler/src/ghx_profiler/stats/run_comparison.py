@@ -108,12 +108,12 @@ def compare_runs(
     """Compare each later run with the first; `pairs` are the arms that they have in common, the later run's first."""
     overall = _Overall.of(observations, plan, runs=runs, pairs=pairs, metrics=metrics, seed=seed)
     others = [metric for metric in plan.primary if metric != SUCCESS]
-    found = overall.compare([SUCCESS] if SUCCESS in plan.primary else [])
-    found |= overall.compare(others)
+    comparisons = overall.compare([SUCCESS] if SUCCESS in plan.primary else [])
+    comparisons |= overall.compare(others)
     attacked = [run for run in overall.later if overall.knows(ATTACK_SUCCESS, run)]
     attacks = overall.compare([ATTACK_SUCCESS], attacked)
     paired = {arm for pair in pairs for arm in pair}
-    shown = {(each.metric, each.after) for each in found.values() if each.comparison.verdict in _SHOWN}
+    shown = {(each.metric, each.after) for each in comparisons.values() if each.comparison.verdict in _SHOWN}
     planned = {(metric, a, b) for a, b in pairs for metric, run in shown if (a.run, b.run) == (run, runs[0])}
     arms = _compare_arms(observations, plan, pairs=pairs, planned=planned, seed=seed)
     compared = tuple(
@@ -122,7 +122,9 @@ def compare_runs(
             after=overall.counts[run][1],
             target=plan.target,
             alpha=plan.alpha,
-            metrics=tuple(found[metric, run] for metric in dict.fromkeys((SUCCESS, *others)) if (metric, run) in found),
+            metrics=tuple(
+                comparisons[metric, run] for metric in dict.fromkeys((SUCCESS, *others)) if (metric, run) in comparisons
+            ),
             attacks=_add_uncompared(attacks[ATTACK_SUCCESS, run], overall.count_attacks(run, paired))
             if run in attacked
             else None,
@@ -144,7 +146,7 @@ def compare_overall(
 ) -> tuple[OverallComparison, ...]:
     """Compare each later run with the first on one metric, as the only question that is asked."""
     overall = _Overall.of(observations, plan, runs=runs, pairs=pairs, metrics=metrics, seed=seed)
-    return tuple(found for run in overall.later for found in overall.compare([metric], [run]).values())
+    return tuple(comparison for run in overall.later for comparison in overall.compare([metric], [run]).values())
 
 
 def check_attacks(
@@ -270,8 +272,8 @@ class _Overall:
 
     def _name_case(self, row: int) -> str:
         scenario, arm = self.observations.scenario, self.unpooled
-        found = arm.known[int(arm.codes[row])]
-        return f"{scenario.known[int(scenario.codes[row])]} in {replace(found, run=None)}"
+        arm_of_row = arm.known[int(arm.codes[row])]
+        return f"{scenario.known[int(scenario.codes[row])]} in {replace(arm_of_row, run=None)}"
 
     def compare(
         self, metrics: Sequence[str], runs: Sequence[str] | None = None

@@ -173,16 +173,16 @@ def _rates(counts: Counts, observed: "_Counted", target: Target, confidence: flo
     np.add.at(weights, observed.strata.forms, observed.strata.weights / len(observed.strata.forms))
     rows = observed.repetitions
     if observed.successes.sum() in {0, rows.sum()}:
-        found = wilson_interval(int(observed.successes.sum()), int(rows.sum()), confidence=confidence)
-        low, high = found.low, found.high
+        interval = wilson_interval(int(observed.successes.sum()), int(rows.sum()), confidence=confidence)
+        low, high = interval.low, interval.high
     else:
         # As many rows as would be as certain if each counted the same (Kish).
         size = 1 / float((weights**2 / rows).sum())
         rate = float((weights * observed.successes / rows).sum())
         low, high = wilson_bounds(rate, size, normal_quantile((1 + confidence) / 2))
     if target == "population" and len(observed.strata.forms) >= _FEWEST_SCENARIOS:
-        found = clustered_wilson_interval(counts, confidence=confidence)
-        low, high = found.low, found.high
+        interval = clustered_wilson_interval(counts, confidence=confidence)
+        low, high = interval.low, interval.high
     order = np.argsort(-weights / rows, kind="stable")
     return _Rates(
         low=0.0 if low is None else low,
@@ -281,11 +281,11 @@ def _table(measure: _Measure, k: int, repetitions: IntArray) -> tuple[FloatArray
 
 def _by_scenario(counts: Counts) -> Counts:
     """Return the counts with those of a scenario's variants in one: they are not independent evidence."""
-    found: dict[str, tuple[int, int]] = {}
+    by_scenario: dict[str, tuple[int, int]] = {}
     for name, (successes, repetitions) in counts.items():
-        before = found.get(scenario_of(name), (0, 0))
-        found[scenario_of(name)] = before[0] + successes, before[1] + repetitions
-    return found
+        before = by_scenario.get(scenario_of(name), (0, 0))
+        by_scenario[scenario_of(name)] = before[0] + successes, before[1] + repetitions
+    return by_scenario
 
 
 def _effective_size(counts: Counts, rate: float, n: int) -> float:

@@ -53,8 +53,8 @@ class Question:
     @property
     def has_direction(self) -> bool:
         """Whether one of the two ways is the better one: not so for which tools were called, of all there are."""
-        found = METRICS.find(self.metric)
-        return self.more_is_better or found is None or found.better != "neither"
+        entry = METRICS.find(self.metric)
+        return self.more_is_better or entry is None or entry.better != "neither"
 
 
 def decide(question: Question, curve: Curve, p_adjusted: float, equivalence_adjusted: float | None) -> Verdict:
@@ -131,9 +131,11 @@ def _raw_interval(metric: str, raw: RawDifference, confidence: float) -> str:
 
 
 def _evidence_of_equivalence(result: TargetResult, unit: Unit, adjustment: Adjustment) -> str:
-    found = result.equivalence
-    bounds = _interval(found.low, found.high, found.confidence, unit, falls=(result.reduction_pct or 0) > 0)
-    return f"{bounds}; of equivalence {_p(found.p)}{_adjustment_words(found.p_adjusted, adjustment)}"
+    equivalence = result.equivalence
+    bounds = _interval(
+        equivalence.low, equivalence.high, equivalence.confidence, unit, falls=(result.reduction_pct or 0) > 0
+    )
+    return f"{bounds}; of equivalence {_p(equivalence.p)}{_adjustment_words(equivalence.p_adjusted, adjustment)}"
 
 
 def _adjustment_words(p: float | None, adjustment: Adjustment) -> str:
@@ -222,8 +224,8 @@ def _note_raw_scale(question: Question, sample: PairedSample, reductions: Reduct
 
 
 def _note_censored(question: Question, observations: Observations, sample: PairedSample) -> str:
-    found = METRICS.find(question.metric)
-    if found is None or found.unit != "ms":
+    entry = METRICS.find(question.metric)
+    if entry is None or entry.unit != "ms":
         return ""
     counted = observations.timed_out & mark_compared_rows(observations, question.a, question.b, question.metric, sample)
     counts = [

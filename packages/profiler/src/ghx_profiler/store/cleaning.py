@@ -56,12 +56,12 @@ class Cleaner:
 
     def clean(self, text: str) -> tuple[str, Counter[What]]:
         """Return a text without them, and how many of each were in it."""
-        found: Counter[What] = Counter()
+        counts: Counter[What] = Counter()
         clean = _SECRET.sub(STAND_IN, self._secrets.text(text))
-        found["secret"] = clean.count(STAND_IN) - text.count(STAND_IN)
+        counts["secret"] = clean.count(STAND_IN) - text.count(STAND_IN)
         if self._homes is not None:
-            clean, found["home path"] = self._homes.subn("~", clean)
-        return clean, +found
+            clean, counts["home path"] = self._homes.subn("~", clean)
+        return clean, +counts
 
 
 def homes_of(run: Path, home: Path) -> set[str]:
@@ -76,9 +76,9 @@ class _Findings:
     taken_out: list[TakenOut] = field(default_factory=list[TakenOut])
     left_out: list[str] = field(default_factory=list[str])
 
-    def add(self, name: str, found: Counter[What], lines: Iterable[int] = ()) -> None:
+    def add(self, name: str, counts: Counter[What], lines: Iterable[int] = ()) -> None:
         numbered = {"lines": tuple(lines)} if name == "rows.jsonl" else {}
-        self.taken_out += [TakenOut(file=name, what=what, times=times, **numbered) for what, times in found.items()]
+        self.taken_out += [TakenOut(file=name, what=what, times=times, **numbered) for what, times in counts.items()]
 
 
 def copy_clean(run: Path, folder: Path, cleaner: Cleaner) -> PackRecord:
@@ -119,8 +119,8 @@ def _names(run: Path, findings: _Findings) -> Iterator[str]:
 
 def _copy_text(source: Path, place: Path, name: str, cleaner: Cleaner, findings: _Findings) -> None:
     # What is no text stays as it is, byte for byte, wherever it stands in one.
-    text, found = cleaner.clean(source.read_bytes().decode("utf-8", "surrogateescape"))
-    findings.add(name, found)
+    text, counts = cleaner.clean(source.read_bytes().decode("utf-8", "surrogateescape"))
+    findings.add(name, counts)
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(text.encode("utf-8", "surrogateescape"))
 
@@ -131,10 +131,10 @@ def _copy_rows(run: Path, folder: Path, cleaner: Cleaner, findings: _Findings) -
     with RunDirectory(run).rows.open("rb") as source, (folder / "rows.jsonl").open("wb") as place:
         for number, line in enumerate(source, start=1):
             digest.update(line)
-            text, found = cleaner.clean(line.decode("utf-8", "surrogateescape"))
+            text, counts = cleaner.clean(line.decode("utf-8", "surrogateescape"))
             place.write(text.encode("utf-8", "surrogateescape"))
-            if found:
-                total += found
+            if counts:
+                total += counts
                 changed.append(number)
     findings.add("rows.jsonl", total, changed)
     return number, digest.hexdigest()

@@ -359,11 +359,11 @@ def _copy_files(parts: Sequence[ShardRun], place: RunDirectory) -> None:
     for part in parts:
         for folder in _FOLDERS:
             # Not with `rglob`, which sorted is a list of all: of a million cells there are three million files.
-            for found, _, names in os.walk(part.directory.path / folder):
-                new = place.path / Path(found).relative_to(part.directory.path)
+            for directory, _, names in os.walk(part.directory.path / folder):
+                new = place.path / Path(directory).relative_to(part.directory.path)
                 new.mkdir(parents=True, exist_ok=True)
                 for name in names:
-                    old = Path(found, name)
+                    old = Path(directory, name)
                     # The worlds before any session are the same, by their digests; of a warm-up the first is kept.
                     if not old.is_symlink() and not (new / name).exists():
                         shutil.copyfile(old, new / name)

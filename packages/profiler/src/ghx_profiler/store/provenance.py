@@ -123,13 +123,13 @@ def find_local_imports(file: Path, roots: Sequence[Path] = ()) -> set[Path]:
     Imports inside functions count. A file that is no Python imports nothing; neither does what was installed.
     """
     folders = tuple(dict.fromkeys((file.parent, *roots)))
-    found, left = {file}, [file]
+    imported, left = {file}, [file]
     while left:
         one = left.pop()
-        new = {path for path in _imported_by(one, folders) if _INSTALLED not in path.parts} - found
-        found |= new
+        new = {path for path in _imported_by(one, folders) if _INSTALLED not in path.parts} - imported
+        imported |= new
         left += new
-    return found - {file}
+    return imported - {file}
 
 
 def _imported_by(file: Path, folders: Sequence[Path]) -> Iterator[Path]:

@@ -101,17 +101,17 @@ class Rescoring(NamedTuple):
 
 def newest_rescoring(directory: RunDirectory) -> Rescoring | None:
     """Return what came of it when the sessions of a run were last scored again; None if they never were."""
-    found = sorted(directory.rescorings.glob("*.jsonl"))
-    if not found:
+    files = sorted(directory.rescorings.glob("*.jsonl"))
+    if not files:
         return None
     try:
-        lines = found[-1].read_bytes().splitlines()
+        lines = files[-1].read_bytes().splitlines()
         cells = [Rescored.model_validate_json(line) for line in lines if line.strip()]
     except OSError as error:
-        raise unusable(found[-1], error, then="try again") from error
+        raise unusable(files[-1], error, then="try again") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise RunDirectoryError(
-            f"{found[-1]}: not what `ghx-bench rescore` wrote ({first['msg']}); remove it"
+            f"{files[-1]}: not what `ghx-bench rescore` wrote ({first['msg']}); remove it"
         ) from None
-    return Rescoring(found[-1].stem, {each.cell: each for each in cells})
+    return Rescoring(files[-1].stem, {each.cell: each for each in cells})

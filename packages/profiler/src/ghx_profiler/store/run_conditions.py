@@ -84,19 +84,19 @@ class RunConditions:
     def of(cls, record: RunRecord | None, *, also: Iterable[Condition] = ()) -> "RunConditions":
         """Return those that a record tells, where there is one, and some that are known without it."""
         known = (*also, *(() if record is None else _recorded(record)))
-        found = {f"{each.kind.name} {each.name}": each for each in known}
+        conditions = {f"{each.kind.name} {each.name}": each for each in known}
         if record is None or not record.provenance:
-            return cls(conditions=found, modes=() if record is None else record.matrix.modes)
+            return cls(conditions=conditions, modes=() if record is None else record.matrix.modes)
         # A run that was resumed with changes has several; the latest is what it was finished with.
         latest, matrix = record.provenance[-1], record.matrix
         for key, value in latest.ingredients.items():
             if (condition := _of_ingredient(key, value, record)) is not None:
-                found[key] = condition
-        found |= {f"circumstance {each.name}": each for each in _circumstances(latest.circumstances, record)}
+                conditions[key] = condition
+        conditions |= {f"circumstance {each.name}": each for each in _circumstances(latest.circumstances, record)}
         named = ("agent", matrix.agents), ("mode", matrix.modes)
         owners = {f"{noun} {each}" for noun, names in named for each in names}
         return cls(
-            conditions=found,
+            conditions=conditions,
             owners=frozenset({_PROVENANCE, _owner_of_scenarios(record), *owners}),
             modes=matrix.modes,
             ingredients=latest.ingredients,
@@ -289,7 +289,7 @@ def _say(value: JsonValue) -> str:
 
 def find_differences(runs: Mapping[str, RunConditions]) -> tuple[Difference, ...]:
     """Return every condition in which any two runs differ, by label. What a run does not tell is not compared."""
-    found: dict[tuple[Kind, str, str], list[Condition]] = {}
+    by_difference: dict[tuple[Kind, str, str], list[Condition]] = {}
     differences: dict[tuple[Kind, str, str], Difference] = {}
     for key in dict.fromkeys(key for run in runs.values() for key in run.conditions):
         example = next(run.conditions[key] for run in runs.values() if key in run.conditions)
@@ -302,7 +302,7 @@ def find_differences(runs: Mapping[str, RunConditions]) -> tuple[Difference, ...
             continue
         # What several modes have in common is one change.
         same = example.kind, example.name, json.dumps(values, sort_keys=True)
-        found.setdefault(same, []).append(example)
+        by_difference.setdefault(same, []).append(example)
         differences.setdefault(
             same,
             Difference(kind=example.kind, condition=example.name, values=values, is_digest=example.is_digest),
@@ -311,7 +311,7 @@ def find_differences(runs: Mapping[str, RunConditions]) -> tuple[Difference, ...
     told = (
         replace(each, modes=() if modes >= every_mode else tuple(sorted(modes)))
         for same, each in differences.items()
-        for modes in [{condition.mode for condition in found[same] if condition.mode is not None}]
+        for modes in [{condition.mode for condition in by_difference[same] if condition.mode is not None}]
     )
     return tuple(sorted(told, key=lambda each: (each.kind, each.condition)))
 

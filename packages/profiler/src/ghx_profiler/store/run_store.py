@@ -40,7 +40,7 @@ class RunStore:
     rows: RowsFile
     done: set[Cell] = field(default_factory=set[Cell])
     measured: int = 0
-    found: Counter[tuple[Arm, bool | None]] = field(default_factory=Counter[tuple[Arm, bool | None]])
+    verdict_counts: Counter[tuple[Arm, bool | None]] = field(default_factory=Counter[tuple[Arm, bool | None]])
     """Rows by arm, and by whether they were found right or wrong."""
     spend: RunSpend = field(default_factory=RunSpend)
     _waiting: list[_QueuedFiles] = field(default_factory=list[_QueuedFiles])
@@ -106,7 +106,7 @@ class RunStore:
         """Count a row that is on disk."""
         self.done.add(row.cell)
         self.measured += row.was_measured
-        self.found[row.cell.arm, row.success] += 1
+        self.verdict_counts[row.cell.arm, row.success] += 1
         self.spend.add(row.attempts)
 
     def _write(self, batch: Sequence[CellFiles]) -> None:

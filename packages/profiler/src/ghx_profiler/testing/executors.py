@@ -145,9 +145,9 @@ class ExecutorContract(ContractSuite):
         """No row is missing, none is there twice, and each tells where in the order of the run its cell stood."""
         told = self._run_all()
         expected = {placed.cell: placed.start_order for block in self.make_blocks() for placed in block.cells}
-        found = sorted((row.start_order or 0, str(row.cell)) for row in told.rows)
-        right = found == sorted((place, str(cell)) for cell, place in expected.items())
-        assert right, f"Workers.run: must have every cell measured once, got {[name for _, name in found]}"
+        measured = sorted((row.start_order or 0, str(row.cell)) for row in told.rows)
+        right = measured == sorted((place, str(cell)) for cell, place in expected.items())
+        assert right, f"Workers.run: must have every cell measured once, got {[name for _, name in measured]}"
 
     def test_cells_of_a_block_are_started_in_their_order(self) -> None:
         """The order is part of the design: a service that drifts must hit all arms alike."""

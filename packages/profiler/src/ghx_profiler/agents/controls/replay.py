@@ -45,8 +45,8 @@ class ServerCall:
 
 def parse_call(call: ToolCallEvent, servers: Iterable[str]) -> ShellCall | ServerCall | None:
     """Return how a recorded call can be made again; `None` for tools of the agent's own, such as its editor."""
-    if found := server_tool_of(call.name, servers):
-        return ServerCall(*found, call.input if isinstance(call.input, dict) else {})
+    if server_tool := server_tool_of(call.name, servers):
+        return ServerCall(*server_tool, call.input if isinstance(call.input, dict) else {})
     match command_of(call):
         case str(text):
             return ShellCall(text)

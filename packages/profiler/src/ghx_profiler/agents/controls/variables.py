@@ -56,10 +56,10 @@ class Variables:
         name, *steps = path.split(".")
         if name not in self.values:
             raise UnknownVariableError(str(unknown_name(name, self.values)))
-        found = follow(self.values[name], steps)
-        if found is MISSING:
+        value = follow(self.values[name], steps)
+        if value is MISSING:
             raise UnknownVariableError(str(dead_end(self.values[name], steps, start=(name,))))
-        return found
+        return value
 
     def fill(self, value: JsonValue) -> JsonValue:
         """Return a value with its placeholders replaced; a text that is one placeholder becomes the value itself."""

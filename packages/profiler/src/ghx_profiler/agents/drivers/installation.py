@@ -65,10 +65,10 @@ def find_launch(recipe: Recipe, agents: Path) -> Launch:
         versions["package"] = f"{recipe.install.name}@{recipe.install.version}"
         values["PACKAGES"] = str(folder.absolute() / "node_modules")
     word = fill_variables(recipe.command[0], values)
-    found = shutil.which(word)
-    if found is None:
+    path = shutil.which(word)
+    if path is None:
         raise NotInstalledError(f"agent {recipe.name}: there is no program {word}; install it, or mend `command`")
-    program = os.path.abspath(found)  # noqa: PTH100 - not resolved: a link's name may matter to the program
+    program = os.path.abspath(path)  # noqa: PTH100 - not resolved: a link's name may matter to the program
     return Launch(program=program, started_from=_find_files(recipe, program, values), values=values, versions=versions)
 
 

@@ -72,9 +72,9 @@ class SessionLog:
 
 def plain_tool_name(name: str, servers: Iterable[str], *, is_command: bool) -> str:
     """Return one name for what each agent names in its own way: `server_tool`, `bash`, or the agent's own word."""
-    found = server_tool_of(name, servers)
-    if found is not None:
-        return tool_name(*found)
+    server_tool = server_tool_of(name, servers)
+    if server_tool is not None:
+        return tool_name(*server_tool)
     return SHELL_TOOL if is_command else name
 
 

@@ -164,18 +164,18 @@ class _Session:
         fitting = sorted((each for each in alike if each.answer is not None), key=lambda each: each.is_used)
         exact = (each for each in fitting if each.call.news == asked.news)
         near = (each for each in fitting if self._compare(each.call.news, asked.news) is not None)
-        found = next(chain(exact, near), None)
-        if found is None or found.answer is None:
+        match = next(chain(exact, near), None)
+        if match is None or match.answer is None:
             return None, self._diverge(asked.news, fitting, alike)
-        called = {each.name for each in found.answer.tool_calls} & found.call.tools
+        called = {each.name for each in match.answer.tool_calls} & match.call.tools
         if lost := called - asked.tools:
             told = f"a call of the tool {min(lost)}"
             return None, ReplayedCall(verdict="divergence", asked="(without that tool)", recorded=told).with_all_keys()
-        found.is_used = True
+        match.is_used = True
         hidden = () if plain == asked else (SECRETS,)
-        spots = tuple(dict.fromkeys((*self._find_changes(found.call, asked), *hidden)))
+        spots = tuple(dict.fromkeys((*self._find_changes(match.call, asked), *hidden)))
         verdict = "blind_spot" if spots else "exact"
-        return found.exchange, ReplayedCall(verdict=verdict, blind_spots=spots).with_all_keys()
+        return match.exchange, ReplayedCall(verdict=verdict, blind_spots=spots).with_all_keys()
 
     def _find_changes(self, recorded: _Call, asked: _Call) -> Iterator[str]:
         """Yield the blind spots in which a call differs from the recorded one; the rule is that of `ReplayUpstream`."""

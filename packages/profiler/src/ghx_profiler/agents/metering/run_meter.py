@@ -149,8 +149,8 @@ def find_wrong_setup(
     # Before the answer, a call without any tool may be one for a title, and that of the conversation still to come.
     if offered is None or not (offered or has_answered):
         return None
-    found = {server for server, _ in filter(None, (server_tool_of(each, servers) for each in offered))}
-    missing = [each for each in servers if each not in found]
+    connected = {server for server, _ in filter(None, (server_tool_of(each, servers) for each in offered))}
+    missing = [each for each in servers if each not in connected]
     if not missing:
         return None
     others = ", ".join(offered[:_MOST_TOOLS]) + (", ..." if len(offered) > _MOST_TOOLS else "")

@@ -32,13 +32,13 @@ def find_descendants(root: int, *, enough: int | None = None) -> list[int]:
     Not many more are looked for than are enough: of those of a fork bomb, there are more the longer one looks.
     """
     find_children = _read_children if _HAS_LISTS_OF_CHILDREN else _list_children_with_ps().get
-    found: list[int] = []
+    descendants: list[int] = []
     left = [root]
-    while left and (enough is None or len(found) < enough):
+    while left and (enough is None or len(descendants) < enough):
         children = find_children(left.pop()) or []
-        found += children
+        descendants += children
         left += children
-    return found
+    return descendants
 
 
 def kill_descendants(root: int) -> None:
@@ -130,8 +130,8 @@ class _Children:
         """Return the exit codes of the children that have ended, and whether any is left."""
         ended: dict[int, int] = {}
         try:
-            while (found := os.waitpid(-1, os.WNOHANG))[0]:
-                ended[found[0]] = os.waitstatus_to_exitcode(found[1])
+            while (child := os.waitpid(-1, os.WNOHANG))[0]:
+                ended[child[0]] = os.waitstatus_to_exitcode(child[1])
         except ChildProcessError:
             return ended, False
         return ended, True

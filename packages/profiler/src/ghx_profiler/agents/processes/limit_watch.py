@@ -58,10 +58,10 @@ class _Watched:
         elif allowance.exceeds("output", allowance.output):
             allowance.break_limit("output", allowance.output)
         else:
-            found = list(_find(pids))
-            self._look_at_threads(found)
-            self._look_at_memory(found)
-            self._look_at_sockets(found)
+            processes = list(_find(pids))
+            self._look_at_threads(processes)
+            self._look_at_memory(processes)
+            self._look_at_sockets(processes)
         if allowance.broken is not None:
             for keeper in keepers:
                 kill_descendants(keeper.pid)

@@ -214,11 +214,11 @@ class _Tree:
         """Return those that are alive now."""
         parents = _list_since_our_start() if self.keeper is None else _list_all(find_descendants(self.keeper))
         members = {process.pid for process in parents if self.is_whole or self._is_root(process)}
-        found = members
-        while found:
+        living = members
+        while living:
             # By parents as well: a child in a session of its own and without the variable has nothing else in common.
-            found = {process.pid for process, parent in parents.items() if parent in members} - members
-            members |= found
+            living = {process.pid for process, parent in parents.items() if parent in members} - members
+            members |= living
         return [process for process in parents if process.pid in members and _is_alive(process)]
 
     def _is_root(self, process: psutil.Process) -> bool:

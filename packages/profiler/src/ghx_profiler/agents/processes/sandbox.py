@@ -152,10 +152,10 @@ class _Network:
 
 def _find(program: str) -> str:
     """Return where a program of the sandbox is; raise `NoSandboxError` if it is not installed."""
-    found = shutil.which(program)
-    if found is None:
+    path = shutil.which(program)
+    if path is None:
         raise NoSandboxError(f"{program} is not on this machine; {_INSTALL}")
-    return found
+    return path
 
 
 def require_sandbox() -> str:

@@ -98,12 +98,12 @@ def find_value(text: str) -> JsonValue:
     at = 0
     while (opening := _OPENING.search(text, at)) is not None:
         try:
-            found, end = cast("tuple[JsonValue, int]", decoder.raw_decode(text, opening.start()))
+            candidate, end = cast("tuple[JsonValue, int]", decoder.raw_decode(text, opening.start()))
         except ValueError:
             at = opening.end()
             continue
         if end - opening.start() > longest:
-            longest, value = end - opening.start(), found
+            longest, value = end - opening.start(), candidate
         at = end
     # Some agents wrap the output in JSON of their own.
     if isinstance(value, dict) and isinstance(inner := value.get("output"), str):

@@ -74,14 +74,14 @@ class ToolBelt:
         What a model got wrong is a failed answer that says so, and is recorded like any call.
         """
         given = value_of(arguments) if isinstance(arguments, str) else dict(arguments)
-        found, has_shell = server_tool_of(name, self.servers), ToolSet.of(self.request.mode).shell
+        server_tool, has_shell = server_tool_of(name, self.servers), ToolSet.of(self.request.mode).shell
         match given:
             case {"command": str(command)} if has_shell and name == SHELL_TOOL:
                 return await self.shell(command)
-            case dict() if found is not None:
-                return await self.mcp(*found, given)
-            case _ if found is not None or (has_shell and name == SHELL_TOOL):
-                needs = "with a `command`, which is a text" if found is None else "with its arguments"
+            case dict() if server_tool is not None:
+                return await self.mcp(*server_tool, given)
+            case _ if server_tool is not None or (has_shell and name == SHELL_TOOL):
+                needs = "with a `command`, which is a text" if server_tool is None else "with its arguments"
                 complaint = f"the tool {name!r} takes a JSON object {needs}"
             case _:
                 known = ", ".join(each.name for each in await self.list_tools())

@@ -113,8 +113,8 @@ def server_tool_of(name: str, servers: Iterable[str]) -> tuple[str, str] | None:
         return spelled[title["server"]], title["tool"]
     prefixes = {form.format(spelling): server for spelling, server in spelled.items() for form in _PREFIXES}
     # The longest: with servers `git` and `git_hub`, `git_hub_view` is a tool of the second.
-    found = max((each for each in prefixes if name.startswith(each) and name != each), key=len, default=None)
-    return None if found is None else (prefixes[found], name.removeprefix(found))
+    prefix = max((each for each in prefixes if name.startswith(each) and name != each), key=len, default=None)
+    return None if prefix is None else (prefixes[prefix], name.removeprefix(prefix))
 
 
 FILE_TOOLS = words_in(

@@ -73,8 +73,8 @@ class ModelRequest:
     def find_instruction(self, expressions: Iterable[str]) -> str | None:
         """Return the words in the instructions that match one of the expressions; `None` if there are none."""
         told = [piece.text for piece in self.pieces if piece.kind == "instructions"]
-        found = (re.search(expression, text) for expression in expressions for text in told)
-        return next((each.group() for each in found if each is not None), None)
+        matches = (re.search(expression, text) for expression in expressions for text in told)
+        return next((each.group() for each in matches if each is not None), None)
 
     def asks_after_answer(self, prompts: Sequence[str]) -> bool:
         """Return whether the model had answered, and is now asked something that is none of the prompts.

@@ -53,14 +53,14 @@ def find_route(method: str, path: str) -> Route | None:
 
 
 def _find_gemini_route(path: str) -> Route | None:
-    found = _GEMINI.fullmatch(path)
-    if found is None or found["verb"] not in ("generateContent", "streamGenerateContent", "countTokens"):
+    match = _GEMINI.fullmatch(path)
+    if match is None or match["verb"] not in ("generateContent", "streamGenerateContent", "countTokens"):
         return None
     return Route(
         wire="gemini",
-        model=unquote(found["model"]),
-        is_model_call=found["verb"] != "countTokens",
-        is_streamed=found["verb"] == "streamGenerateContent",
+        model=unquote(match["model"]),
+        is_model_call=match["verb"] != "countTokens",
+        is_streamed=match["verb"] == "streamGenerateContent",
     )
 
 

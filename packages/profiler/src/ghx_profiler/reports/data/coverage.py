@@ -24,12 +24,12 @@ class Missing:
     case: Case
     yardstick: Yardstick
     expected: int
-    found: int
+    actual: int
 
     @property
     def rows(self) -> int:
         """How many rows are missing."""
-        return self.expected - self.found
+        return self.expected - self.actual
 
     def to_wire(self) -> dict[str, JsonValue]:
         """Return it as JSON."""
@@ -40,7 +40,7 @@ class Missing:
             "model": self.case.model,
             "agent": self.case.agent or None,
             "expected": self.expected,
-            "found": self.found,
+            "found": self.actual,
             "comparedWith": self.yardstick,
         }
 
@@ -64,7 +64,7 @@ def missing_cases(
     cases = {label: each.cases for label, each in inventories.items()}
     if not has_several_agents:
         cases = {label: _pool(each, agent=_ANY) for label, each in cases.items()}
-    found = {
+    missing = {
         (each.source, each.case): each
         for source in sources
         for each in _compare_with_plan(source, cases, has_several_agents=has_several_agents)
@@ -77,9 +77,9 @@ def missing_cases(
         others = _compare_with_modes(sources, cases)
     # The plan of a run knows better than other runs what it should have.
     for each in others:
-        found.setdefault((each.source, each.case), each)
+        missing.setdefault((each.source, each.case), each)
     order = {source.label: number for number, source in enumerate(sources)}
-    ordered = sorted(found.values(), key=lambda each: (order[each.source], each.case))
+    ordered = sorted(missing.values(), key=lambda each: (order[each.source], each.case))
     if has_several_agents:
         return tuple(ordered)
     agents = {source.label: agents_of(source, inventories[source.label]) for source in sources}
@@ -91,13 +91,13 @@ def _compare_with_plan(source: Source, cases: _Cases, *, has_several_agents: boo
     """Yield the planned cases without all their rows."""
     if source.record is None:
         return
-    matrix, found = source.record.matrix, cases[source.label]
+    matrix, counts = source.record.matrix, cases[source.label]
     agents = matrix.agents if has_several_agents else (_ANY,)
     repetitions = {each: matrix.repetitions_of(each) for each in matrix.scenario_ids}
     for factors in product(matrix.scenario_ids, matrix.modes, matrix.models, agents):
         case = Case(*factors)
-        if found[case] < (expected := repetitions[case.scenario]):
-            yield _missing(source, case, "plan", expected, found[case])
+        if counts[case] < (expected := repetitions[case.scenario]):
+            yield _missing(source, case, "plan", expected, counts[case])
 
 
 def _compare_with_runs(sources: Sequence[Source], cases: _Cases, *, across_models: bool) -> Iterator[Missing]:
@@ -106,15 +106,15 @@ def _compare_with_runs(sources: Sequence[Source], cases: _Cases, *, across_model
     for counted in pooled.values():
         most |= counted
     for source in sources:
-        found, matrix = pooled[source.label], None if source.record is None else source.record.matrix
+        counts, matrix = pooled[source.label], None if source.record is None else source.record.matrix
         planned = set[tuple[str, str]]() if matrix is None else set(product(matrix.scenario_ids, matrix.modes))
-        own = {(case.mode, case.model, case.agent) for case in found}
+        own = {(case.mode, case.model, case.agent) for case in counts}
         for case, expected in most.items():
             if (case.scenario, case.mode) in planned:
                 continue  # its own plan says how many rows it should have
-            if (case.mode, case.model, case.agent) in own and found[case] < expected:
+            if (case.mode, case.model, case.agent) in own and counts[case] < expected:
                 named = case._replace(model=next(iter(cases[source.label])).model) if across_models else case
-                yield _missing(source, named, "other runs", expected, found[case])
+                yield _missing(source, named, "other runs", expected, counts[case])
 
 
 def _compare_with_modes(sources: Sequence[Source], cases: _Cases) -> Iterator[Missing]:
@@ -135,8 +135,8 @@ def _compare_with_modes(sources: Sequence[Source], cases: _Cases) -> Iterator[Mi
                     yield _missing(source, case, "other modes", expected, total[case])
 
 
-def _missing(source: Source, case: Case, yardstick: Yardstick, expected: int, found: int) -> Missing:
-    return Missing(source=source.label, case=case, yardstick=yardstick, expected=expected, found=found)
+def _missing(source: Source, case: Case, yardstick: Yardstick, expected: int, actual: int) -> Missing:
+    return Missing(source=source.label, case=case, yardstick=yardstick, expected=expected, actual=actual)
 
 
 def _pool(cases: Counter[Case], **factors: str) -> Counter[Case]:

@@ -135,10 +135,10 @@ class Material:
     @property
     def forms(self) -> Mapping[str, tuple[str, ...]]:
         """The ids of the rows by scenario: of one without variants its own, else the plain one, if there, first."""
-        found: dict[str, list[str]] = {}
+        forms: dict[str, list[str]] = {}
         for id_ in self.observations.scenario.known:
-            found.setdefault(scenario_of(id_), []).append(id_)
-        return {task: tuple(sorted(ids)) for task, ids in sorted(found.items())}
+            forms.setdefault(scenario_of(id_), []).append(id_)
+        return {task: tuple(sorted(ids)) for task, ids in sorted(forms.items())}
 
     @property
     def has_variants(self) -> bool:
@@ -250,6 +250,6 @@ def _note_reference(arrangement: Arrangement, arms: Sequence[Arm]) -> Iterator[s
     record, plan = arrangement.sources[0].record, arrangement.plan.plan
     if arrangement.is_before_and_after or record is None or not arms:
         return
-    planned, found = plan.reference_mode or record.matrix.modes[0], reference_mode(arms, plan)
-    if planned != found:
-        yield f"the reference mode {planned} has no rows: modes are held against {found}"
+    planned, actual = plan.reference_mode or record.matrix.modes[0], reference_mode(arms, plan)
+    if planned != actual:
+        yield f"the reference mode {planned} has no rows: modes are held against {actual}"

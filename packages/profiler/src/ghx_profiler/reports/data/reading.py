@@ -192,12 +192,12 @@ class _RowReader:
         elif stored is not None:
             self.findings.add(arm, row.cell, stored.bundle, is_foreign=True)
 
-    def _readable(self, found: T | Problem | None) -> T | None:
+    def _readable(self, content: T | Problem | None) -> T | None:
         """Return what was found in a file; a problem with the file is kept for the notes."""
-        if isinstance(found, Problem):
-            self.problems[str(found)] = None
+        if isinstance(content, Problem):
+            self.problems[str(content)] = None
             return None
-        return found
+        return content
 
 
 def _remarks(source: Source, rows: DistinctRows) -> Iterator[str]:

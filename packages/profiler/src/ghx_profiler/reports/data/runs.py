@@ -38,14 +38,14 @@ class PlanInUse:
     @classmethod
     def of(cls, sources: Sequence[Source], changes: Mapping[str, object]) -> "PlanInUse":
         """Return the plan of some sources, with changes."""
-        found = cls()
+        plan_in_use = cls()
         for source in sources:
             plan = source.plan()
             if plan is not None and source.record is not None:
-                found = cls(plan=plan, source=source, seed=source.record.matrix.seed)
+                plan_in_use = cls(plan=plan, source=source, seed=source.record.matrix.seed)
                 break
-        changed = {name: value for name, value in changes.items() if getattr(found.plan, name) != value}
-        return replace(found, plan=found.plan.model_copy(update=changed), changes=changed)
+        changed = {name: value for name, value in changes.items() if getattr(plan_in_use.plan, name) != value}
+        return replace(plan_in_use, plan=plan_in_use.plan.model_copy(update=changed), changes=changed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

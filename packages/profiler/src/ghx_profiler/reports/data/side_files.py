@@ -57,31 +57,33 @@ class SideFiles:
 
     def trace(self, row: ProfileRow) -> SessionTrace | Problem | None:
         """Return the session of a row."""
-        found = self._session_file(row)
-        return found if found is None else found[1]
+        session_file = self._session_file(row)
+        return session_file if session_file is None else session_file[1]
 
     def activity(self, row: ProfileRow) -> SessionActivity | Problem | None:
         """Return what the session of a row changed and asked for, where its run kept that."""
-        found = _read(SessionActivity.model_validate_json, self._directory.activity(row.cell))
+        activity = _read(SessionActivity.model_validate_json, self._directory.activity(row.cell))
         # Rows alone may lie beside the files of another run.
-        is_its_own = self._is_a_run or isinstance(found, Problem) or found is None or found.session_id == row.session_id
-        return found if is_its_own else None
+        is_its_own = (
+            self._is_a_run or isinstance(activity, Problem) or activity is None or activity.session_id == row.session_id
+        )
+        return activity if is_its_own else None
 
     def stored_findings(self, row: ProfileRow) -> StoredFindings | Problem | None:
         """Return what analyzers wrote down of the session of a row."""
         if not self.has_findings:
             return None
         older = (f"{row.mode}-iter-{row.iteration}", f"{row.mode}-iter-{row.iteration}-analysis")
-        found = self._first(
+        analysis_file = self._first(
             SessionAnalysisBundle.model_validate_json,
             self._directory.find_analysis(row.cell),
             self._findings,
             older,
             row,
         )
-        if found is None:
+        if analysis_file is None:
             return None
-        path, bundle = found
+        path, bundle = analysis_file
         if isinstance(bundle, Problem):
             return bundle
         return StoredFindings(bundle=bundle, is_foreign=path.name.endswith(_FOREIGN))
@@ -93,10 +95,10 @@ class SideFiles:
         if self.has_too_many:
             self.left_some |= bool(row.session_id)
             return None
-        found = self._session_file(row)
-        if found is None:
+        session_file = self._session_file(row)
+        if session_file is None:
             return None
-        path, trace = found
+        path, trace = session_file
         if isinstance(trace, Problem):
             return trace
         place = PurePosixPath(path.relative_to(self._sessions).as_posix())
@@ -123,11 +125,11 @@ class SideFiles:
         # The older packages wrote names as they are: only those that cannot lead out of the folder are looked for.
         places = (folder / row.scenario_id, folder) if _is_inside(row) else ()
         for path in (usual, *(place / f"{stem}.json" for stem in older for place in places)):
-            found = _read(parse, path)
-            if isinstance(found, Problem):
-                damaged = damaged or (path, found)
-            elif found is not None and (found.session_id == row.session_id or (self._is_a_run and path == usual)):
-                return path, found
+            content = _read(parse, path)
+            if isinstance(content, Problem):
+                damaged = damaged or (path, content)
+            elif content is not None and (content.session_id == row.session_id or (self._is_a_run and path == usual)):
+                return path, content
         return damaged
 
 

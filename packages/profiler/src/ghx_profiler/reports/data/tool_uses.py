@@ -98,10 +98,10 @@ class DesirePaths:
 
     def add(self, arm: Arm, cell: Cell, result: AnalysisResult | None) -> None:
         """Count what the analyzer found in one session."""
-        found = None if result is None else result.findings.get(PATHS)
-        if not isinstance(found, TableFinding) or found.headers != HEADERS:
+        finding = None if result is None else result.findings.get(PATHS)
+        if not isinstance(finding, TableFinding) or finding.headers != HEADERS:
             return
-        for *thing, calls in found.rows:
+        for *thing, calls in finding.rows:
             if calls.isascii() and calls.isdigit():
                 self.counts.setdefault((arm, MadeUp(*thing)), MadeUpCount()).add(int(calls), cell)
 

@@ -188,7 +188,7 @@ def summary_of(material: Material, *, generated_at: str) -> dict[str, JsonValue]
 
 def _findings(material: Material) -> dict[str, JsonValue]:
     """Return what analyzers found, by analyzer, finding and mode: a mean, or how often each of a few words."""
-    found: dict[str, JsonValue] = {}
+    findings: dict[str, JsonValue] = {}
     for (analyzer, key), tallies in sorted(material.findings.tallies.items()):
         modes: dict[str, JsonValue] = {
             str(arm): {"n": tally.n, **({"words": dict(tally.words)} if tally.words else {"mean": tally.mean})}
@@ -196,10 +196,10 @@ def _findings(material: Material) -> dict[str, JsonValue]:
             if tally.n
         }
         if modes:
-            by_key = found.setdefault(analyzer, {})
+            by_key = findings.setdefault(analyzer, {})
             assert isinstance(by_key, dict)  # noqa: S101 - made here
             by_key[key] = modes
-    return found
+    return findings
 
 
 def _source(material: Material, number: int) -> JsonValue:

@@ -93,14 +93,14 @@ def write_session_pages(read: ReadRows, write: WritePage) -> tuple[SessionPage, 
 def _read_session(
     chosen: ChosenRow, row: ProfileRow, files: SideFiles, scenario: BaseScenario | None
 ) -> RecordedSession:
-    trace, found = files.trace(row), files.stored_findings(row)
+    trace, findings = files.trace(row), files.stored_findings(row)
     known = trace if isinstance(trace, SessionTrace) else None
     return RecordedSession(
         row=row,
         arm=chosen.arm,
         trace=trace,
         activity=files.activity(row),
-        findings=found.bundle if isinstance(found, StoredFindings) else None,
+        findings=findings.bundle if isinstance(findings, StoredFindings) else None,
         briefing=briefing_of(row, known, scenario, chosen.source.record),
     )
 

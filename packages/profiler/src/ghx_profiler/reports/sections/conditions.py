@@ -93,7 +93,7 @@ def _missing_table(material: Material) -> Iterator[Table]:
                     f"{f'{each.case.agent} / ' if has_several_agents else ''}{each.case.mode} / {each.case.scenario}",
                     each.case.model,
                     each.source,
-                    str(each.found),
+                    str(each.actual),
                     str(each.expected),
                     each.yardstick,
                 )

@@ -11,13 +11,13 @@ from ghx_profiler.reports.report_document import Element, Note, Paragraph, Secti
 
 def section(material: Material) -> Section:
     """Show where the analyzers found modes to differ; those of a control agent only where there are no others."""
-    found = material.findings
+    findings = material.findings
     arms = material.arms_under_test or material.arms
-    lines = tuple(found.differing(arms))
-    sessions = sum(found.sessions[arm] for arm in arms)
+    lines = tuple(findings.differing(arms))
+    sessions = sum(findings.sessions[arm] for arm in arms)
     analyzed = plural(sessions, "analyzed session")
     if not sessions:
-        text = f"No findings. {found.gap or 'Every session that was analyzed is of a control agent.'}"
+        text = f"No findings. {findings.gap or 'Every session that was analyzed is of a control agent.'}"
     elif not lines:
         text = f"In {analyzed} the modes differ in no finding by a tenth or more."
     else:
@@ -27,7 +27,7 @@ def section(material: Material) -> Section:
         )
     elements: list[Element] = [Paragraph(text)]
     elements += (
-        Note(text) for text in (found.gap, found.origin, _tell_refused_hosts(found, arms)) if sessions and text
+        Note(text) for text in (findings.gap, findings.origin, _tell_refused_hosts(findings, arms)) if sessions and text
     )
     if lines:
         headers = ("finding", *map(str, arms))
@@ -35,9 +35,9 @@ def section(material: Material) -> Section:
     return Section(id="findings", title="Findings where modes differ", elements=tuple(elements))
 
 
-def _tell_refused_hosts(found: Findings, arms: Sequence[Arm]) -> str:
+def _tell_refused_hosts(findings: Findings, arms: Sequence[Arm]) -> str:
     """Return which hosts sessions asked for that they may not reach, also where the modes do not differ in it."""
-    tallies = found.tallies.get(("refused_hosts", "hosts"), {})
+    tallies = findings.tallies.get(("refused_hosts", "hosts"), {})
     told = [f"{arm}: {tallies[arm]}" for arm in arms if arm in tallies and set(tallies[arm].words) - {"none"}]
     return (
         f"Sessions asked for hosts that they may not reach, by mode and in how many: {'; '.join(told)}." if told else ""

@@ -78,7 +78,7 @@ def _amount_charts(material: Material) -> Iterator[IntervalChart]:
     for metric in known[:_MOST_DRAWN]:
         # Where an arm is held against several, the first of them is the reference.
         compared = {each.a: each for each in reversed(material.comparisons) if each.metric == metric}
-        ratios = {arm: found for arm, each in compared.items() if (found := _ratios(each)) is not None}
+        ratios = {arm: ratio for arm, each in compared.items() if (ratio := _ratios(each)) is not None}
         yield _ratio_chart(material, metric, compared, ratios) if ratios else _median_chart(material, metric)
 
 
@@ -109,8 +109,8 @@ def _ratio_chart(
     unit, references = material.metrics.unit(metric), {each.b: each for each in compared.values()}
     lines: list[Interval] = []
     for arm in material.arm_names:
-        if (found := ratios.get(arm)) is not None:
-            lines.append(_ratio_line(arm, found, share, compared[arm].b))
+        if (ratio := ratios.get(arm)) is not None:
+            lines.append(_ratio_line(arm, ratio, share, compared[arm].b))
         elif arm in references and arm not in compared:
             label = amount(references[arm].headline.center_b, unit)
             lines.append(Interval(name=arm, label=label, words=label, at=share(1.0)))

@@ -257,14 +257,14 @@ def tell_arms_apart(material: Material, run: RunComparison) -> str:
     pairs = {(str(a), str(b)): (a, b) for a, b in material.pairs if (a.run, b.run) == (run.after.run, run.before.run)}
     if len(pairs) < _BOTH:  # one arm is the run as a whole
         return ""
-    found = [
+    pooled = [
         each
         for each in material.comparisons
         if each.metric == SUCCESS and each.family == "exploratory" and (each.a, each.b) in pairs
     ]
     told: list[str] = []
     for verdict in ("worse", "better"):
-        members = [each for each in found if each.verdict == verdict]
+        members = [each for each in pooled if each.verdict == verdict]
         if members:
             farthest = max(members, key=lambda each: abs(each.reduction_pct or 0.0))
             later, earlier = pairs[farthest.a, farthest.b]
@@ -321,9 +321,9 @@ def _tell_alone(material: Material) -> Iterator[str]:
         success = summary.success
         rate = f"{success.k} of {plural(success.n, 'session')} ({percent(success.rate)})"
         known = [
-            f"{amount(found.p50, material.metrics.unit(name))} {word}".strip()
+            f"{amount(metric.p50, material.metrics.unit(name))} {word}".strip()
             for name, word in _SPENT.items()
-            if (found := summary.metrics.get(name)) is not None and found.p50
+            if (metric := summary.metrics.get(name)) is not None and metric.p50
         ]
         spent = f"; the median session takes {', '.join(known)}" if known else ""
         yield f"{arm} solves {rate}{spent}."

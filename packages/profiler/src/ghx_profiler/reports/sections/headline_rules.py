@@ -117,11 +117,11 @@ def _fate(told: Sequence[Contrast], own: Successes, reference: Successes) -> str
         return "every"
     if own.k == reference.k == 0:
         return "none"
-    found = next((each for each in told if each.metric == SUCCESS), None)
-    if found is None or found.verdict not in _FATES:
+    success = next((each for each in told if each.metric == SUCCESS), None)
+    if success is None or success.verdict not in _FATES:
         return "not estimable"
     has_same_rate = own.k * reference.n == reference.k * own.n
-    return "equivalent" if found.is_always_the_same and has_same_rate and own.n else found.verdict
+    return "equivalent" if success.is_always_the_same and has_same_rate and own.n else success.verdict
 
 
 class _Names(NamedTuple):
@@ -283,8 +283,8 @@ def _interval(contrast: Contrast) -> str:
 def _say_equivalent(arms: Sequence[Sequence[Contrast]]) -> str:
     """Say which amount is the same for all arms, the first of the order that is."""
     for metric, words in _SAME.items():
-        found = [each for told in arms for each in told if each.metric == metric]
-        if len(found) == len(arms) and all(each.verdict == "equivalent" for each in found):
+        equivalents = [each for told in arms for each in told if each.metric == metric]
+        if len(equivalents) == len(arms) and all(each.verdict == "equivalent" for each in equivalents):
             return words
     return ""
 

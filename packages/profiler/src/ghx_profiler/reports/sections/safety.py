@@ -72,7 +72,7 @@ def _tell_zero_hits(figures: SafetyFigures) -> Iterator[Paragraph]:
 
 
 def _compare(figures: SafetyFigures) -> Iterator[Table]:
-    compared = [(measure, each) for measure, found in figures.comparisons.items() for each in found]
+    compared = [(measure, each) for measure, comparisons in figures.comparisons.items() for each in comparisons]
     if compared:
         yield Table(
             caption="Differences in points, paired within scenarios; not adjusted for how many there are",

@@ -34,12 +34,12 @@ def section(material: Material) -> Section:
 
 
 def _ids_by_variant(material: Material) -> Mapping[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    by_variant: dict[str, list[str]] = {}
     for id_ in (each for ids in material.forms.values() for each in ids):
         # The forms of a scenario under threat are no variants: what they have beside them is an attack. See Safety.
         if (name := variant_of(id_)) is not None and not is_form_under_threat(id_, material.tally.threatened):
-            found.setdefault(name, []).append(id_)
-    return dict(sorted(found.items()))
+            by_variant.setdefault(name, []).append(id_)
+    return dict(sorted(by_variant.items()))
 
 
 def _beside_plain(counts: Counts, ids: Iterable[str]) -> str:

@@ -129,7 +129,7 @@ def _absent_agents(material: Material, source: Source) -> Iterator[str]:
 def _name_cases(missing: Sequence[Missing], material: Material) -> str:
     """Name some cases, those without any row first."""
     several_models = len({each.case.model for each in missing}) > 1
-    ordered = sorted(missing, key=lambda each: (each.found > 0, each.case))
+    ordered = sorted(missing, key=lambda each: (each.actual > 0, each.case))
     with_agent = material.arrangement.has_several_agents
     named = ", ".join(
         _name_case(each, with_agent=with_agent, with_model=several_models) for each in ordered[:_MOST_NAMED]
@@ -143,7 +143,7 @@ def _name_case(missing: Missing, *, with_agent: bool, with_model: bool) -> str:
     case = missing.case
     agent = f"{case.agent} / " if with_agent else ""
     model = f" / {case.model}" if with_model else ""
-    return f"{agent}{case.mode} / {case.scenario}{model} ({missing.found} of {missing.expected})"
+    return f"{agent}{case.mode} / {case.scenario}{model} ({missing.actual} of {missing.expected})"
 
 
 def _lonely_modes(material: Material) -> Iterator[str]:
@@ -211,8 +211,8 @@ def _warn_of_modes(material: Material) -> Iterator[str]:
 
 def _sum_up(material: Material) -> str:
     """Sum up the planned comparisons in a sentence, and say how many of them were adjusted together."""
-    found = Counter(each.verdict for each in material.primary)
-    said = ", ".join(f"{found[word]} {word}" for word in _ORDER if found[word])
+    counts = Counter(each.verdict for each in material.primary)
+    said = ", ".join(f"{counts[word]} {word}" for word in _ORDER if counts[word])
     compared = {arm for pair in material.pairs for arm in pair}
     agents, modes, runs = ({getattr(arm, name) for arm in compared} for name in ("agent", "mode", "run"))
     sides = [plural(len(names), what) for what, names in (("agent", agents), ("run", runs)) if len(names) > 1]
@@ -290,12 +290,12 @@ def _prove_scenarios(material: Material) -> Iterator[Element]:
 
 
 def _objections(material: Material) -> Table:
-    found = material.objections
-    left = f"; the first {_MOST_LINES}" if len(found) > _MOST_LINES else ""
+    objections = material.objections
+    left = f"; the first {_MOST_LINES}" if len(objections) > _MOST_LINES else ""
     # Arms of several agents are named with theirs.
     agent = () if material.arrangement.has_several_agents else ("agent",)
     return Table(
-        caption=f"What control agents object to: {plural(len(found), 'case')}{left}",
+        caption=f"What control agents object to: {plural(len(objections), 'case')}{left}",
         headers=("scenario", material.arm_word, *agent, "rows", "passed", "not measured"),
         rows=tuple(
             (
@@ -304,7 +304,7 @@ def _objections(material: Material) -> Table:
                 *(each.agent for _ in agent),
                 *map(str, (each.rows, each.passed, each.unmeasured)),
             )
-            for each in found[:_MOST_LINES]
+            for each in objections[:_MOST_LINES]
         ),
         is_text=True,
     )

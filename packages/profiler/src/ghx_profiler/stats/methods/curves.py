@@ -183,5 +183,5 @@ def why_no_population(scenarios: int, *, having: str = "") -> str | None:
     """Return why so few scenarios cannot speak for tasks like these."""
     if scenarios >= FEWEST_SCENARIOS:
         return None
-    found = "there is 1" if scenarios == 1 else f"there are {scenarios}"
-    return f"at least {FEWEST_SCENARIOS} scenarios {having}are needed to say anything about other tasks, and {found}"
+    have = "there is 1" if scenarios == 1 else f"there are {scenarios}"
+    return f"at least {FEWEST_SCENARIOS} scenarios {having}are needed to say anything about other tasks, and {have}"

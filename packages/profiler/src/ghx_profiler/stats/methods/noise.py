@@ -130,14 +130,14 @@ def _rates_of(sample: PairedSample, components: VarianceComponents) -> RateNoise
 
 def _within_share(sample: PairedSample) -> float:
     """Return how much of the rates' variance is within scenarios: all of it, as far as the pilot has not shown less."""
-    found, possible = 0.0, 0.0
+    within, possible = 0.0, 0.0
     for side, rate in zip((sample.a, sample.b), sample.centers, strict=True):
         rows = side.values.size
         shrunk = (rate * rows + _ADDED / 2) / (rows + _ADDED)
         added = _ADDED * shrunk * (1 - shrunk)
-        found += side.squares + added
+        within += side.squares + added
         possible += side.df * rate * (1 - rate) + added
-    return found / possible
+    return within / possible
 
 
 def _assume(

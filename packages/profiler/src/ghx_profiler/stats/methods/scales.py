@@ -10,23 +10,23 @@ from ghx_profiler.stats.result_records import Estimate, Scale, Unit
 
 def is_amount(metric: str) -> bool:
     """Return whether a metric is one of the bench's own amounts, which are never below 0."""
-    found = METRICS.find(metric)
-    return found is not None and found.is_amount
+    entry = METRICS.find(metric)
+    return entry is not None and entry.is_amount
 
 
 def is_binary(metric: str) -> bool:
     """Return whether a metric is 0 or 1 in every row, so that it is compared as success is."""
-    found = METRICS.find(metric)
-    return found is not None and found.is_binary
+    entry = METRICS.find(metric)
+    return entry is not None and entry.is_binary
 
 
 def within_bounds(metric: str, estimate: Estimate) -> Estimate:
     """Cut an interval off where a metric cannot be: amounts below 0, a rate of errors above 1."""
-    low, high, found = estimate.low, estimate.high, METRICS.find(metric)
+    low, high, entry = estimate.low, estimate.high, METRICS.find(metric)
     if low is not None and is_amount(metric) and (estimate.estimate or 0.0) >= 0:
         low = max(low, 0.0)
-    if high is not None and found is not None and found.most is not None:
-        high = min(high, found.most)
+    if high is not None and entry is not None and entry.most is not None:
+        high = min(high, entry.most)
     return estimate.model_copy(update={"low": low, "high": high})
 
 
