@@ -23,7 +23,7 @@ AGENTS = --install claude --install codex --install gemini --install goose --ins
 TOOLS = --install gh-axi --install npm-mcp
 QUICK = not process and not client and not browser and not slow
 
-.PHONY: help demo check test test-packages wheels prove test-agents bench docs lock clean
+.PHONY: help demo check test test-nightly test-packages wheels prove test-agents bench docs lock clean
 .NOTPARALLEL:
 
 help: ## List the targets
@@ -52,6 +52,12 @@ test: .venv/setup-dev.done ## Set up and run everything that must pass (PACKAGE=
 	$(BIN)/lint-imports --no-logo || status=1; \
 	$(PYTEST) -n $(WORKERS) $(PACKAGE:%=packages/%/tests) $(PYTEST_FLAGS) || status=1; \
 	wait $$types || status=1; cat .cache/types.txt; exit $$status
+
+# What `test` leaves out (see `nightly` in conftest.py), and all that is drawn at random, from another seed each time,
+# which is printed, and with more examples. GHX_BENCH_TEST_SEED=5 makes the draws of a night that failed again.
+test-nightly: .venv/setup-dev.done ## Set up and run the variations that `test` leaves out, and random tests drawing freely: long
+	GHX_BENCH_TEST_SEED=$${GHX_BENCH_TEST_SEED:-free} GHX_BENCH_FULL_SET=1 $(PYTEST) -n $(WORKERS) --hypothesis-profile nightly \
+	    -m "nightly or hypothesis" $(PACKAGE:%=packages/%/tests) $(PYTEST_FLAGS)
 
 # In an empty folder: in one with a project, that is what is proved.
 prove: .venv/setup-dev.done ## Set up and prove every built-in scenario, and the rings: minutes

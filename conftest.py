@@ -7,7 +7,7 @@ is excused: the `shared` fixture did not find its folder, which lies beside the 
 import gc
 import os
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,7 +34,9 @@ MARKS = {
     "browser": "drives a browser",
     "agents": "runs real agents or tools of others, installed for that, or takes long to install; only with --agents",
     "slow": "computes for seconds, though it starts nothing",
+    "nightly": "a variation, or long: only at night, with -m nightly, or where its file is named",
 }
+SLOW = ("agents", "process", "client", "browser", "slow", "nightly")
 MEMORY, LEAST_MEMORY = Path("/dev/shm"), 4 << 30
 """Where temporary files are if there is room for those of a run, up to 1 GB. Tests make and remove thousands of small
 ones: on a disk this took a quarter more CPU, and they had to wait for it."""
@@ -51,9 +53,10 @@ if MEMORY.is_dir() and "TMPDIR" not in os.environ:
     if room.f_bavail * room.f_frsize > LEAST_MEMORY and not room.f_flag & os.ST_NOEXEC:
         os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
-settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("local", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("local"), database=None, print_blob=True)
 settings.register_profile("quick", settings.get_profile("local"), max_examples=10)
+settings.register_profile("nightly", settings.get_profile("ci"), max_examples=100)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
@@ -111,18 +114,31 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("anyio_backend", ["asyncio", "trio"], scope="module")
 
 
+def _wants_nightly(config: pytest.Config) -> bool:
+    """Return whether tests for the nights are asked for, or files by their names."""
+    return "nightly" in config.option.markexpr or any(each.partition("::")[0].endswith(".py") for each in config.args)
+
+
+_WANTED: dict[str, Callable[[pytest.Config], object]] = {
+    "agents": lambda config: config.getoption("agents"),
+    "nightly": _wants_nightly,
+}
+"""When tests with a mark are not left out."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark tests that start programs, before any of them is deselected by its mark."""
-    if not config.getoption("agents"):
-        real = [item for item in items if item.get_closest_marker("agents")]
-        config.hook.pytest_deselected(items=real)
-        items[:] = [item for item in items if item not in real]
+    left_out = [name for name, wanted in _WANTED.items() if not wanted(config)]
+    others = [item for item in items if any(item.get_closest_marker(name) for name in left_out)]
+    config.hook.pytest_deselected(items=others)
+    gone = set(others)
+    items[:] = [item for item in items if item not in gone]
     for item in items:
         mark = mark_of(item)
         if mark is not None:
             item.add_marker(mark)
-        if any(item.get_closest_marker(name) for name in ("agents", "process", "client", "browser", "slow")):
+        if any(item.get_closest_marker(name) for name in SLOW):
             item.add_marker(pytest.mark.timeout(UNHURRIED_S))
 
 

@@ -57,6 +57,14 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     return pytester
 
 
+NIGHTLY = """
+import pytest
+
+@pytest.mark.parametrize("case", ["usual", pytest.param("variation", marks=pytest.mark.nightly)])
+def test_that_passes(case): pass
+"""
+
+
 def run(suite: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     support = f"pythonpath={CONFTEST.parent / 'tests' / 'support'}"
     return suite.runpytest_subprocess("-p", "no:cacheprovider", "-o", support, "repository/tests", *arguments)
@@ -102,3 +110,19 @@ def test_async_tests_run_on_asyncio_and_on_both_backends_when_marked(suite: pyte
     (suite.path / "repository" / "tests" / "test_suite.py").write_text(BACKENDS)
 
     run(suite, "--strict-markers").assert_outcomes(passed=3)
+
+
+@pytest.mark.parametrize(
+    ("words", "passed"),
+    [((), 1), (("-m", "nightly"), 1), (("repository/tests/test_nightly.py",), 2)],
+)
+def test_what_is_for_the_nights_runs_where_it_or_its_file_is_named(
+    words: tuple[str, ...], passed: int, suite: pytest.Pytester
+) -> None:
+    folder = suite.path / "repository" / "tests"
+    (folder / "test_suite.py").unlink()
+    (folder / "test_nightly.py").write_text(NIGHTLY)
+
+    result = run(suite, *words)
+
+    result.assert_outcomes(passed=passed, deselected=2 - passed)
