@@ -10,7 +10,7 @@ from bench_command import fork_ghx_bench, rows_of, run_in
 from traffic_project import REAL_KEY, calls_in, change_title, record_run, write_project
 
 from ghx_bench.cli.main import run as run_command
-from ghx_bench.cli.running.spending import collect_costs
+from ghx_bench.cli.running.forecast import SessionTally
 from ghx_profiler.records.causes import Cause
 from ghx_profiler.records.row import ProfileRow
 
@@ -67,7 +67,7 @@ def test_a_replay_does_the_same_work_without_a_model_a_key_or_a_cost(project: Pa
     assert record["agents"][0]["controlKind"] == "replay"
     assert record["provenance"][0]["ingredients"]["model traffic of run"] == run_id
     assert after[0].extensions["agent"]["replayedRun"] == run_id
-    assert collect_costs(after) == {}  # what a replay cost tells nothing
+    assert SessionTally(after).costs == {}  # what a replay cost tells nothing
     shown = fork_ghx_bench(project, "show", str(run_in(project)), "baseline/mine-001/0").stdout
     assert "finding of model_replay: model calls replayed: 2 exact, 1 blind spot" in shown
     page = (run_in(project) / "report" / "report.md").read_text()

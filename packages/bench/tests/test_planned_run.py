@@ -10,7 +10,7 @@ from bench_command import write_files
 from report_runs import a_row, write_run
 
 from ghx_bench.cli.main import run
-from ghx_bench.cli.running.planned_run import _list  # pyright: ignore[reportPrivateUsage] - what 300 scenarios look like
+from ghx_bench.cli.running.run import _list  # pyright: ignore[reportPrivateUsage] - what 300 scenarios look like
 from ghx_profiler.records.metrics import Timing
 
 CONFIG = """

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from bench_command import fork_ghx_bench, rows_of, run_in, write_files
 
-from ghx_bench.cli.running.spending import Estimate, Forecast
+from ghx_bench.cli.running.forecast import CostForecast, CostRange
 from ghx_profiler.events import CanaryFinished, CellStarted
 from ghx_profiler.plan.cell import Cell
 
@@ -96,7 +96,7 @@ def test_cells_without_a_past_cost_what_the_warm_up_of_their_agent_and_model_did
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     all_cells = [*cells("known", "new", "new"), *cells("new", model="another")]
-    forecast = Forecast(cells=all_cells, earlier={("a", "m", "known"): [1.0, 3.0]}, left_usd=5.0)
+    forecast = CostForecast(cells=all_cells, earlier={("a", "m", "known"): [1.0, 3.0]}, left_usd=5.0)
     started = CellStarted(at=NOW, cell=all_cells[0])
 
     forecast(started)  # no warm-up, nothing new
@@ -112,7 +112,7 @@ def test_cells_without_a_past_cost_what_the_warm_up_of_their_agent_and_model_did
 
 def test_a_warm_up_says_nothing_new_about_cells_that_have_a_past(capsys: pytest.CaptureFixture[str]) -> None:
     (cell,) = cells("known")
-    forecast = Forecast(cells=[cell], earlier={("a", "m", "known"): [1.0]}, left_usd=None)
+    forecast = CostForecast(cells=[cell], earlier={("a", "m", "known"): [1.0]}, left_usd=None)
 
     forecast(CanaryFinished(at=NOW, cell=cell, cost_usd=0.5))
     forecast(CellStarted(at=NOW, cell=cell))
@@ -121,8 +121,8 @@ def test_a_warm_up_says_nothing_new_about_cells_that_have_a_past(capsys: pytest.
 
 
 def test_an_estimate_says_what_it_does_not_know() -> None:
-    known = Estimate(low_usd=1, high_usd=2.5, cells=4, unknown=0, basis="earlier runs")
-    partly = Estimate(low_usd=1, high_usd=2.5, cells=4, unknown=1, basis="earlier runs")
+    known = CostRange(low_usd=1, high_usd=2.5, cells=4, unknown=0, basis="earlier runs")
+    partly = CostRange(low_usd=1, high_usd=2.5, cells=4, unknown=1, basis="earlier runs")
 
     assert str(known) == "$1.00 to $2.50 for 4 cells, by earlier runs"
     assert str(partly) == "$1.00 to $2.50 for 3 cells, by earlier runs; what 1 cell will cost is not known"

@@ -14,7 +14,7 @@ from ghx_base.errors import FlagError, OperationError, ungrouped
 from ghx_base.problems import one_line, plural
 from ghx_bench.assembly import COMMON_ENVIRONMENT
 from ghx_bench.cli.measured_modes import tell_waiting
-from ghx_bench.cli.running.effort import guess_effort
+from ghx_bench.cli.running.forecast import guess_forecast
 from ghx_bench.fixtures.library import load_fixtures
 from ghx_bench.loader import load_eval_scenarios
 from ghx_bench.modes.definitions import BUILT_IN, ModeDefinition
@@ -181,7 +181,7 @@ class NextRun:
     def cost(self) -> str:
         """What it takes, as far as that is known."""
         cells = _ARMS * _REPETITIONS
-        effort = None if self.model is None else guess_effort([self.model], arms=_ARMS, max_concurrency=_AT_ONCE)
+        effort = None if self.model is None else guess_forecast([self.model], arms=_ARMS, max_concurrency=_AT_ONCE)
         if effort is None:
             return f"{cells} cells; what they cost is the agent's affair"
         _, time, usd = effort.columns(_REPETITIONS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -14,8 +14,8 @@ from ghx_base.problems import did_you_mean, listed
 from ghx_bench.cli.flags import AsJson, EffortFlags, Number, RunPath, WholeNumber
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
-    from ghx_bench.cli.running.effort import Effort
-    from ghx_profiler.plan.cell import Arm
+    from ghx_bench.cli.running.forecast import EffectForecast, Forecast
+    from ghx_profiler.plan.cell import Arm, Matrix
     from ghx_profiler.reports.data.sources import Source
     from ghx_profiler.stats.methods.sample_size import DesignLeftOut, DesignOption, SamplePlan
     from ghx_profiler.stats.plan import AnalysisPlan, Target
@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
 
 
 _PAIR = 2
+_STEPS = (1, 2, 3)
+"""Effects that a run is planned for, in margins: the smallest that counts as a difference, and larger ones."""
 _AS_IN_PILOT = EffortFlags()
 
 
@@ -78,124 +80,45 @@ def plan(
     as_json
         Print the plan as JSON.
     """
+    from ghx_bench.cli.running.forecast import choose_forecast
+    from ghx_profiler.reports.data.sources import open_sources
+    from ghx_profiler.stats.methods.sample_size import plan_sample_size
+
     require_extra("report", for_what="a plan")
-    return _show_plan(
-        _Wish(
-            effect_pct=effect,
-            metric=metric,
-            modes=modes,
-            comparisons=comparisons,
-            changes={"target": target, "power": power, "alpha": alpha},
-        ),
-        runs=pilot,
-        results=results or (),
-        assumptions=_Assumptions(within_cv=within_cv, between_sd=between_sd, rate=rate),
-        flags=effort,
-        as_json=as_json,
-    )
+    wish = _Wish(metric=metric, modes=modes, within_cv=within_cv, between_sd=between_sd, rate=rate)
+    if pilot or results:
+        wish.refuse_assumptions()
+    sources = open_sources(pilot, results or ()) if pilot or results else ()
+    analysis = _plan_of(sources, {"target": target, "power": power, "alpha": alpha})
+    noise = _measure_noise(wish, sources, analysis.target) if sources else _assume_noise(wish, analysis.target)
+    if comparisons is None:
+        comparisons = noise.pairs * len({*analysis.primary, metric})
+    found = plan_sample_size(effect, noise.components, analysis, metric=metric, comparisons=comparisons)
+    forecast = choose_forecast(noise.takes, effort)
+    if as_json:
+        options = [{**each.to_wire(), **forecast.to_wire(each.rows_per_mode)} for each in found.options]
+        told = {"basis": noise.basis, "effort": str(forecast), **found.to_wire(), "options": options}
+        print(json.dumps(told))
+    else:
+        print("\n".join(_lines(found, noise.basis, forecast)))
+    return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wish:
-    """What is to be shown, and how surely."""
+    """What is to be compared, and what is assumed of its noise where there is no pilot."""
 
-    effect_pct: float
     metric: str
     modes: str | None
-    comparisons: int | None
-    changes: Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Assumptions:
-    """The noise to plan for where there is no pilot; `None` where none was given."""
-
     within_cv: float | None
     between_sd: float | None
     rate: float | None
 
-    def refuse_beside_pilot(self) -> None:
+    def refuse_assumptions(self) -> None:
         """Refuse an assumption about what a pilot tells."""
         for flag, value in (("--within-cv", self.within_cv), ("--between-sd", self.between_sd), ("--rate", self.rate)):
             if value is not None:
                 raise FlagError(flag, "the pilot tells the noise; leave out either the flag or the pilot")
-
-    def refuse_unused(self, metric: str, target: Target) -> None:
-        """Refuse an assumption that would change nothing."""
-        from ghx_profiler.stats.observations import SUCCESS
-
-        if metric == SUCCESS and self.within_cv is not None:
-            raise FlagError("--within-cv", "of success the noise follows from its rate; say that with --rate")
-        if metric != SUCCESS and self.rate is not None:
-            raise FlagError("--rate", f"is for success, not for {metric}; add --metric success or leave it out")
-        if target == "suite" and self.between_sd is not None:
-            reason = "does not matter on these scenarios; add --target population or leave it out"
-            raise FlagError("--between-sd", reason)
-
-    def components(self, metric: str) -> VarianceComponents:
-        """Return the noise of a metric."""
-        from ghx_profiler.stats.methods.noise import (
-            USUAL_BETWEEN_SD,
-            USUAL_RATE,
-            USUAL_WITHIN_CV,
-            assumed_amounts,
-            assumed_rates,
-        )
-        from ghx_profiler.stats.observations import SUCCESS
-
-        between_sd = _unless_given(self.between_sd, USUAL_BETWEEN_SD)
-        if metric == SUCCESS:
-            return assumed_rates(rate=_unless_given(self.rate, USUAL_RATE), between_sd=between_sd)
-        return assumed_amounts(within_cv=_unless_given(self.within_cv, USUAL_WITHIN_CV), between_sd=between_sd)
-
-    def words(self, metric: str, target: Target) -> str:
-        """Return what was assumed, in words, as far as it matters."""
-        from ghx_profiler.stats.methods.noise import USUAL_BETWEEN_SD, USUAL_RATE, USUAL_WITHIN_CV
-        from ghx_profiler.stats.observations import SUCCESS
-
-        spread = f"repetitions vary by {100 * _unless_given(self.within_cv, USUAL_WITHIN_CV):.3g} %"
-        if metric == SUCCESS:
-            spread = f"a success rate of {100 * _unless_given(self.rate, USUAL_RATE):.3g} %"
-        if target == "suite":
-            return f"assumed: {spread}"
-        unit = "percentage points" if metric == SUCCESS else "%"
-        between = 100 * _unless_given(self.between_sd, USUAL_BETWEEN_SD)
-        return f"assumed: {spread}, effects differ between scenarios by {between:.3g} {unit}"
-
-
-def _unless_given(value: float | None, usual: float) -> float:
-    return usual if value is None else value
-
-
-def _show_plan(
-    wish: _Wish,
-    *,
-    runs: Sequence[Path],
-    results: Sequence[Path],
-    assumptions: _Assumptions,
-    flags: EffortFlags,
-    as_json: bool,
-) -> int:
-    """Print which sizes are enough, and return the exit code."""
-    from ghx_bench.cli.running.effort import choose_effort
-    from ghx_profiler.reports.data.sources import open_sources
-    from ghx_profiler.stats.methods.sample_size import plan_sample_size
-
-    if runs or results:
-        assumptions.refuse_beside_pilot()
-    sources = open_sources(runs, results) if runs or results else ()
-    plan = _plan_of(sources, wish)
-    noise = _measure_noise(wish, sources, plan.target) if sources else _assume_noise(wish, assumptions, plan.target)
-    comparisons = noise.pairs * len({*plan.primary, wish.metric}) if wish.comparisons is None else wish.comparisons
-    found = plan_sample_size(wish.effect_pct, noise.components, plan, metric=wish.metric, comparisons=comparisons)
-    effort = choose_effort(noise.effort, flags)
-    if as_json:
-        options = [{**each.to_wire(), **effort.to_wire(each.rows_per_mode)} for each in found.options]
-        told = {"basis": noise.basis, "effort": str(effort), **found.to_wire(), "options": options}
-        print(json.dumps(told))
-    else:
-        print("\n".join(_lines(found, noise.basis, effort)))
-    return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,13 +128,13 @@ class _Noise:
     components: VarianceComponents
     basis: str
     pairs: int = 1
-    effort: Effort | None = None
+    takes: Forecast | None = None
     """What a cell in each arm took in the pilot."""
 
 
 def _measure_noise(wish: _Wish, sources: Sequence[Source], target: Target) -> _Noise:
     """Return the noise of a pilot, and between which modes: over all its agents but controls, if it has any other."""
-    from ghx_bench.cli.running.effort import SessionTally
+    from ghx_bench.cli.running.forecast import SessionTally
     from ghx_profiler.plan.cell import Arm
     from ghx_profiler.reports.data.reading import read_sources
     from ghx_profiler.stats.comparison import planned_pairs
@@ -235,12 +158,12 @@ def _measure_noise(wish: _Wish, sources: Sequence[Source], target: Target) -> _N
     planned = read.arrangement.order({replace(arm, run=None) for arm in arms})
     pairs = max(1, len(planned_pairs(planned, read.arrangement.plan.plan)))
     controls = frozenset(agent for agents in read.tally.controls.arms.values() for agent in agents)
-    effort = sessions.effort(
+    takes = sessions.forecast(
         [arm for arm in sessions.arms if arm.agent not in controls] or sessions.arms,
         max_concurrency=_concurrency_of(sources),
         basis="the pilot",
     )
-    return _Noise(components=components, basis=f"from a pilot: {a} against {b}", pairs=pairs, effort=effort)
+    return _Noise(components=components, basis=f"from a pilot: {a} against {b}", pairs=pairs, takes=takes)
 
 
 def _concurrency_of(sources: Sequence[Source]) -> int:
@@ -250,13 +173,43 @@ def _concurrency_of(sources: Sequence[Source]) -> int:
     return max((each for each in told if isinstance(each, int)), default=1)
 
 
-def _assume_noise(wish: _Wish, assumptions: _Assumptions, target: Target) -> _Noise:
-    """Return the noise that was assumed, and in which words."""
+def _assume_noise(wish: _Wish, target: Target) -> _Noise:
+    """Return the noise that was assumed, and in which words; refuse an assumption that would change nothing."""
+    from ghx_profiler.stats.methods.noise import (
+        USUAL_BETWEEN_SD,
+        USUAL_RATE,
+        USUAL_WITHIN_CV,
+        assumed_amounts,
+        assumed_rates,
+    )
+    from ghx_profiler.stats.observations import SUCCESS
+
     if wish.modes is not None:
         raise FlagError("--modes", "there is no pilot whose modes could be named; leave it out")
     _check_metric(wish.metric, _recorded_metrics())
-    assumptions.refuse_unused(wish.metric, target)
-    return _Noise(components=assumptions.components(wish.metric), basis=assumptions.words(wish.metric, target))
+    is_rate, is_population = wish.metric == SUCCESS, target == "population"
+    for_suite = "does not matter on these scenarios; add --target population or leave it out"
+    for_success = "of success the noise follows from its rate; say that with --rate"
+    for_others = f"is for success, not for {wish.metric}; add --metric success or leave it out"
+    for flag, value, is_used, reason in (
+        ("--within-cv", wish.within_cv, not is_rate, for_success),
+        ("--rate", wish.rate, is_rate, for_others),
+        ("--between-sd", wish.between_sd, is_population, for_suite),
+    ):
+        if value is not None and not is_used:
+            raise FlagError(flag, reason)
+    between_sd = USUAL_BETWEEN_SD if wish.between_sd is None else wish.between_sd
+    if is_rate:
+        rate = USUAL_RATE if wish.rate is None else wish.rate
+        noise = assumed_rates(rate=rate, between_sd=between_sd)
+        basis, unit = f"assumed: a success rate of {100 * rate:.3g} %", "percentage points"
+    else:
+        within_cv = USUAL_WITHIN_CV if wish.within_cv is None else wish.within_cv
+        noise = assumed_amounts(within_cv=within_cv, between_sd=between_sd)
+        basis, unit = f"assumed: repetitions vary by {100 * within_cv:.3g} %", "%"
+    if is_population:
+        basis += f", effects differ between scenarios by {100 * between_sd:.3g} {unit}"
+    return _Noise(components=noise, basis=basis)
 
 
 def _check_metric(metric: str, known: Iterable[str]) -> None:
@@ -274,15 +227,16 @@ def _recorded_metrics() -> tuple[str, ...]:
     return (SUCCESS, "agent_turns", *(metric.name for record in recorded for metric in record.metrics()))
 
 
-def _plan_of(sources: Sequence[Source], wish: _Wish) -> AnalysisPlan:
+def _plan_of(sources: Sequence[Source], changes: dict[str, object]) -> AnalysisPlan:
+    """Return the analysis plan of the first pilot that has one, changed by flags."""
     from pydantic import ValidationError
 
     from ghx_profiler.stats.plan import AnalysisPlan
 
     recorded = next((plan for source in sources if (plan := source.plan()) is not None), AnalysisPlan())
-    changes = {name: value for name, value in wish.changes.items() if value is not None}
+    given = {name: value for name, value in changes.items() if value is not None}
     try:
-        return AnalysisPlan.model_validate(recorded.model_dump() | changes)
+        return AnalysisPlan.model_validate(recorded.model_dump() | given)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise FlagError(f"--{first['loc'][0]}", first["msg"]) from None
@@ -302,7 +256,7 @@ def _pair(wish: _Wish, arms: Sequence[Arm]) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _lines(found: SamplePlan, basis: str, effort: Effort) -> Iterator[str]:
+def _lines(found: SamplePlan, basis: str, forecast: Forecast) -> Iterator[str]:
     from ghx_profiler.stats.methods.sample_size import in_per_cent
 
     place = "on these scenarios" if found.target == "suite" else "on tasks like these"
@@ -313,24 +267,24 @@ def _lines(found: SamplePlan, basis: str, effort: Effort) -> Iterator[str]:
     )
     yield ""
     if found.options:
-        more = "        time        cost" if effort.is_known else ""
+        more = "        time        cost" if forecast.is_known else ""
         yield f"repetitions  scenarios  rows per mode     chance      cells{more}"
         for design in sorted((*found.options, *found.left_out), key=lambda each: each.repetitions):
-            yield _line(design, effort)
+            yield _line(design, forecast)
         yield ""
-        yield f"For {effort}."
+        yield f"For {forecast}."
     if found.current_power is not None and found.current_power < found.power:
         yield f"The pilot's own size would have shown it with a chance of {in_per_cent(found.current_power)}."
     yield from found.notes
     yield found.advice
 
 
-def _line(design: DesignOption | DesignLeftOut, effort: Effort) -> str:
+def _line(design: DesignOption | DesignLeftOut, forecast: Forecast) -> str:
     from ghx_profiler.stats.methods.sample_size import DesignLeftOut, in_per_cent
 
     if isinstance(design, DesignLeftOut):
         return f"{design.repetitions:>11}       none  ({design.reason})"
-    cells, *others = effort.columns(design.rows_per_mode)
+    cells, *others = forecast.columns(design.rows_per_mode)
     return (
         f"{design.repetitions:>11}  {design.scenarios:>9,}  {design.rows_per_mode:>13,}  "
         f"{in_per_cent(design.power):>9}  {cells:>9}{''.join(f'  {each:>10}' for each in others)}"
@@ -347,3 +301,32 @@ def _effect(found: SamplePlan) -> str:
         f"a change of success by {found.effect_pct:g} percentage points "
         f"(from {100 * found.components.rate:.3g} % to {reached})"
     )
+
+
+def forecast_effects(matrix: Matrix, analysis: AnalysisPlan, rate: float) -> Iterator[EffectForecast]:
+    """Yield what it takes to show changes of success by the margin of an analysis plan, and by more."""
+    from ghx_bench.cli.running.forecast import EffectForecast
+    from ghx_profiler.scenario import scenario_of
+    from ghx_profiler.stats.comparison import planned_pairs
+    from ghx_profiler.stats.errors import BadSampleError
+    from ghx_profiler.stats.methods.noise import USUAL_BETWEEN_SD, assumed_rates
+    from ghx_profiler.stats.methods.sample_size import plan_sample_size
+    from ghx_profiler.stats.observations import SUCCESS
+
+    scenarios = len({scenario_of(each) for each in matrix.scenario_ids})
+    noise = assumed_rates(
+        rate=rate,
+        between_sd=USUAL_BETWEEN_SD,
+        scenarios=scenarios,
+        repetitions=matrix.repetitions,
+        forms=len(matrix.scenario_ids) / scenarios,
+    )
+    comparisons = max(1, len(planned_pairs(matrix.arms, analysis))) * len(analysis.primary)
+    for step in _STEPS:
+        points = step * analysis.margin_pct
+        try:
+            found = plan_sample_size(points, noise, analysis, metric=SUCCESS, comparisons=comparisons)
+        except BadSampleError:
+            return  # success cannot change by so much
+        repetitions = found.repetitions_at_current_scenarios
+        yield EffectForecast(points=found.effect_pct, power=found.power, repetitions=repetitions)

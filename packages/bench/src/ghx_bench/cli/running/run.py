@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ghx_base.clock import SystemClock, timestamp
-from ghx_base.errors import OperationError
+from ghx_base.errors import InputError, OperationError
+from ghx_base.problems import plural
 from ghx_bench.cli.flags import (
     AsJson,
     Debug,
@@ -27,15 +30,21 @@ from ghx_bench.cli.flags import (
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.catalogue import Catalogue
+    from ghx_bench.cli.running.forecast import CostForecast
     from ghx_bench.cli.running.measuring import Verdict
     from ghx_bench.cli.verdicts.judging import Judging
+    from ghx_bench.scenario.eval_scenario import EvalScenario
+    from ghx_profiler.config import Budgets
+    from ghx_profiler.contracts import SessionProvider
     from ghx_profiler.events import Observer
     from ghx_profiler.reports.data.reading import ReadRows
-    from ghx_profiler.suite import SuiteResult
+    from ghx_profiler.suite import SuitePlan, SuiteResult
 
 _AS_CONFIGURED = MeasuringFlags()
 _AS_EVALUATED = EvaluationFlags()
 _AS_JUDGED = GateFlags()
+_MOST_IN_A_LINE = 8
+_INDENT = 15
 
 
 def run(
@@ -103,12 +112,80 @@ def run(
         catalogue = Catalogue(settings).narrowed(category=category or (), difficulty=difficulty or ())
     say_notes(catalogue.config)
     if dry_run:
-        from ghx_bench.cli.running.planned_run import show_planned_run
-
-        return show_planned_run(catalogue, judging, as_json=as_json)
+        return _show_planned_run(catalogue, judging, as_json=as_json)
     return run_evaluation(
         catalogue, is_agreed=yes, log_json=log_json, with_report=report, as_json=as_json, judging=judging
     )
+
+
+def _show_planned_run(catalogue: Catalogue, judging: Judging, *, as_json: bool) -> int:
+    """Check everything that is checked before a run, and print what would be run."""
+    import anyio
+
+    from ghx_base.errors import ungrouped
+    from ghx_base.extras import is_installed
+    from ghx_bench.cli.running.forecast import forecast_run
+    from ghx_bench.cli.running.plan import forecast_effects
+    from ghx_bench.scenario.eval_scenario import required_fixtures
+
+    with redirect_stdout(sys.stderr), ungrouped():
+        plan, controls = anyio.run(_plan, catalogue)
+        judging.require_comparable(plan.matrix, controls=controls)
+    matrix, config = plan.matrix, catalogue.config
+    lists: dict[str, Sequence[str]] = {
+        "agents": matrix.agents,
+        "models": matrix.models,
+        "modes": matrix.modes,
+        "scenarios": matrix.scenario_ids,
+        "fixtures": required_fixtures(plan.scenarios.values()),
+    }
+    repo = config.fixtures.repo if config.target == "github" else None
+    outlook = None if controls == set(matrix.agents) else forecast_run(plan)
+    if outlook is not None and len(matrix.arms) > 1 and is_installed("report"):
+        outlook = replace(outlook, effects=tuple(forecast_effects(matrix, plan.config.analysis, outlook.rate)))
+    if as_json:
+        shard = {} if matrix.shard is None else {"shard": str(matrix.shard)}
+        told = {"cells": matrix.total, "repetitions": matrix.repetitions, **lists, "repo": repo, **shard}
+        beside = {} if outlook is None else outlook.to_wire()
+        print(json.dumps({**told, **beside, "config": config.model_dump(mode="json")}))
+        return 0
+    part = "" if matrix.shard is None else f" of shard {matrix.shard}"
+    which = "agent" if len(matrix.agents) == 1 else "agents"
+    print(
+        f"{plural(matrix.total, 'cell')}{part}, up to {config.execution.max_concurrency} at a time, {matrix.order}, "
+        f"on {config.target} with the {which} {', '.join(matrix.agents)}:"
+    )
+    if repo:
+        print(f"  {'writes to':{_INDENT - 2}}{repo}")
+    for name, each in lists.items():
+        print(f"  {name:{_INDENT - 2}}{_list(each)}")
+    print(f"  {'repetitions':{_INDENT - 2}}{matrix.repetitions}")
+    for line in outlook.lines() if outlook is not None else ():
+        print(line)
+    return 0
+
+
+async def _plan(catalogue: Catalogue) -> tuple[SuitePlan[EvalScenario], set[str]]:
+    """Return the plan, and which of its agents are controls."""
+    from ghx_bench.assembly import assemble
+    from ghx_profiler.suite import control_names
+
+    async with assemble(catalogue, environ=os.environ, project=Path.cwd()) as evaluation:
+        for each in catalogue.find_warnings():
+            print(f"warning: {each}")
+        providers = evaluation.setup.instruments.providers
+        return evaluation.plan, control_names(providers)
+
+
+def _list(names: Sequence[str]) -> str:
+    """Return names in a line or, where they are many, their number and columns as wide as the terminal allows."""
+    if len(names) <= _MOST_IN_A_LINE:
+        return ", ".join(names) or "none"
+    width = 2 + max(map(len, names))
+    columns = max((shutil.get_terminal_size().columns - _INDENT) // width, 1)
+    rows = -(-len(names) // columns)
+    lines = ["".join(f"{name:<{width}}" for name in names[start::rows]).rstrip() for start in range(rows)]
+    return "\n".join((f"{len(names):,}:", *(f"{' ' * _INDENT}{line}" for line in lines)))
 
 
 def run_evaluation(
@@ -128,7 +205,6 @@ def run_evaluation(
     """
     from ghx_bench.assembly import assemble
     from ghx_bench.cli.running.measuring import measure_and_show
-    from ghx_bench.cli.running.spending import confirm_spend
     from ghx_profiler.suite import control_names
 
     config = catalogue.config
@@ -141,7 +217,7 @@ def run_evaluation(
                 _say_warnings(catalogue)
             providers = evaluation.setup.instruments.providers
             judging.require_comparable(evaluation.plan.matrix, controls=control_names(providers))
-            forecast = confirm_spend(evaluation.plan, providers, is_agreed=is_agreed, resume=resume)
+            forecast = _confirm_spend(evaluation.plan, providers, is_agreed=is_agreed, resume=resume)
             told = observers if forecast is None else [*observers, forecast]
             return await evaluation.run(observers=told, resume=resume, accept_changes=accept_changes)
 
@@ -152,6 +228,66 @@ def run_evaluation(
         judging=judging,
         report=partial(write_report, config.output.reports_dir) if with_report and is_whole else None,
     )
+
+
+def _confirm_spend(
+    plan: SuitePlan[Any],
+    providers: Mapping[str, SessionProvider],
+    *,
+    is_agreed: bool,
+    resume: Path | None = None,
+) -> CostForecast | None:
+    """Say what a run, or what is left of one, may cost, and refuse it unless that is limited or agreed to.
+
+    Return what says more when it is told of the run's events; `None` where nothing will be paid for.
+    """
+    from ghx_bench.cli.running.forecast import CostForecast, SessionTally, rows_in
+    from ghx_profiler.store.directory import RunDirectory
+    from ghx_profiler.store.record import read_record
+    from ghx_profiler.store.run_store import spend_of
+
+    paid = [name for name in plan.matrix.agents if getattr(providers[name], "is_paid", False) is True]
+    if not paid:
+        return None
+    budgets, results = plan.config.budget, plan.config.output.results_dir
+    if any(getattr(providers[name], "is_metered", False) is True for name in paid):
+        _require_prices(plan.matrix.models, budgets)
+    own = [] if resume is None else list(rows_in(resume))
+    others = [path for path in sorted(results.glob("*/")) if resume is None or not path.samefile(resume)]
+    max_usd, done = budgets.run.max_usd, {row.cell for row in own}
+    if max_usd is not None and resume is not None:
+        max_usd = max(max_usd - spend_of(read_record(RunDirectory(resume).record), own).usd, 0.0)
+    forecast = CostForecast(
+        cells=[cell for cell in plan.matrix.cells() if cell.agent in paid and cell not in done],
+        earlier=SessionTally(chain(own, *map(rows_in, others))).costs,
+        left_usd=max_usd,
+    )
+    if not forecast.cells:
+        return None
+    forecast.say()
+    if budgets.run.max_usd is None and not is_agreed:
+        who = f"agent {paid[0]!r} calls models" if len(paid) == 1 else f"agents {', '.join(paid)} call models"
+        raise InputError(
+            f"{who} that are paid for: say how many US dollars the run may cost with --max-usd, or run it without a "
+            "limit with --yes"
+        )
+    return forecast
+
+
+def _require_prices(models: Iterable[str], budgets: Budgets) -> None:
+    """Say which models have no known price; refuse them where a limit in dollars could not be kept."""
+    from ghx_profiler.records.metrics import TokenUsage
+    from ghx_profiler.runner.pricing import price_of
+
+    for model in models:
+        if price_of(TokenUsage.of(input=1, output=1), model) is not None:
+            continue
+        if budgets.run.max_usd is not None or budgets.session.max_usd is not None:
+            raise InputError(
+                f"max_usd cannot be kept: no price is known for model {model!r}; limit the run with --max-tokens or "
+                "--max-model-calls, and run it with --yes"
+            )
+        print(f"note: no price is known for model {model!r}: what its cells cost will not be known", file=sys.stderr)
 
 
 def _say_warnings(catalogue: Catalogue) -> None:
