@@ -33,7 +33,7 @@ def test_a_record_and_the_table_agree_on_every_unit() -> None:
 
 def test_an_entry_of_another_package_is_found_shown_and_defined_like_any_other() -> None:
     table = METRICS.with_entries(
-        [Metric(name="pages_<kind>", label="pages", unit="pages", definition="pages read", shown={"glance": 2})]
+        [Metric(name="pages_<kind>", label="pages", unit="pages", definition="pages read", positions={"glance": 2})]
     )
 
     assert table.label("pages_read") == "pages"
@@ -72,7 +72,7 @@ def test_a_row_says_where_its_numbers_come_from(cost: CostSource, source: str) -
 
 def test_every_place_has_an_order_without_ties() -> None:
     for place in ("plan", "glance", "session", "terminal"):
-        positions = [metric.shown[place] for metric in EVAL_METRICS.shown_in(place)]
+        positions = [metric.positions[place] for metric in EVAL_METRICS.shown_in(place)]
         assert positions == sorted(set(positions)) != []
 
 

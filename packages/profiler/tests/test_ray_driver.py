@@ -411,7 +411,7 @@ async def test_results_that_wait_for_a_verdict_on_their_machine_do_not_keep_a_ru
             with anyio.CancelScope() as scope:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(workers.run, blocks(8))
-                    while not any(each.held for machine in workers.machines for each in machine.running.values()):
+                    while not any(each.result for machine in workers.machines for each in machine.running.values()):
                         await anyio.lowlevel.checkpoint()
                     scope.cancel()
 

@@ -193,7 +193,7 @@ class TraceRecorder:
         for turn in turns:
             events.append(TurnBoundaryEvent(turn_number=turn.number, timestamp=turn.start_timestamp))
             events.extend(turn.events)
-        beside: dict[str, Any] = {
+        extra: dict[str, Any] = {
             "facts": {_clean(name): _as_json(fact) for name, fact in self.facts.items()},
             "metrics": tuple(self.metrics),
             "model_calls": tuple(self.model_calls),
@@ -205,22 +205,22 @@ class TraceRecorder:
             events=tuple(events),
             turns=turns,
             summary=self._summary(events, now),
-            **{name: value for name, value in beside.items() if value},
+            **{name: value for name, value in extra.items() if value},
         )
         return trace.with_all_keys()
 
     def _summary(self, events: list[TraceEvent], now: "_Moment") -> TraceSummary:
-        told: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         costs = [usd for usd in self._costs if usd is not None]
         if costs and len(costs) == len(self._costs):
-            told["total_cost_usd"] = math.fsum(costs)
+            fields["total_cost_usd"] = math.fsum(costs)
         if self._turns:
-            told["total_duration"] = (self._turns[-1].ended or now).ms_since(self._turns[0].began)
+            fields["total_duration"] = (self._turns[-1].ended or now).ms_since(self._turns[0].began)
         return TraceSummary(
             total_turns=len(self._turns),
             total_tool_calls=sum(isinstance(event, ToolCallEvent) for event in events),
             total_tokens=self._usage or TokenUsage(),
-            **told,
+            **fields,
         )
 
     def _add_chunk(self, kind: _Chunk, content: str) -> None:
@@ -270,8 +270,8 @@ class _TimedCall:
             duration_ms=round(((now.seconds if ended is None else ended) - self.began) * 1000),
             error=call.error,
         )
-        told = {"call_id": self.call_id, "unfinished": True if ended is None or self.is_unfinished else None}
-        return event.model_copy(update={name: value for name, value in told.items() if value is not None})
+        fields = {"call_id": self.call_id, "unfinished": True if ended is None or self.is_unfinished else None}
+        return event.model_copy(update={name: value for name, value in fields.items() if value is not None})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -315,21 +315,21 @@ class _Turn:
 
 def _call_event(
     name: str,
-    given: object,
+    arguments: object,
     *,
     output: object,
     success: bool | None,
     duration_ms: float | None,
     error: str | None,
 ) -> ToolCallEvent:
-    told: dict[str, Any] = {} if error is None else {"error": _clean(error)}
+    error_fields: dict[str, Any] = {} if error is None else {"error": _clean(error)}
     return ToolCallEvent(
         name=_clean(name),
-        input=_as_json(given),
+        input=_as_json(arguments),
         output=_as_json(output),
         duration_ms=duration_ms,
         success=success,
-        **told,
+        **error_fields,
     )
 
 

@@ -11,9 +11,9 @@ from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.reports import generate_report
 from ghx_profiler.reports.render.comparison_page import (
     ComparedSession,
-    Parting,
+    Divergence,
     comparison_page,
-    find_parting,
+    find_divergence,
 )
 from ghx_profiler.reports.render.session_page import Ways
 from ghx_profiler.store.directory import RunDirectory
@@ -41,17 +41,17 @@ def a_session(*turns: list[str], **changes: Any) -> ComparedSession:
 def test_sessions_part_with_the_first_call_that_differs() -> None:
     first = a_session(["view", "list"], ["close"])
 
-    assert find_parting(first, a_session(["view"], ["list"], ["close"])) is None
-    assert find_parting(first, a_session(["view", "list"], ["reopen"])) == Parting(2, 3)
-    assert find_parting(first, a_session(["view"], ["!list"], ["close"])) == Parting(2, 2)
+    assert find_divergence(first, a_session(["view"], ["list"], ["close"])) is None
+    assert find_divergence(first, a_session(["view", "list"], ["reopen"])) == Divergence(2, 3)
+    assert find_divergence(first, a_session(["view"], ["!list"], ["close"])) == Divergence(2, 2)
 
 
 def test_a_session_that_ends_early_or_goes_on_parts_there() -> None:
     first = a_session(["view"], ["close"])
 
-    assert find_parting(first, a_session(["view"])) == Parting(1, 2)
-    assert find_parting(first, a_session(["view"], ["close"], ["reopen"])) == Parting(3, 3)
-    assert find_parting(first, ComparedSession(name="none", outcome="x", way="")) == Parting(1, 1)
+    assert find_divergence(first, a_session(["view"])) == Divergence(1, 2)
+    assert find_divergence(first, a_session(["view"], ["close"], ["reopen"])) == Divergence(3, 3)
+    assert find_divergence(first, ComparedSession(name="none", outcome="x", way="")) == Divergence(1, 1)
 
 
 def test_a_failed_check_reads_as_one_that_is_not_met() -> None:

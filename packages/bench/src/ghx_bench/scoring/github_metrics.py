@@ -10,7 +10,7 @@ EVAL_METRICS = METRICS.with_entries(
             unit="calls",
             definition="requests: REST, GraphQL and git over HTTP, those of MCP servers and of programs alike",
             source="bench",
-            shown={"terminal": 5},
+            positions={"terminal": 5},
         ),
         Metric(
             name="api_errors",

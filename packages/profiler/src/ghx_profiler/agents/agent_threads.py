@@ -337,12 +337,12 @@ class ThreadedProvider:
         if isinstance(scope, nullcontext):
             yield
             return
-        held = _ThreadedScope(scope, self._share_thread())
-        await held.open()
+        threaded_scope = _ThreadedScope(scope, self._share_thread())
+        await threaded_scope.open()
         try:
             yield
         finally:
-            await held.close()
+            await threaded_scope.close()
 
     @asynccontextmanager
     async def session(self, request: SessionRequest) -> AsyncGenerator[ThreadedSession]:

@@ -145,9 +145,9 @@ def _run_npm(package: NpmPackage, folder: Path, say_progress: Callable[[], None]
             npm_process.kill()
             raise
     if npm_process.returncode != 0:
-        told = [line.removeprefix("npm error ").strip() for line in complaint.splitlines() if "npm error" in line]
+        messages = [line.removeprefix("npm error ").strip() for line in complaint.splitlines() if "npm error" in line]
         # Before it says which address it did not reach, it names the system call and, once more, the code.
-        lines = [line for line in told if not line.startswith(("errno ", "syscall "))]
+        lines = [line for line in messages if not line.startswith(("errno ", "syscall "))]
         reason = "; ".join(lines[:_LAST_LINES]) or f"npm ended with exit code {npm_process.returncode}"
         raise NotInstallableError(f"{package.name}@{package.version} cannot be installed: {reason}")
 

@@ -111,12 +111,12 @@ class DesirePathAnalyzer:
     def analyze(self, evidence: Evidence[Any]) -> AnalysisResult:
         """Return what was made up; nothing is known where no call tells how it went."""
         view = read_session(evidence, self.resolve)
-        commands = [tuple(paths_in(call.event, self.resolve)) for call in view.calls if call.fate.failed]
-        calls = sum(map(bool, commands)) if view.tells_fates else None
+        commands = [tuple(paths_in(call.event, self.resolve)) for call in view.calls if call.outcome.failed]
+        calls = sum(map(bool, commands)) if view.has_outcomes else None
         counts = Counter(path for paths in commands for path in dict.fromkeys(paths))
         lines = [(*_columns(path), count) for path, count in counts.most_common(_MOST_PATHS)]
-        told = ", ".join(f"{path.kind} {path.name}" for path, _ in counts.most_common(_MOST_NAMED))
-        summary = f"made up: {told}{' and more' if len(counts) > _MOST_NAMED else ''}" if counts else ""
+        names = ", ".join(f"{path.kind} {path.name}" for path, _ in counts.most_common(_MOST_NAMED))
+        summary = f"made up: {names}{' and more' if len(counts) > _MOST_NAMED else ''}" if counts else ""
         if calls is None:
             summary = f"{UNKNOWN} whether anything was made up"
         findings = {"made_up": number(calls, "calls"), PATHS: table(HEADERS, lines)}
@@ -182,8 +182,8 @@ def _unknown_things(text: str) -> Iterator[tuple[Kind, str, str]]:
 def _text_of(call: ToolCallEvent) -> str:
     """Return what a call answered, with the quotes of JSON inside it unescaped."""
     output = call.output if isinstance(call.output, str) else json.dumps(call.output, ensure_ascii=False)
-    told = output if call.output else ""
-    return f"{told}\n{call.error or ''}"[:_LONGEST_TEXT].replace('\\"', '"').replace("\\n", "\n")
+    shown_output = output if call.output else ""
+    return f"{shown_output}\n{call.error or ''}"[:_LONGEST_TEXT].replace('\\"', '"').replace("\\n", "\n")
 
 
 def _place_of(call: ToolCallEvent, name: str, text: str, resolve: CommandResolver) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ghx_profiler.analyzers.finding_shapes import number, ratio, result, shown
+from ghx_profiler.analyzers.finding_shapes import number, or_unknown, ratio, result
 from ghx_profiler.analyzers.recovery import Recovery, recovery_from
 from ghx_profiler.analyzers.session_view import Call, SessionView, errors_in, read_session
 from ghx_profiler.analyzers.tokens import largest_results, token_breakdown
@@ -65,8 +65,8 @@ class EfficiencyAnalyzer:
             "largest_results": largest_results(view),
         }
         share = "" if productive is None or not total else f" ({100 * productive / total:.1f}% efficiency)"
-        summary = f"{shown(productive)}/{shown(total)} productive turns{share}"
-        return result(self.name, findings, f"{summary}, {shown(backtracking)} backtracking events")
+        summary = f"{or_unknown(productive)}/{or_unknown(total)} productive turns{share}"
+        return result(self.name, findings, f"{summary}, {or_unknown(backtracking)} backtracking events")
 
 
 def longest_stretch_without_progress(calls: Iterable[Call]) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ghx_profiler.analyzers.finding_shapes import number, result, shown, table
+from ghx_profiler.analyzers.finding_shapes import number, or_unknown, result, table
 from ghx_profiler.analyzers.recovery import Recovery, recovery_from
 from ghx_profiler.analyzers.session_view import Call, SessionView, errors_in, read_session
 from ghx_profiler.evidence import Evidence
@@ -43,11 +43,13 @@ class ErrorAnalyzer:
         """Return what went wrong."""
         view = read_session(evidence, self.resolve)
         errors = errors_in(view)
-        count = len(errors) if errors or view.tells_fates else None
+        count = len(errors) if errors or view.has_outcomes else None
         recoveries = Counter(recovery_from(error, at, view) for at, error in errors)
         cascades = None if count is None else sum(length > 1 for length in _stretches(view))
         wasted = _wasted_turns(view) if count is not None else None
-        kinds = Counter(kind_of(each.message) if isinstance(each, ErrorEvent) else each.fate.kind for _, each in errors)
+        kinds = Counter(
+            kind_of(each.message) if isinstance(each, ErrorEvent) else each.outcome.kind for _, each in errors
+        )
         findings = {
             "errors_encountered": number(count, "errors"),
             "error_types": table(("type", "count"), kinds.most_common()),
@@ -59,7 +61,7 @@ class ErrorAnalyzer:
             "repeated_failing_calls": _find_repeated(view),
             "error_messages": table(("turn", "tool", "type", "message"), _messages(view)),
         }
-        summary = f"{shown(count)} errors, {shown(cascades)} cascades, {shown(wasted)} wasted turns"
+        summary = f"{or_unknown(count)} errors, {or_unknown(cascades)} cascades, {or_unknown(wasted)} wasted turns"
         return result(self.name, findings, summary)
 
 
@@ -67,7 +69,7 @@ def _stretches(view: SessionView) -> Iterator[int]:
     """Yield the lengths of stretches of errors with no other call in between."""
     length = 0
     for each in view.happenings:
-        if isinstance(each, ErrorEvent) or (isinstance(each, Call) and each.fate.failed):
+        if isinstance(each, ErrorEvent) or (isinstance(each, Call) and each.outcome.failed):
             length += 1
         elif isinstance(each, Call):
             yield length
@@ -84,7 +86,7 @@ def _wasted_turns(view: SessionView) -> int | None:
 
 
 def _find_repeated(view: SessionView) -> TableFinding:
-    failed = [call for call in view.calls if call.fate.failed]
+    failed = [call for call in view.calls if call.outcome.failed]
     times = Counter(call.request for call in failed)
     first = {call.request: call for call in reversed(failed)}
     rows = [(first[request].label, first[request].request_hash, n) for request, n in times.items() if n > 1]
@@ -95,7 +97,7 @@ def _messages(view: SessionView) -> Iterator[tuple[object, ...]]:
     turn_numbers = _turn_numbers(view)
     for at, error in errors_in(view)[:_MOST_MESSAGES]:
         if isinstance(error, Call):
-            yield turn_numbers[at], error.label, error.fate.kind, error.fate.evidence
+            yield turn_numbers[at], error.label, error.outcome.kind, error.outcome.evidence
         else:
             yield turn_numbers[at], "", kind_of(error.message), error.message[:200]
 

@@ -251,15 +251,15 @@ def _cell_of(place: PurePosixPath) -> Cell:
         *agent, model, mode, scenario_id = map(unquote, folders)
         return Cell(agent="".join(agent), model=model, mode=mode, scenario_id=scenario_id, iteration=int(stem[:9]))
     scenario_id = folders[-1] if folders else ""
-    named = _ITERATION.fullmatch(stem)
-    mode, iteration = (named["mode"], int(named["iteration"])) if named else ("", 0)
+    match = _ITERATION.fullmatch(stem)
+    mode, iteration = (match["mode"], int(match["iteration"])) if match else ("", 0)
     return Cell(agent="", model="", mode=mode, scenario_id=scenario_id, iteration=iteration)
 
 
 def _as_problem(path: Path, error: Exception) -> Problem:
     """Return an error that names its file as a problem with that file."""
-    place, told = str(path), str(error)
-    return Problem(file=place, reason=told.removeprefix(f"{place}: ").removeprefix(place))
+    place, message = str(path), str(error)
+    return Problem(file=place, reason=message.removeprefix(f"{place}: ").removeprefix(place))
 
 
 def _unreadable(error: OSError, path: Path | None = None) -> Problem:
@@ -309,7 +309,7 @@ def recollect(
     row = row if row is not None and row.session_id == trace.session_id else None
     scenario = scenario or unrecorded_scenario(cell.scenario_id)
     reason = _reason(trace) if row is None else row.completion_reason
-    known: dict[str, Any] = _told_by_trace(trace) if row is None else _told_by_row(row)
+    known: dict[str, Any] = _facts_of_trace(trace) if row is None else _facts_of_row(row)
     return Evidence(
         cell=cell,
         scenario=scenario,
@@ -322,7 +322,7 @@ def recollect(
     )
 
 
-def _told_by_row(row: ProfileRow) -> dict[str, Any]:
+def _facts_of_row(row: ProfileRow) -> dict[str, Any]:
     score = None
     if row.success is not None and row.output_valid is not None:
         score = Score(
@@ -340,7 +340,7 @@ def _told_by_row(row: ProfileRow) -> dict[str, Any]:
     }
 
 
-def _told_by_trace(trace: SessionTrace) -> dict[str, Any]:
+def _facts_of_trace(trace: SessionTrace) -> dict[str, Any]:
     cost = trace.summary.total_cost_usd
     return {
         "tokens": trace.summary.total_tokens,

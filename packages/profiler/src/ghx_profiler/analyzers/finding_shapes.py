@@ -52,6 +52,6 @@ def result(analyzer: str, findings: Mapping[str, Finding], summary: str) -> Anal
     return AnalysisResult(analyzer=analyzer, findings=dict(findings), summary=summary).with_all_keys()
 
 
-def shown(value: float | None) -> str:
+def or_unknown(value: float | None) -> str:
     """Return a quantity for a summary."""
     return UNKNOWN if value is None else f"{value:g}"

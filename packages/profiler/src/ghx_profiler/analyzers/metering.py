@@ -54,15 +54,15 @@ def _disagreements(trace: SessionTrace) -> Iterator[tuple[str, int, int]]:
         return
     every, main = usage_of(trace.model_calls), usage_of(main_calls(trace.model_calls))
     for part in _COMPARED:
-        told = getattr(reported.tokens, part)
+        reported_tokens = getattr(reported.tokens, part)
         measured = [size for usage in (every, main) if (size := getattr(usage, part)) is not None]
-        if told is not None and measured and all(_differ(told, each) for each in measured):
-            yield f"tokens.{part}", told, measured[0]
+        if reported_tokens is not None and measured and all(_differ(reported_tokens, each) for each in measured):
+            yield f"tokens.{part}", reported_tokens, measured[0]
     if reported.turns and _differ(reported.turns, len(main_calls(trace.model_calls))):
         yield "turns", reported.turns, len(main_calls(trace.model_calls))
     if reported.tool_calls and _differ(reported.tool_calls, len(trace.tool_calls)):
         yield "tool calls", reported.tool_calls, len(trace.tool_calls)
 
 
-def _differ(told: int, measured: int) -> bool:
-    return abs(told - measured) > _TOLERATED * measured
+def _differ(reported: int, measured: int) -> bool:
+    return abs(reported - measured) > _TOLERATED * measured

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ghx_profiler.analyzers.finding_shapes import listed, number, ratio, result, shown, word
+from ghx_profiler.analyzers.finding_shapes import listed, number, or_unknown, ratio, result, word
 from ghx_profiler.analyzers.session_view import Call, SessionView, read_session
 from ghx_profiler.evidence import Evidence
 from ghx_profiler.records.analysis import AnalysisResult
@@ -69,7 +69,7 @@ class ReasoningAnalyzer:
             "confusion_signals": listed(map(_shorten, signals)),
         }
         percent = "unknown" if density.value is None else f"{100 * density.value:.1f}%"
-        counts = (shown(len(each) if view.tells_something else None) for each in (thoughts, signals))
+        counts = (or_unknown(len(each) if view.has_content else None) for each in (thoughts, signals))
         summary = "{} reasoning events, {} confusion signals".format(*counts)
         return result(self.name, findings, f"Reasoning density: {percent}, {summary}")
 
@@ -84,7 +84,7 @@ def _planning(view: SessionView) -> str | None:
             length = len(each.content.strip())
             total += length
             before_calls += length if last_call is None else 0
-            after_failures += length if last_call is not None and last_call.fate.failed else 0
+            after_failures += length if last_call is not None and last_call.outcome.failed else 0
     if not total:
         return None
     if 2 * before_calls >= total:

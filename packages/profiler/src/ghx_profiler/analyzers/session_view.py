@@ -27,7 +27,7 @@ class Call:
 
     event: ToolCallEvent
     names: tuple[str, ...]
-    fate: CallOutcome
+    outcome: CallOutcome
     request: str
     is_repeat: bool
     """Whether it asked again for what was known: the same request gave the same answer before, and did not fail."""
@@ -45,7 +45,7 @@ class Call:
     @property
     def made_progress(self) -> bool:
         """Whether it brought something new, as far as can be told."""
-        return not self.fate.failed and not self.is_repeat
+        return not self.outcome.failed and not self.is_repeat
 
 
 Happening = Call | TraceEvent
@@ -87,7 +87,7 @@ class SessionView:
         return turns if turns or nothing_happened else None
 
     @property
-    def tells_something(self) -> bool:
+    def has_content(self) -> bool:
         """Whether there is anything to go by: an event, a turn, or at least how many there were."""
         summary = self.trace.summary
         return bool(self.rounds) or summary.total_turns is not None or summary.total_tool_calls is not None
@@ -105,12 +105,12 @@ class SessionView:
     @property
     def total_calls(self) -> int | None:
         """How many tool calls there were; an agent may tell how many without telling which, or nothing at all."""
-        return max(len(self.calls), self.trace.summary.total_tool_calls or 0) if self.tells_something else None
+        return max(len(self.calls), self.trace.summary.total_tool_calls or 0) if self.has_content else None
 
     @property
-    def tells_fates(self) -> bool:
+    def has_outcomes(self) -> bool:
         """Whether it is known of at least one call, or of the lack of any, how it went."""
-        return self.total_calls == 0 or any(call.fate.failed is not None for call in self.calls)
+        return self.total_calls == 0 or any(call.outcome.failed is not None for call in self.calls)
 
 
 def read_session(evidence: Evidence[Any], resolve: CommandResolver) -> SessionView:
@@ -135,13 +135,13 @@ class _CallReader:
     def read(self, event: TraceEvent) -> Happening:
         if not isinstance(event, ToolCallEvent):
             return event
-        fate, request = outcome_of_call(event), request_of(event)
+        outcome, request = outcome_of_call(event), request_of(event)
         answer = (request, json.dumps(event.output, sort_keys=True))
-        is_repeat = answer in self.seen and not fate.failed
-        if not fate.failed:
+        is_repeat = answer in self.seen and not outcome.failed
+        if not outcome.failed:
             self.seen.add(answer)
         names = names_of(event, self.resolve)
-        return Call(event=event, names=names, fate=fate, request=request, is_repeat=is_repeat)
+        return Call(event=event, names=names, outcome=outcome, request=request, is_repeat=is_repeat)
 
 
 def _group_events(trace: SessionTrace) -> Iterator[tuple[Sequence[TraceEvent], bool]]:
@@ -175,5 +175,5 @@ def errors_in(view: SessionView) -> list[tuple[int, Call | ErrorEvent]]:
         (number, each)
         for number, around in enumerate(view.rounds)
         for each in around.happenings
-        if isinstance(each, ErrorEvent) or (isinstance(each, Call) and each.fate.failed)
+        if isinstance(each, ErrorEvent) or (isinstance(each, Call) and each.outcome.failed)
     ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ghx_profiler.analyzers.efficiency import longest_stretch_without_progress
-from ghx_profiler.analyzers.finding_shapes import listed, result, shown, word
+from ghx_profiler.analyzers.finding_shapes import listed, or_unknown, result, word
 from ghx_profiler.analyzers.session_view import Call, SessionView, read_session
 from ghx_profiler.analyzers.tokens import result_characters
 from ghx_profiler.evidence import Evidence
@@ -49,7 +49,7 @@ class StrategyAnalyzer:
             "strategy_steps": listed(kind.format(length) for kind, length in phases),
             "optimality_notes": listed(notes),
         }
-        counts = (shown(len(each) if view.tells_something else None) for each in (phases, notes))
+        counts = (or_unknown(len(each) if view.has_content else None) for each in (phases, notes))
         summary = f"Strategy: {strategy or 'unknown'}, {{}} phases, {{}} notes".format(*counts)
         return result(self.name, findings, summary)
 
@@ -75,7 +75,7 @@ def _strategy(view: SessionView, phases: list[tuple[str, int]]) -> str | None:
     calls, names = view.calls, [name for call in view.calls for name in call.names]
     if not any(around.happenings for around in view.rounds):
         return None
-    failed = sum(bool(call.fate.failed) for call in calls)
+    failed = sum(bool(call.outcome.failed) for call in calls)
     unique = len(set(names))
     if len(calls) >= _ENOUGH_CALLS and 2 * failed >= len(calls):
         return "exploratory"
@@ -86,7 +86,7 @@ def _strategy(view: SessionView, phases: list[tuple[str, int]]) -> str | None:
 
 def _notes(view: SessionView) -> Iterator[str]:
     calls = view.calls
-    failed = [call for call in calls if call.fate.failed]
+    failed = [call for call in calls if call.outcome.failed]
     if failed:
         yield f"{len(failed)} of {len(calls)} tool calls failed"
     if again := len(failed) - len({call.request for call in failed}):

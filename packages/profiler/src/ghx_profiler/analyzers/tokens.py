@@ -26,8 +26,8 @@ def token_breakdown(view: SessionView) -> TableFinding:
     `toolDefinitions`, `toolRequests`, `toolResults`, `reasoning` and `text`. Without it the reasoning tokens are those
     of the session, and the text tokens those of the texts, where each tells its own. Nothing is estimated.
     """
-    told, characters = _count_told(view), _characters(view)
-    rows = [(part, told.get(key, UNKNOWN), characters.get(key, UNKNOWN)) for part, key in _PARTS.items()]
+    counts, characters = _reported_counts(view), _characters(view)
+    rows = [(part, counts.get(key, UNKNOWN), characters.get(key, UNKNOWN)) for part, key in _PARTS.items()]
     return table(("part", "tokens", "characters"), rows)
 
 
@@ -43,16 +43,16 @@ def result_characters(call: Call) -> int:
     return _length(call.event.output)
 
 
-def _count_told(view: SessionView) -> dict[str, int]:
+def _reported_counts(view: SessionView) -> dict[str, int]:
     summary = view.trace.summary
-    beside = (summary.model_extra or {}).get("tokenBreakdown")
-    told = cast("Mapping[str, object]", beside) if isinstance(beside, dict) else dict[str, object]()
+    extra = (summary.model_extra or {}).get("tokenBreakdown")
+    breakdown = cast("Mapping[str, object]", extra) if isinstance(extra, dict) else dict[str, object]()
     reasoning = [each for each in view.happenings if isinstance(each, ReasoningEvent)]
     texts = [each for each in view.happenings if isinstance(each, TextOutputEvent)]
     spent = summary.total_tokens.reasoning
     counts = {"reasoning": _sum_of(reasoning) if spent is None else spent, "text": _sum_of(texts)}
     known = {key: count for key, count in counts.items() if count is not None}
-    return known | {key: count for key, count in told.items() if isinstance(count, int)}
+    return known | {key: count for key, count in breakdown.items() if isinstance(count, int)}
 
 
 def _sum_of(events: Iterable[ReasoningEvent] | Iterable[TextOutputEvent]) -> int | None:
@@ -62,7 +62,7 @@ def _sum_of(events: Iterable[ReasoningEvent] | Iterable[TextOutputEvent]) -> int
 
 
 def _characters(view: SessionView) -> dict[str, int]:
-    if not view.tells_something:
+    if not view.has_content:
         return {}
     happenings = list(view.happenings)
     return {

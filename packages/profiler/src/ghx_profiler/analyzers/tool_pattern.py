@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ghx_profiler.analyzers.finding_shapes import counted, listed, number, result, shown, table
+from ghx_profiler.analyzers.finding_shapes import counted, listed, number, or_unknown, result, table
 from ghx_profiler.analyzers.recovery import Recovery, recovery_from
 from ghx_profiler.analyzers.session_view import Call, SessionView, errors_in, read_session
 from ghx_profiler.evidence import Evidence
@@ -49,12 +49,12 @@ class ToolPatternAnalyzer:
             "failed_then_retried": retried,
         }
         patterns = f"{_lines(redundant, view)} redundant patterns, {_lines(retried, view)} retry patterns"
-        summary = f"{shown(view.total_calls)} tool calls, {shown(unique)} unique tools, {patterns}"
+        summary = f"{or_unknown(view.total_calls)} tool calls, {or_unknown(unique)} unique tools, {patterns}"
         return result(self.name, findings, summary)
 
 
 def _lines(finding: TableFinding, view: SessionView) -> str:
-    return shown(len(finding.rows) if view.tells_something else None)
+    return or_unknown(len(finding.rows) if view.has_content else None)
 
 
 def _find_redundant(view: SessionView) -> TableFinding:

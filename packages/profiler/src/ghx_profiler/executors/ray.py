@@ -196,7 +196,7 @@ class RayWorkers:
             self._is_stopping, self._placement, self._stop = True, None, None
             with anyio.CancelScope(shield=True):
                 for placed in placement.left():
-                    await self._tell_lost(placed.cell, placed.lost_attempts)
+                    await self._report_lost(placed.cell, placed.lost_attempts)
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
@@ -254,25 +254,25 @@ class RayWorkers:
             async with anyio.create_task_group() as taking:
                 with suppress(LostError):
                     while (content := await machine.call("listen")) is not None:
-                        self._hear(machine, pickle.loads(content), taking)  # noqa: S301 - what our own node has pickled
+                        self._receive(machine, pickle.loads(content), taking)  # noqa: S301 - what our own node has pickled
                     # Asked to leave, or broken: a server that ends takes its worker along, and all cells there.
                     machine.fail(await machine.find_failure())
-                self._tell_news()  # what it told may wait for somebody who is gone
+                self._report_news()  # what it told may wait for somebody who is gone
             sending.cancel_scope.cancel()
 
-    def _hear(self, machine: Machine, told: Sequence[WorkerMessage | CellDone], taking: TaskGroup) -> None:
-        for each in told:
+    def _receive(self, machine: Machine, messages: Sequence[WorkerMessage | CellDone], taking: TaskGroup) -> None:
+        for each in messages:
             match each:
                 case WorkerMessage():
                     taking.start_soon(self._take, machine, each.number, each.message)
                 case CellDone(cell=cell):
                     running = machine.end(each)
-                    self._tell_news()
+                    self._report_news()
                     # Not begun here, as the run is being stopped: nobody else tells what it had lost before.
                     if running.began_at is None and not running.is_done:
-                        taking.start_soon(self._tell_lost, cell, running.attempts)
+                        taking.start_soon(self._report_lost, cell, running.attempts)
 
-    async def _tell_lost(self, cell: Cell, attempts: Sequence[Attempt]) -> None:
+    async def _report_lost(self, cell: Cell, attempts: Sequence[Attempt]) -> None:
         """Tell of attempts of which the row would have told that a cell has not got."""
         if attempts:
             await self.receive(CellInterrupted(cell=cell, attempts=tuple(attempts)))
@@ -310,53 +310,56 @@ class RayWorkers:
         cell, row = measured.cell, measured.files.row
         if not measured.was_scored and not cell.is_canary and row.cause in _MACHINES_OWN:
             running = machine.running[cell]
-            running.held = row
-            self._tell_news()
+            running.result = row
+            self._report_news()
             while not (self._is_known(machine) or machine.is_lost or cell in machine.suspects or self._is_stopping):
-                if self._can_tell(machine):
+                if self._is_reachable(machine):
                     self._suspect(machine)
-                elif all(each.held for other in self._alive() for each in other.running.values()):
+                elif all(each.result for other in self._alive() for each in other.running.values()):
                     self._is_judging = False
-                    self._tell_news()
+                    self._report_news()
                 else:
                     await self._news.wait()
             if machine.is_lost:
                 return None
             if cell in machine.suspects:
-                made = running.attempts[-1]
-                told, now = f"others try what the machine {machine.name} could not: {made.error}", datetime.now(UTC)
-                return CellRetried(at=now, cell=cell, attempt=made.number, error=told, pause_s=0, made=made)
+                attempt = running.attempts[-1]
+                reason, now = (
+                    f"others try what the machine {machine.name} could not: {attempt.error}",
+                    datetime.now(UTC),
+                )
+                return CellRetried(at=now, cell=cell, attempt=attempt.number, error=reason, pause_s=0, made=attempt)
             if not self._is_known(machine):
                 return CellInterrupted(cell=cell, attempts=row.attempts)  # the run is being stopped before that
-            running.held = None
+            running.result = None
         machine.is_cleared = machine.is_cleared or measured.was_scored
-        self._clear_or_blame(measured)
-        self._tell_news()
+        self._record_result(measured)
+        self._report_news()
         return measured
 
     def _is_known(self, machine: Machine) -> bool:
         """Return whether a machine is known not to be to blame for what it cannot measure."""
         return machine.is_cleared or not self._is_judging or len(self._alive()) == 1
 
-    def _can_tell(self, machine: Machine) -> bool:
+    def _is_reachable(self, machine: Machine) -> bool:
         """Return whether others can try what a machine could not; sessions that still run there may clear it first."""
-        are_all_held = all(each.held for each in machine.running.values())
+        are_all_held = all(each.result for each in machine.running.values())
         return are_all_held and any(each.is_cleared for each in self._alive())
 
     def _suspect(self, machine: Machine) -> None:
         """Have others try what a machine could not measure, before it gets anything else to do."""
         assert self._placement is not None  # noqa: S101 - a run goes on, which waits for these cells
         machine.suspects = {
-            cell: each.held.attempts[-1].error or str(each.held.cause)
+            cell: each.result.attempts[-1].error or str(each.result.cause)
             for cell, each in machine.running.items()
-            if each.held is not None
+            if each.result is not None
         }
         self._placement.give_back(machine.name, [each.take_back(MACHINE_UNFIT) for each in machine.running.values()])
         for each in machine.running.values():
             each.is_done = True
-        self._tell_news()
+        self._report_news()
 
-    def _clear_or_blame(self, measured: CellMeasured) -> None:
+    def _record_result(self, measured: CellMeasured) -> None:
         """Draw the conclusion from what became of a cell that another machine could not measure."""
         for other in self._alive():
             if measured.cell not in other.suspects:
@@ -367,13 +370,13 @@ class RayWorkers:
                 other.lose(MACHINE_UNFIT, reason)
             other.is_cleared = not other.suspects
 
-    def _tell_news(self) -> None:
+    def _report_news(self) -> None:
         self._news.set()
         self._news = anyio.Event()
 
     def _note_stopping(self) -> None:
         self._is_stopping = True
-        self._tell_news()
+        self._report_news()
 
     def _fail(self, error: Exception) -> None:
         self._failure = self._failure or error
@@ -390,11 +393,11 @@ class RayWorkers:
         try:
             await self.receive(machine.loss)
             for placed in (each.placed for each in lost if each.placed.lost_attempts):
-                made, now = placed.lost_attempts[-1], datetime.now(UTC)
+                attempt, now = placed.lost_attempts[-1], datetime.now(UTC)
                 await self.receive(
-                    CellRetried(at=now, cell=placed.cell, attempt=made.number, error=error, pause_s=0, made=made)
+                    CellRetried(at=now, cell=placed.cell, attempt=attempt.number, error=error, pause_s=0, made=attempt)
                 )
         except Exception as failure:  # noqa: BLE001 - as above
             self._fail(failure)
         machine.is_given_up.set()
-        self._tell_news()
+        self._report_news()

@@ -39,18 +39,18 @@ def connect(address: str | None) -> Generator[Any]:
     if ray.is_initialized():
         yield ray
         return
-    with ExitStack() as held:
+    with ExitStack() as stack:
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
         if address is None:
             # In a short place: the names of Ray's sockets must fit into 107 characters.
-            folder = held.enter_context(ScratchFolder(SHORT_PLACE))
-            held.enter_context(_private_token())
+            folder = stack.enter_context(ScratchFolder(SHORT_PLACE))
+            stack.enter_context(_private_token())
             where = {"address": "local", "_temp_dir": str(folder), "_node_ip_address": "127.0.0.1"}
             size = {"num_cpus": 1, "object_store_memory": _STORE_BYTES, "include_dashboard": False}
             options: dict[str, Any] = {**quiet, **where, **size}
         else:
             options = {**quiet, "address": address, **_find_own_address(address)}
-        held.callback(ray.shutdown)
+        stack.callback(ray.shutdown)
         try:
             with _keep_signal_handler(signal.SIGTERM):
                 ray.init(**options)

@@ -28,7 +28,7 @@ class _Running:
     began_at: datetime | None = None
     is_done: bool = False
     """Whether its end was told, and taken."""
-    held: ProfileRow | None = None
+    result: ProfileRow | None = None
     """Its row, where that is not taken before it is known whether the machine is to blame."""
     has_ended: anyio.Event = field(default_factory=anyio.Event)
     raised: Exception | None = None
@@ -39,17 +39,17 @@ class _Running:
                 self.is_done = True
             case CellStarted(at=at):
                 self.began_at = at
-            case CellRetried(at=at, made=Attempt() as made):
-                self.attempts.append(made)
+            case CellRetried(at=at, made=Attempt() as attempt):
+                self.attempts.append(attempt)
                 self.began_at = at
             case _:
                 pass
 
     def take_back(self, code: str) -> Assignment:
         """Return the assignment for another machine, as the result that is held does not count."""
-        assert self.held is not None  # noqa: S101 - as its name says
+        assert self.result is not None  # noqa: S101 - as its name says
         before = self.assignment.placed.lost_attempts
-        here = [each.model_copy(update={"error_code": code}) for each in self.held.attempts[len(before) :]]
+        here = [each.model_copy(update={"error_code": code}) for each in self.result.attempts[len(before) :]]
         self.attempts, self.began_at = [*before, *here], None
         return self.lose("")
 
@@ -160,7 +160,9 @@ class Machine:
         """Return what of a lost machine's cells has no result; nobody waits for them any more."""
         assert self.loss is not None  # noqa: S101 - it is lost
         left = [each for each in self.running.values() if not each.is_done]
-        lost = [each.lose(self.loss.message) if each.held is None else each.take_back(self.loss.code) for each in left]
+        lost = [
+            each.lose(self.loss.message) if each.result is None else each.take_back(self.loss.code) for each in left
+        ]
         for each in self.running.values():
             each.has_ended.set()
         self.running.clear()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ghx_profiler.failures.kinds import FailureKind, kind_of
-from ghx_profiler.failures.outputs import Output, error_in, exit_code_at_end, read_output, says_it_went_well
+from ghx_profiler.failures.outputs import Output, error_in, exit_code_at_end, read_output, reports_success
 from ghx_profiler.failures.scenes import READERS, Scene, Trust, scene_of
 from ghx_profiler.records.trace import ToolCallEvent
 from ghx_profiler.shell.wrappers import SHELLS
@@ -40,7 +40,7 @@ def outcome_of_call(call: ToolCallEvent) -> CallOutcome:
     if visible is not None:
         return visible
     says_so = call.success or output.exit_code is not None or output.is_error is False
-    return CallOutcome(failed=False if says_so or any(map(says_it_went_well, output.documents)) else None)
+    return CallOutcome(failed=False if says_so or any(map(reports_success, output.documents)) else None)
 
 
 def _reported_failure(call: ToolCallEvent, output: Output, visible: CallOutcome | None) -> CallOutcome:

@@ -140,8 +140,8 @@ def _are_blocks(values: Iterable[object]) -> bool:
 
 def _exit_code_of(fields: Mapping[str, object]) -> int | None:
     metadata = fields.get("metadata")
-    beside = cast("Mapping[str, object]", metadata) if isinstance(metadata, dict) else fields
-    codes = (place.get(key) for place in (fields, beside) for key in _EXIT_KEYS)
+    metadata_fields = cast("Mapping[str, object]", metadata) if isinstance(metadata, dict) else fields
+    codes = (place.get(key) for place in (fields, metadata_fields) for key in _EXIT_KEYS)
     return next((code for code in codes if isinstance(code, int) and not isinstance(code, bool)), None)
 
 
@@ -220,12 +220,12 @@ def error_in(document: object) -> str | None:
     if not isinstance(document, dict):
         return None
     body = cast("Mapping[str, object]", document)
-    if _says_failed(body) or _is_error_body(body) or _has_graphql_errors(body):
+    if _reports_failure(body) or _is_error_body(body) or _has_graphql_errors(body):
         return _message_of(body)
     return next(_failed_steps(body), None)
 
 
-def says_it_went_well(document: object) -> bool:
+def reports_success(document: object) -> bool:
     """Return whether a JSON answer tells that it is a success."""
     if not isinstance(document, dict):
         return False
@@ -233,7 +233,7 @@ def says_it_went_well(document: object) -> bool:
     return body.get("ok") is True or body.get("success") is True or _is_error_flag(body) is False
 
 
-def _says_failed(body: Mapping[str, object]) -> bool:
+def _reports_failure(body: Mapping[str, object]) -> bool:
     if body.get("ok") is False or _is_error_flag(body) is True:
         return True
     return body.get("success") is False and (_is_envelope(body) or ("id" not in body and bool(_cause_of(body))))
@@ -302,23 +302,23 @@ def _cause_of(body: Mapping[str, object]) -> object:
 def _message_of(body: Mapping[str, object]) -> str:
     """Return the words of an error: its HTTP status, its code or type, and its message."""
     status = _status_of(body)
-    told: list[str] = [] if status is None else [f"HTTP {status}"]
-    _gather(body, told, depth=3)
-    return ": ".join(dict.fromkeys(told)) or "the answer says that it failed"
+    texts: list[str] = [] if status is None else [f"HTTP {status}"]
+    _gather(body, texts, depth=3)
+    return ": ".join(dict.fromkeys(texts)) or "the answer says that it failed"
 
 
-def _gather(value: object, told: list[str], *, depth: int) -> None:
+def _gather(value: object, texts: list[str], *, depth: int) -> None:
     match value:
         case str() if value:
-            told.append(value)
+            texts.append(value)
         case dict() if depth:
             fields = cast("Mapping[str, object]", value)
             for key in ("code", "errorCode", "type", *_CAUSES, "content", "text"):
                 field = fields.get(key)
                 if key != "type" or field not in ("text", "error"):
-                    _gather(field, told, depth=depth - 1)
+                    _gather(field, texts, depth=depth - 1)
         case list() if depth:
             for item in cast("list[object]", value)[:3]:
-                _gather(item, told, depth=depth - 1)
+                _gather(item, texts, depth=depth - 1)
         case _:
             pass

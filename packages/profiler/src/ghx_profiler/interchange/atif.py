@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from ghx_base.wire import JsonObject, WireModel
 from ghx_profiler.interchange.atif_spend import final_metrics
-from ghx_profiler.interchange.trajectory import JSON_CONTENT, OURS, SCHEMA_VERSION, SEPARATOR, known
+from ghx_profiler.interchange.trajectory import JSON_CONTENT, OURS, SCHEMA_VERSION, SEPARATOR, without_none
 from ghx_profiler.plan.cell import NO_MODEL
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.records.trace import (
@@ -59,17 +59,17 @@ def to_atif(
     """
     by_turn = passages_by_turn(trace) if trace.turns else None
     passages = tuple(passages_by_boundary(trace)) if by_turn is None else by_turn
-    told = (("system", trace.instructions), ("user", prompt if trace.prompt is None else trace.prompt))
-    known_words = [(source, words) for source, words in told if words is not None]
-    asked: list[JsonObject] = [
+    messages = (("system", trace.instructions), ("user", prompt if trace.prompt is None else trace.prompt))
+    known_words = [(source, words) for source, words in messages if words is not None]
+    request_steps: list[JsonObject] = [
         {"step_id": number, "source": source, "message": words}
         for number, (source, words) in enumerate(known_words, start=1)
     ]
-    first = len(asked) + 1
-    steps = asked + [_step(number, each, agent) for number, each in enumerate(passages, start=first)]
+    first = len(request_steps) + 1
+    steps = request_steps + [_step(number, each, agent) for number, each in enumerate(passages, start=first)]
     if not steps:
         steps = [_step(1, Passage(events=()), agent)]  # a document without steps is none
-    kept = _kept(trace, row, turns_differ=bool(trace.turns) and by_turn is None)
+    own_fields = _own_fields(trace, row, turns_differ=bool(trace.turns) and by_turn is None)
     summary = trace.summary
     spent = final_metrics(
         summary.total_tokens,
@@ -77,14 +77,14 @@ def to_atif(
         cost=None if row is None else row.upgraded().cost,
         steps=len(steps),
     )
-    return known(
+    return without_none(
         schema_version=SCHEMA_VERSION,
         session_id=trace.session_id,
         trajectory_id=None if row is None else f"{row.run_id}/{row.cell.path}",
-        agent=known(name=agent.name, version=agent.version, model_name=agent.model if agent.has_model else None),
+        agent=without_none(name=agent.name, version=agent.version, model_name=agent.model if agent.has_model else None),
         steps=[*steps],
         final_metrics=spent,
-        extra={OURS: kept},
+        extra={OURS: own_fields},
     )
 
 
@@ -93,12 +93,12 @@ def rest(record: WireModel, *native: str) -> JsonObject:
     return {name: value for name, value in record.to_wire().items() if name not in native}
 
 
-def _kept(trace: SessionTrace, row: ProfileRow | None, *, turns_differ: bool) -> JsonObject:
+def _own_fields(trace: SessionTrace, row: ProfileRow | None, *, turns_differ: bool) -> JsonObject:
     summary = rest(trace.summary, "totalTokens", "totalCostUsd")
     tokens = rest(
         trace.summary.total_tokens, "input", "output", "reasoning", "cacheRead", "cacheWrite", "total", "active"
     )
-    return known(
+    return without_none(
         version=LAYOUT_VERSION,
         summary=summary or None,
         tokens=tokens or None,
@@ -110,9 +110,9 @@ def _kept(trace: SessionTrace, row: ProfileRow | None, *, turns_differ: bool) ->
 
 def _verdict(row: ProfileRow) -> JsonObject:
     checkpoints: list[JsonValue] = [
-        known(id=each.id, description=each.description, passed=each.passed) for each in row.checkpoint_details
+        without_none(id=each.id, description=each.description, passed=each.passed) for each in row.checkpoint_details
     ]
-    return known(
+    return without_none(
         run_id=row.run_id,
         scenario_id=row.scenario_id,
         mode=row.mode,
@@ -158,7 +158,7 @@ class _Contents:
                 self._note(event, rest(event, "type"))
 
     def _note(self, event: TraceEvent, left: JsonObject, *, length: int | None = None) -> None:
-        self.order.append(known(type=event.type, length=length, rest=left or None))
+        self.order.append(without_none(type=event.type, length=length, rest=left or None))
 
 
 _CALL = ("name", "input", "output", "durationMs", "success", "error")
@@ -171,12 +171,12 @@ def _step(number: int, passage: Passage, agent: AgentInfo) -> JsonObject:
     turn = passage.turn
     is_trouble_only = bool(passage.events) and all(isinstance(event, ErrorEvent) for event in passage.events)
     is_agents = turn is not None or not is_trouble_only
-    kept = known(
+    own_fields = without_none(
         events=contents.order,
         lead=passage.lead or None,
         turn=None if turn is None else rest(turn, "events"),
     )
-    return known(
+    return without_none(
         step_id=number,
         timestamp=_moment(passage),
         source="agent" if is_agents else "system",
@@ -185,7 +185,7 @@ def _step(number: int, passage: Passage, agent: AgentInfo) -> JsonObject:
         tool_calls=contents.calls or None,
         observation={"results": contents.results} if contents.results else None,
         llm_call_count=_model_calls(passage, agent, thinks=bool(contents.thoughts)) if is_agents else None,
-        extra={OURS: kept},
+        extra={OURS: own_fields},
     )
 
 
@@ -199,22 +199,22 @@ def _model_calls(passage: Passage, agent: AgentInfo, *, thinks: bool) -> int | N
 def _moment(passage: Passage) -> str | None:
     """Return when a step began, if that is a time and not just a text."""
     boundaries = (event.timestamp for event in passage.events if isinstance(event, TurnBoundaryEvent))
-    told = next(boundaries, None) if passage.turn is None else passage.turn.start_timestamp
-    if told is None:
+    start = next(boundaries, None) if passage.turn is None else passage.turn.start_timestamp
+    if start is None:
         return None
     try:
-        datetime.fromisoformat(told.replace("Z", "+00:00"))  # noqa: FURB162 - as strict as the readers of ATIF are
+        datetime.fromisoformat(start.replace("Z", "+00:00"))  # noqa: FURB162 - as strict as the readers of ATIF are
     except ValueError:
         return None
-    return told
+    return start
 
 
 def _call(call_id: str, event: ToolCallEvent) -> JsonObject:
-    given = event.input
-    shape = None if isinstance(given, dict) else ("unknown" if given is None else "value")
-    arguments: Mapping[str, JsonValue] = given if isinstance(given, dict) else known(input=given)
-    extra = known(duration_ms=event.duration_ms, input_is=shape)
-    return known(tool_call_id=call_id, function_name=event.name, arguments=dict(arguments), extra=extra or None)
+    value = event.input
+    shape = None if isinstance(value, dict) else ("unknown" if value is None else "value")
+    arguments: Mapping[str, JsonValue] = value if isinstance(value, dict) else without_none(input=value)
+    extra = without_none(duration_ms=event.duration_ms, input_is=shape)
+    return without_none(tool_call_id=call_id, function_name=event.name, arguments=dict(arguments), extra=extra or None)
 
 
 def _result(call_id: str, event: ToolCallEvent) -> list[JsonObject]:
@@ -222,14 +222,14 @@ def _result(call_id: str, event: ToolCallEvent) -> list[JsonObject]:
     output = event.output
     is_text = output is None or isinstance(output, str)
     content = output if is_text else json.dumps(output, ensure_ascii=False)
-    extra = known(
+    extra = without_none(
         is_error=None if event.success is None else not event.success,
         error=event.error,
         content_type=None if is_text else JSON_CONTENT,
     )
     if content is None and not extra:
         return []
-    return [known(source_call_id=call_id, content=content, extra=extra or None)]
+    return [without_none(source_call_id=call_id, content=content, extra=extra or None)]
 
 
 def passages_by_turn(trace: SessionTrace) -> tuple[Passage, ...] | None:

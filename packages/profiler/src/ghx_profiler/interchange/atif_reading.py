@@ -47,16 +47,16 @@ def _trace(trajectory: AtifTrajectory) -> SessionTrace:
     for step in trajectory.steps:
         _take(step, events, turns)
     ours = trajectory.ours
-    given = ours.get("turns")
-    named = trajectory.trajectory_id if trajectory.session_id is None else trajectory.session_id
-    made: dict[str, Any] = {
+    stored_turns = ours.get("turns")
+    session_id = trajectory.trajectory_id if trajectory.session_id is None else trajectory.session_id
+    fields: dict[str, Any] = {
         **_object(ours.get("trace")),
-        "sessionId": named or "",
+        "sessionId": session_id or "",
         "events": events,
-        "turns": given if isinstance(given, list) else turns,
+        "turns": stored_turns if isinstance(stored_turns, list) else turns,
         "summary": _summary(trajectory, events, turns),
     }
-    return SessionTrace.model_validate(made).with_all_keys()
+    return SessionTrace.model_validate(fields).with_all_keys()
 
 
 def _summary(trajectory: AtifTrajectory, events: list[JsonObject], turns: list[JsonObject]) -> JsonObject:
@@ -79,15 +79,15 @@ def _take(step: AtifStep, events: list[JsonObject], turns: list[JsonObject]) -> 
         if isinstance(turn, dict) and isinstance(lead, int):
             turns.append({**turn, "events": [*laid_out[lead:]]})
     elif step.source == "agent" and not step.is_copied_context:
-        told = [*_read_events(step)]
+        step_events = [*_read_events(step)]
         events_of_turn = turns[-1]["events"] if turns and step.llm_call_count == 0 else None
         if isinstance(events_of_turn, list):
-            events_of_turn.extend(told)
+            events_of_turn.extend(step_events)
         else:
             number = len(turns)
             events.append({"type": "turn_boundary", "turnNumber": number, "timestamp": step.timestamp})
-            turns.append({"number": number, "events": [*told], "startTimestamp": step.timestamp})
-        events.extend(told)
+            turns.append({"number": number, "events": [*step_events], "startTimestamp": step.timestamp})
+        events.extend(step_events)
 
 
 def _read_events(step: AtifStep) -> Iterator[JsonObject]:
@@ -111,21 +111,21 @@ def _calls(step: AtifStep) -> Iterator[JsonObject]:
 
 
 def _call(call: AtifToolCall, result: AtifResult | None) -> JsonObject:
-    shape = call.told.get("input_is")
-    given: JsonValue = call.arguments
+    shape = call.fields.get("input_is")
+    arguments: JsonValue = call.arguments
     if shape in ("value", "unknown"):
-        given = call.arguments.get("input")
+        arguments = call.arguments.get("input")
     event: JsonObject = {
         "type": "tool_call",
         "name": call.function_name,
-        "input": given,
-        "durationMs": _number(call.told.get("duration_ms")),
+        "input": arguments,
+        "durationMs": _number(call.fields.get("duration_ms")),
     }
     return event if result is None else event | _outcome(result)
 
 
 def _outcome(result: AtifResult) -> JsonObject:
-    is_error, error = result.told.get("is_error"), result.told.get("error")
+    is_error, error = result.fields.get("is_error"), result.fields.get("error")
     outcome: JsonObject = {"output": _output(result)}
     if isinstance(is_error, bool):
         outcome["success"] = not is_error
@@ -134,7 +134,7 @@ def _outcome(result: AtifResult) -> JsonObject:
 
 def _output(result: AtifResult) -> JsonValue:
     content = text_of(result.content)
-    if content is None or result.told.get("content_type") != JSON_CONTENT:
+    if content is None or result.fields.get("content_type") != JSON_CONTENT:
         return content
     try:
         return json.loads(content)
@@ -149,7 +149,7 @@ def _troubles(step: AtifStep) -> Iterator[JsonObject]:
 
 
 def _is_trouble(result: AtifResult) -> bool:
-    return result.source_call_id is None and result.told.get("is_error") is True
+    return result.source_call_id is None and result.fields.get("is_error") is True
 
 
 def _laid_out(step: AtifStep) -> list[JsonObject] | None:

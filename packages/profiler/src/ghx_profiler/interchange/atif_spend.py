@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from ghx_base.wire import JsonObject, Number
-from ghx_profiler.interchange.trajectory import AtifFinalMetrics, AtifStep, AtifTrajectory, known
+from ghx_profiler.interchange.trajectory import AtifFinalMetrics, AtifStep, AtifTrajectory, without_none
 from ghx_profiler.records.metrics import Cost, TokenUsage
 
 
@@ -25,14 +25,14 @@ def final_metrics(usage: TokenUsage, *, reported_usd: Number | None, cost: Cost 
     usd, source = reported_usd, "agent"
     if usd is None and cost is not None:
         usd, source = cost.total_usd, cost.source or "computed"
-    extra = known(
+    extra = without_none(
         reasoning_tokens=usage.reasoning,
         cache_write_tokens=usage.cache_write,
         total_tokens=usage.total,
         active_tokens=usage.active,
         cost_source=None if usd is None else source,
     )
-    return known(
+    return without_none(
         total_prompt_tokens=prompt_tokens(usage),
         total_completion_tokens=completion_tokens(usage),
         total_cached_tokens=usage.cache_read,
@@ -51,21 +51,21 @@ def usage_of(trajectory: AtifTrajectory) -> TokenUsage:
     parts = _parts(totals)
     if trajectory.ours:
         # Sums are told as well, and one that is missing was not known.
-        told = totals.told
-        return TokenUsage(**parts, total=_count(told, "total_tokens"), active=_count(told, "active_tokens"))
+        fields = totals.fields
+        return TokenUsage(**parts, total=_count(fields, "total_tokens"), active=_count(fields, "active_tokens"))
     return TokenUsage.of(**parts)
 
 
 def reported_cost_of(trajectory: AtifTrajectory) -> Number | None:
     """Return what the agent itself said the session cost; a price table's word is not the agent's."""
     totals = trajectory.final_metrics
-    if totals is None or totals.told.get("cost_source", "agent") != "agent":
+    if totals is None or totals.fields.get("cost_source", "agent") != "agent":
         return None
     return totals.total_cost_usd
 
 
 def _parts(totals: AtifFinalMetrics) -> dict[str, Any]:
-    reasoning, cache_write = _count(totals.told, "reasoning_tokens"), _count(totals.told, "cache_write_tokens")
+    reasoning, cache_write = _count(totals.fields, "reasoning_tokens"), _count(totals.fields, "cache_write_tokens")
     cached = totals.total_cached_tokens
     return {
         "input": _without(totals.total_prompt_tokens, cached, cache_write),
@@ -92,9 +92,9 @@ def _added_up(steps: Sequence[AtifStep]) -> AtifFinalMetrics:
     metrics = [step.metrics for step in spoken if step.metrics is not None]
     if not metrics or len(metrics) < len(spoken):
         return AtifFinalMetrics()
-    extra: JsonObject = known(
-        reasoning_tokens=_sum(_count(each.told, "reasoning_tokens") for each in metrics),
-        cache_write_tokens=_sum(_count(each.told, "cache_write_tokens") for each in metrics),
+    extra: JsonObject = without_none(
+        reasoning_tokens=_sum(_count(each.fields, "reasoning_tokens") for each in metrics),
+        cache_write_tokens=_sum(_count(each.fields, "cache_write_tokens") for each in metrics),
     )
     return AtifFinalMetrics(
         total_prompt_tokens=_sum(each.prompt_tokens for each in metrics),
@@ -113,6 +113,6 @@ def _sum(counts: Iterable[int | None]) -> int | None:
     return total
 
 
-def _count(told: JsonObject, name: str) -> int | None:
-    value: JsonValue = told.get(name)
+def _count(fields: JsonObject, name: str) -> int | None:
+    value: JsonValue = fields.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -223,8 +223,8 @@ def _span(
     if events:
         span["events"] = [*events]
     if failure is not None:
-        told: JsonObject = {} if message is None else {"message": message}
-        span["status"] = {"code": _FAILED, **told}
+        message_field: JsonObject = {} if message is None else {"message": message}
+        span["status"] = {"code": _FAILED, **message_field}
     return span
 
 
@@ -287,8 +287,8 @@ def windows_of_turns(turns: Sequence[Turn], whole: Window) -> Iterator[Window]:
 def _end(turn: Turn, start: int, *, following: Sequence[Turn], whole: Window) -> int:
     if turn.duration_ms is not None:
         return start + _duration(turn.duration_ms)
-    told = nanoseconds(following[0].start_timestamp) if following else None
-    return whole.end if told is None else told
+    following_start = nanoseconds(following[0].start_timestamp) if following else None
+    return whole.end if following_start is None else following_start
 
 
 def windows_of_calls(calls: Sequence[ToolCallEvent], turn: Window) -> tuple[Window, ...]:

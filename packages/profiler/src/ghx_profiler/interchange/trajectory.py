@@ -26,15 +26,15 @@ class _Part(BaseModel):
     extra: JsonObject | None = None
 
     @property
-    def told(self) -> JsonObject:
+    def fields(self) -> JsonObject:
         """What is said beside the fields of the format."""
         return self.extra or {}
 
     @property
     def ours(self) -> JsonObject:
         """What this package itself put there."""
-        kept = self.told.get(OURS)
-        return kept if isinstance(kept, dict) else {}
+        own = self.fields.get(OURS)
+        return own if isinstance(own, dict) else {}
 
 
 class ContentPart(_Part):
@@ -123,6 +123,6 @@ class AtifTrajectory(_Part):
     final_metrics: AtifFinalMetrics | None = None
 
 
-def known(**fields: JsonValue) -> JsonObject:
+def without_none(**fields: JsonValue) -> JsonObject:
     """Return the fields that have something to say; ATIF leaves out what is not known."""
     return {name: value for name, value in fields.items() if value is not None}

@@ -24,10 +24,10 @@ async def select_scenarios(
     return _narrow(tuple(in_order[each] for each in ids), choice.tags)
 
 
-def _with_forms(asked: Sequence[str], brought: Sequence[str]) -> tuple[str, ...]:
+def _with_forms(ids: Sequence[str], brought: Sequence[str]) -> tuple[str, ...]:
     """Return the ids asked for, with those that were brought for `ID@*` in its place; at least `ID` itself."""
     selected: dict[str, None] = {}
-    for id_ in asked:
+    for id_ in ids:
         base = id_.removesuffix(EVERY_FORM)
         forms = [id_] if base == id_ else [base, *(each for each in brought if scenario_of(each) == base)]
         selected |= dict.fromkeys(forms)
@@ -61,10 +61,10 @@ def _find_repeated(ids: Sequence[str]) -> list[str]:
     return [each for each, times in Counter(ids).items() if times > 1]
 
 
-def _check_brought(asked: Sequence[str], brought: Sequence[str]) -> None:
-    wanted, there = set(asked), set(brought)
-    missing = [each for each in asked if each not in there]
-    foreign = [each for each in brought if each not in wanted]
+def _check_brought(requested_ids: Sequence[str], brought: Sequence[str]) -> None:
+    distinct, there = set(requested_ids), set(brought)
+    missing = [each for each in requested_ids if each not in there]
+    foreign = [each for each in brought if each not in distinct]
     complaints = (
         ("did not return", missing),
         ("returned unasked", foreign),

@@ -62,17 +62,17 @@ ShardText = Annotated[str, BeforeValidator(_read_shard)]
 """A shard as it is written in settings and in `run.json`."""
 
 
-def find_shard(asked: str, environ: Mapping[str, str]) -> Shard:
+def find_shard(text: str, environ: Mapping[str, str]) -> Shard:
     """Return the shard that is asked for: `3/8`, or `auto` or `auto/8` for the one that the environment tells.
 
     Raise `ValueError` where that is not clear: a wrong guess would measure some blocks twice, and others never.
     """
-    word, _, given = asked.strip().partition("/")
+    word, _, count_text = text.strip().partition("/")
     if word.strip() != AUTO:
-        return Shard.parse(asked)
-    if given and not given.strip().isdecimal():
-        raise ValueError(f"expected auto, or auto/8 with the number of shards, got {asked!r}")
-    candidates = list(_tell(environ))
+        return Shard.parse(text)
+    if count_text and not count_text.strip().isdecimal():
+        raise ValueError(f"expected auto, or auto/8 with the number of shards, got {text!r}")
+    candidates = list(_detect(environ))
     if not candidates:
         raise ValueError(
             "auto: none of JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID and CI_NODE_INDEX is set here; name the shard, as "
@@ -81,23 +81,23 @@ def find_shard(asked: str, environ: Mapping[str, str]) -> Shard:
     if len(candidates) > 1:
         names = " and ".join(each.variable for each in candidates)
         raise ValueError(f"auto: {names} are both set; name the shard, as in 3/8")
-    told, count = candidates[0], int(given) if given else None
-    if count is not None and told.count is not None and count != told.count:
+    job, count = candidates[0], int(count_text) if count_text else None
+    if count is not None and job.count is not None and count != job.count:
         raise ValueError(
-            f"auto/{count}: there are {told.count} jobs by {told.count_variable}; name the shard, as in 3/{count}"
+            f"auto/{count}: there are {job.count} jobs by {job.count_variable}; name the shard, as in 3/{count}"
         )
-    total = told.count if count is None else count
+    total = job.count if count is None else count
     if total is None:
-        raise ValueError(f"auto: {told.variable} does not tell how many shards there are; say it, as in auto/8")
-    if not 1 <= told.number <= total:
+        raise ValueError(f"auto: {job.variable} does not tell how many shards there are; say it, as in auto/8")
+    if not 1 <= job.number <= total:
         raise ValueError(
-            f"auto: {told.variable} makes this shard {told.number} of {total}, and there is none; name it, as in 3/8"
+            f"auto: {job.variable} makes this shard {job.number} of {total}, and there is none; name it, as in 3/8"
         )
-    return Shard(told.number, total)
+    return Shard(job.number, total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
+class _DetectedShard:
     """What a batch system tells a job: which one it is, counted from 1, and of how many, where it tells that."""
 
     variable: str
@@ -106,10 +106,10 @@ class _Told:
     count_variable: str = ""
 
 
-def _tell(environ: Mapping[str, str]) -> Iterator[_Told]:
+def _detect(environ: Mapping[str, str]) -> Iterator[_DetectedShard]:
     # Kubernetes: indexed jobs count from 0, and no variable has `completions`.
     if (index := _number("JOB_COMPLETION_INDEX", environ)) is not None:
-        yield _Told(variable="JOB_COMPLETION_INDEX", number=index + 1)
+        yield _DetectedShard(variable="JOB_COMPLETION_INDEX", number=index + 1)
     # Slurm: an array may begin anywhere and leave out some, as in --array=0-7, 1-8 and 10-80:10.
     if (task := _number("SLURM_ARRAY_TASK_ID", environ)) is not None:
         first, step = _number("SLURM_ARRAY_TASK_MIN", environ), _number("SLURM_ARRAY_TASK_STEP", environ) or 1
@@ -118,12 +118,12 @@ def _tell(environ: Mapping[str, str]) -> Iterator[_Told]:
         # By the last task, all of an array with gaps refuse, and not only those that are behind one.
         if first is None or rest or (last is not None and count is not None and last - first != (count - 1) * step):
             raise ValueError("auto: the tasks of this Slurm array are not evenly numbered; name the shard, as in 3/8")
-        yield _Told(
+        yield _DetectedShard(
             variable="SLURM_ARRAY_TASK_ID", number=place + 1, count=count, count_variable="SLURM_ARRAY_TASK_COUNT"
         )
     # GitLab: jobs with `parallel` count from 1; CI_NODE_TOTAL alone is there for every job.
     if (node := _number("CI_NODE_INDEX", environ)) is not None:
-        yield _Told(
+        yield _DetectedShard(
             variable="CI_NODE_INDEX",
             number=node,
             count=_number("CI_NODE_TOTAL", environ),

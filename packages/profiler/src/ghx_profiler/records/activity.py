@@ -72,13 +72,13 @@ class SessionActivity(ForeignModel):
         faults_not_met: tuple[str, ...] = (),
     ) -> Self:
         """Return the first changes and requests, with long texts shortened."""
-        kept = [
+        kept_changes = [
             each.model_copy(update={"before": _shorten(each.before), "after": _shorten(each.after)})
             for each in changes[:MOST_CHANGES]
         ]
         return cls(
-            changes=tuple(kept),
-            changes_left_out=len(changes) - len(kept),
+            changes=tuple(kept_changes),
+            changes_left_out=len(changes) - len(kept_changes),
             requests=tuple(requests[:MOST_REQUESTS]),
             requests_left_out=max(0, len(requests) - MOST_REQUESTS) + requests_dropped,
             faults_not_met=faults_not_met,

@@ -199,12 +199,12 @@ def cause_of(error: BaseException, *, otherwise: Cause) -> Cause:
     return otherwise
 
 
-def pause_asked_for_s(error: BaseException) -> float:
+def requested_pause_s(error: BaseException) -> float:
     """Return how long the service asked to be left alone, within reason; 0 where it did not say."""
     for each in _chain(error):
-        asked: object = getattr(each, "retry_after_s", None)
-        if isinstance(asked, int | float) and asked > 0:
-            return min(float(asked), LONGEST_PAUSE_S)
+        pause: object = getattr(each, "retry_after_s", None)
+        if isinstance(pause, int | float) and pause > 0:
+            return min(float(pause), LONGEST_PAUSE_S)
     return 0.0
 
 
@@ -250,10 +250,10 @@ def format_traceback(error: BaseException) -> str | None:
     if isinstance(error, GhxBenchError) and error.__cause__ is None and find_user_frame(frames) is None:
         return None
     try:
-        told = traceback.TracebackException.from_exception(error)
-        while len(told.stack) > 1 and is_own_file(told.stack[0].filename):
-            del told.stack[0]
-        text = "".join(told.format())
+        formatted = traceback.TracebackException.from_exception(error)
+        while len(formatted.stack) > 1 and is_own_file(formatted.stack[0].filename):
+            del formatted.stack[0]
+        text = "".join(formatted.format())
     except Exception:  # noqa: BLE001 - plugin call: an error of others that cannot even be told
         return None
     # The end says most: what was raised, and where.

@@ -45,12 +45,12 @@ _METERED = ("tokens", "toolCalls", "agentTurns")
 
 def fill_from_model_calls(trace: SessionTrace) -> SessionTrace:
     """Return a trace with turns, tokens and tool calls as its model calls have them, and the agent's figures beside."""
-    told, calls = trace.summary, main_calls(trace.model_calls)
+    summary, calls = trace.summary, main_calls(trace.model_calls)
     reported = ReportedFigures(
-        tokens=told.total_tokens,
-        turns=told.total_turns,
-        tool_calls=told.total_tool_calls,
-        cost_usd=told.total_cost_usd,
+        tokens=summary.total_tokens,
+        turns=summary.total_turns,
+        tool_calls=summary.total_tool_calls,
+        cost_usd=summary.total_cost_usd,
     )
     turns = _turns_of(trace.events, calls) if calls else trace.turns
     events = tuple(event for turn in turns for event in _with_boundary(turn)) if calls else trace.events
@@ -58,7 +58,7 @@ def fill_from_model_calls(trace: SessionTrace) -> SessionTrace:
         total_tokens=usage_of(trace.model_calls),
         total_turns=len(calls),
         total_tool_calls=sum(isinstance(event, ToolCallEvent) for event in events),
-        total_duration=told.total_duration,
+        total_duration=summary.total_duration,
         # No cost: that of the agent is a guess, and stands among its own figures.
     )
     changes = {
@@ -87,16 +87,16 @@ class _WireCall:
         """Return the call as an event, with what the agent recorded of it."""
         result, request = self.result, self.request
         event = recorded or ToolCallEvent(name=request.name, duration_ms=None, success=None)
-        told: dict[str, object] = {"name": request.name, "input": request.arguments}
+        fields: dict[str, object] = {"name": request.name, "input": request.arguments}
         if request.id is not None:
-            told["call_id"] = request.id
+            fields["call_id"] = request.id
         if result is not None:
-            told["output"] = result.text
+            fields["output"] = result.text
             if event.success is None and result.failed is not None:
-                told["success"] = not result.failed
+                fields["success"] = not result.failed
         if event.unfinished or recorded is None:
-            told["unfinished"] = result is None
-        return event.model_copy(update=told)
+            fields["unfinished"] = result is None
+        return event.model_copy(update=fields)
 
 
 def _turns_of(events: Sequence[TraceEvent], calls: Sequence[ModelCall]) -> tuple[Turn, ...]:
@@ -167,8 +167,10 @@ class _Pairing:
     def __init__(self, happened: Sequence[TraceEvent], wire: Sequence[_WireCall]) -> None:
         recorded = ((place, each) for place, each in enumerate(happened) if isinstance(each, ToolCallEvent))
         self._recorded = {place: _Side(each.call_id, each.name, _values_in(each.input)) for place, each in recorded}
-        asked = (each.request for each in wire)
-        self._wire = {index: _Side(each.id, each.name, _values_in(each.arguments)) for index, each in enumerate(asked)}
+        requests = (each.request for each in wire)
+        self._wire = {
+            index: _Side(each.id, each.name, _values_in(each.arguments)) for index, each in enumerate(requests)
+        }
         self._pairs: dict[int, int] = {}
 
     def find(self) -> Mapping[int, int]:
@@ -176,9 +178,9 @@ class _Pairing:
         self._pair(lambda one, other: one.id is not None and one.id == other.id)
         has_ids_of_the_model = bool(self._pairs)
         self._pair(lambda one, other: _is_same_tool(one.name, other.name) and _is_same_input(one, other))
-        told, asked = ({each.name for each in side.values()} for side in (self._recorded, self._wire))
-        own = {name for name in told if not any(_is_same_tool(name, each) for each in asked)}
-        foreign = {name for name in asked if not any(_is_same_tool(name, each) for each in told)}
+        recorded_names, wire_names = ({each.name for each in side.values()} for side in (self._recorded, self._wire))
+        own = {name for name in recorded_names if not any(_is_same_tool(name, each) for each in wire_names)}
+        foreign = {name for name in wire_names if not any(_is_same_tool(name, each) for each in recorded_names)}
         self._pair(lambda one, other: one.name in own and other.name in foreign and _is_same_input(one, other))
         self._pair(lambda one, other: _is_same_tool(one.name, other.name))
         if not has_ids_of_the_model:
@@ -196,12 +198,12 @@ class _Pairing:
 
     def _pair_tools(self) -> None:
         """Pair the calls of tools that have another name on each side, and as many calls."""
-        told = _places_by_tool(self._recorded, self._left_recorded())
-        asked = _places_by_tool(self._wire, self._left_on_wire())
-        for places in told:
-            alike = next((each for each in asked if len(each) == len(places)), None)
+        recorded = _places_by_tool(self._recorded, self._left_recorded())
+        on_wire = _places_by_tool(self._wire, self._left_on_wire())
+        for places in recorded:
+            alike = next((each for each in on_wire if len(each) == len(places)), None)
             if alike is not None:
-                asked.remove(alike)
+                on_wire.remove(alike)
                 self._pairs |= dict(zip(places, alike, strict=True))
 
     def _pair_places(self) -> None:

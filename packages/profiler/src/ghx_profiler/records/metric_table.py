@@ -52,7 +52,7 @@ class Metric:
     """What it measures; in docs/reports.md the same words stand."""
     source: Source | None = None
     """Where it comes from; `None` where only its collector knows."""
-    shown: Mapping[Display, int] = field(default_factory=dict[Display, int])
+    positions: Mapping[Display, int] = field(default_factory=dict[Display, int])
     """Where it is shown, and its position there."""
 
     def stands_for(self, name: str) -> bool:
@@ -107,7 +107,9 @@ class MetricTable:
 
     def shown_in(self, display: Display) -> tuple[Metric, ...]:
         """Return what is shown in one display, in the order it has there."""
-        return tuple(sorted((each for each in self if display in each.shown), key=lambda each: each.shown[display]))
+        return tuple(
+            sorted((each for each in self if display in each.positions), key=lambda each: each.positions[display])
+        )
 
     def defined(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Yield the metrics among `names` that are defined here, in the order of the table, with what they measure."""
@@ -126,7 +128,7 @@ METRICS = MetricTable(
             definition="whether the scorer found the task done, by an agent that kept to its time and budget and did "
             "not refuse",
             source="bench",
-            shown={"plan": 1},
+            positions={"plan": 1},
         ),
         Metric(
             name="latency_wall_ms",
@@ -137,7 +139,7 @@ METRICS = MetricTable(
             "calls and all its tool calls, the start of every program (`gh`, `ghx`) included; neither preparing "
             "nor opening the session, and so no start of an MCP server that is opened with it",
             source="bench",
-            shown={"plan": 3, "glance": 1, "session": 1, "terminal": 1},
+            positions={"plan": 3, "glance": 1, "session": 1, "terminal": 1},
         ),
         Metric(
             name="latency_from_first_request_ms",
@@ -219,7 +221,7 @@ METRICS = MetricTable(
             unit="tokens",
             definition="the total without what a cache served; unknown unless the agent tells `tokens_cache_read`",
             source="agent or meter",
-            shown={"plan": 2, "glance": 2, "session": 2, "terminal": 2},
+            positions={"plan": 2, "glance": 2, "session": 2, "terminal": 2},
         ),
         Metric(
             name="cost_total_usd",
@@ -229,7 +231,7 @@ METRICS = MetricTable(
             "a meter what the agent says that the session cost, or else its tokens at these prices (`cost.source` on "
             "the row says which); of the last attempt only",
             source="agent or prices",
-            shown={"plan": 4, "glance": 5, "session": 3, "terminal": 9},
+            positions={"plan": 4, "glance": 5, "session": 3, "terminal": 9},
         ),
         Metric(
             name="cost_input_usd",
@@ -256,7 +258,7 @@ METRICS = MetricTable(
             definition="tool calls of the agent; one shell call is one, whatever programs it runs, and so is a "
             "chain of `ghx`",
             source="agent or meter",
-            shown={"glance": 3, "session": 4, "terminal": 3},
+            positions={"glance": 3, "session": 4, "terminal": 3},
         ),
         Metric(
             name="tool_calls_failed",
@@ -398,7 +400,7 @@ METRICS = MetricTable(
             unit="turns",
             definition="turns of the agent: what it did between two of its model calls is one",
             source="agent or meter",
-            shown={"glance": 4, "session": 5, "terminal": 4},
+            positions={"glance": 4, "session": 5, "terminal": 4},
         ),
         Metric(
             name=ATTACK_SUCCESS,

@@ -150,11 +150,11 @@ def usage_of(calls: Iterable[ModelCall]) -> TokenUsage:
 
 def add_usage(usages: Iterable[TokenUsage]) -> TokenUsage:
     """Return the sum of tokens; a part that one of them does not tell is not known."""
-    told = list(usages)
-    if not told:
+    parts = list(usages)
+    if not parts:
         return TokenUsage()
     # Part by part, totals as well: wires differ in which parts they tell, not in what these add up to.
-    columns = {part: [getattr(usage, part) for usage in told] for part in TokenUsage.model_fields}
+    columns = {part: [getattr(usage, part) for usage in parts] for part in TokenUsage.model_fields}
     return TokenUsage(**{part: None if None in column else sum(column) for part, column in columns.items()})
 
 

@@ -100,7 +100,7 @@ class RowContext:
 def attempt_of(outcome: Outcome, number: int) -> Attempt:
     """Return what one attempt leaves on the row."""
     started_at = timestamp(outcome.started_at)
-    attempt = Attempt(number=number, started_at=started_at, **_spend_of(outcome.evidence), **_trouble_of(outcome))
+    attempt = Attempt(number=number, started_at=started_at, **_spend_of(outcome.evidence), **_failure_fields(outcome))
     return outcome.redaction.record(attempt, keeping=_NAMES)
 
 
@@ -114,8 +114,8 @@ def _spend_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
     metered: dict[str, Any] = {}
     if calls:
         # One that the meter refused was never made, and costs the run none of its budget.
-        made = sum(call.error_kind != "budget" for call in calls)
-        metered |= {"model_calls": made, "turns": len(main_calls(calls))}
+        model_calls = sum(call.error_kind != "budget" for call in calls)
+        metered |= {"model_calls": model_calls, "turns": len(main_calls(calls))}
     if evidence is not None and any(call.cut for call in calls):
         metered["tokens_at_least"] = usage_at_least(calls)
         metered["cost_at_least_usd"] = cost_at_least_usd(calls, evidence.cell.model)
@@ -154,7 +154,7 @@ def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime
         version=ROW_VERSION,
         **_session_of(outcome.evidence),
         **_verdict_of(outcome),
-        **_trouble_of(outcome),
+        **_failure_fields(outcome),
         **problems,
         traceback=format_traceback(outcome.error) if isinstance(outcome, Failed) else None,
     )
@@ -219,9 +219,9 @@ def _sources_of(evidence: Evidence[Any] | None) -> dict[str, str]:
     if evidence.cost.source is not None:
         # Of a cost the table knows two sources, and its record which of them it was.
         sources["cost"] = "agent" if evidence.cost.source == "reported" else "prices"
-    told = evidence.trace.sources if evidence.trace else {}
+    trace_sources = evidence.trace.sources if evidence.trace else {}
     # The table knows that a number may be the meter's; only the session knows whether it is.
-    return {key: told.get(key, source.removesuffix(" or meter")) for key, source in sources.items()}
+    return {key: trace_sources.get(key, source.removesuffix(" or meter")) for key, source in sources.items()}
 
 
 def _verdict_of(outcome: Outcome) -> Mapping[str, Any]:
@@ -245,7 +245,7 @@ def _verdict_of(outcome: Outcome) -> Mapping[str, Any]:
     }
 
 
-def _trouble_of(outcome: Outcome) -> Mapping[str, Any]:
+def _failure_fields(outcome: Outcome) -> Mapping[str, Any]:
     match outcome:
         case Failed(cause=cause, error=error):
             return {"cause": cause, "error": describe_raised(error), "error_code": error_code(error)}

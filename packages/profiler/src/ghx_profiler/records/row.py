@@ -171,8 +171,8 @@ class ProfileRow(ForeignModel):
     @property
     def known_metrics(self) -> Mapping[str, Number]:
         """Every number of this row that is known, by metric name."""
-        told = {**_derived_metrics(self), **self.metrics}
-        return {name: value for name, value in told.items() if value is not None}
+        metrics = {**_derived_metrics(self), **self.metrics}
+        return {name: value for name, value in metrics.items() if value is not None}
 
     def __reduce__(self) -> tuple[Callable[[bytes], "ProfileRow"], tuple[bytes]]:
         """Pickle as JSON, which is what crosses to other processes anywhere else.
@@ -195,9 +195,9 @@ class ProfileRow(ForeignModel):
             changes |= self._unknowns()
         else:
             # Version 1 repeated what the row says elsewhere; a number that a collector set apart from that stays.
-            told = _derived_metrics(self)
+            derived = _derived_metrics(self)
             changes["metrics"] = {
-                name: value for name, value in self.metrics.items() if name not in told or value != told[name]
+                name: value for name, value in self.metrics.items() if name not in derived or value != derived[name]
             }
         return self.model_copy(update=changes)
 

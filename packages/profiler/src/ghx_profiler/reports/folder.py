@@ -86,15 +86,15 @@ class ReportFolder:
             return
 
     def _clear(self) -> None:
-        kept = dict.fromkeys(self._written)
+        written = dict.fromkeys(self._written)
         for name in dict.fromkeys(self._earlier):
-            if name in kept or not any(pattern.fullmatch(name) for pattern in _OWN.values()):
+            if name in written or not any(pattern.fullmatch(name) for pattern in _OWN.values()):
                 continue
             if any(_OWN[each].fullmatch(name) for each in self._formats):
                 self._remove(name)
             elif (self.path / name).is_file():
-                kept[name] = None
-        write_file(self.path / LIST, "".join(f"{name}\n" for name in sorted(kept)))
+                written[name] = None
+        write_file(self.path / LIST, "".join(f"{name}\n" for name in sorted(written)))
 
     def _remove(self, name: str) -> None:
         """Remove a file of an earlier report, and folders that are empty without it; nothing outside is touched."""

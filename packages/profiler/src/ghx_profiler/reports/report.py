@@ -179,12 +179,12 @@ def _write_documents(folder: ReportFolder, document: Document, material: Materia
     if "html" in formats:
         folder.write("index.html", to_page(document, chart_bundle() if document.charts else ""))
         if material.pages:
-            seen = material.observations
+            observations = material.observations
             listing = session_list_page(
                 material.pages,
                 arm_word=material.arm_word,
                 metrics=material.metrics,
-                sessions=Counter(zip(seen.scenario.each(), map(str, seen.arm.each()), strict=True)),
+                sessions=Counter(zip(observations.scenario.each(), map(str, observations.arm.each()), strict=True)),
             )
             folder.write(LISTING, listing)
     if "markdown" in formats:

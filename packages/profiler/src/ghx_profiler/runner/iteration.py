@@ -20,7 +20,7 @@ from ghx_profiler.records.causes import (
     cause_of,
     describe_error,
     is_transient,
-    pause_asked_for_s,
+    requested_pause_s,
 )
 from ghx_profiler.records.outcome import Completed, Failed, Outcome, attempt_of, interrupted_attempt
 from ghx_profiler.records.row import Attempt
@@ -76,7 +76,7 @@ async def iterate(task: Task[S], *, retries: int, report_retry: ReportRetry) -> 
             return outcome
         pause_s = task.instruments.backoff.pause_s(len(attempts), dice.random())
         # Never less than the service asked for: coming back sooner prolongs a rate limit.
-        pause_s = max(pause_s, pause_asked_for_s(outcome.error))
+        pause_s = max(pause_s, requested_pause_s(outcome.error))
         await report_retry(attempts[-1], pause_s)
         await anyio.sleep(pause_s)
 

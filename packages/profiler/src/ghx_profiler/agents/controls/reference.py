@@ -154,9 +154,9 @@ class ReferenceSession:
             return known[0]
         if call.server in known:
             return call.server
-        asked = "no server is named" if call.server is None else f"there is no server {call.server!r}"
+        reason = "no server is named" if call.server is None else f"there is no server {call.server!r}"
         has = ", ".join(known) or "none"
-        raise SolutionError(f"mcp {call.tool}: {asked}; mode {self._request.mode.name!r} has: {has}")
+        raise SolutionError(f"mcp {call.tool}: {reason}; mode {self._request.mode.name!r} has: {has}")
 
 
 def bindings_of(request: SessionRequest) -> dict[str, JsonValue]:

@@ -58,8 +58,8 @@ class Step(Section):
     def _is_one_thing(self) -> Self:
         kinds = [kind for kind in _KINDS if getattr(self, kind) is not None]
         if len(kinds) != 1:
-            told = " and ".join(map(repr, kinds)) or "none of them"
-            raise RefusedError(f"a step has one of 'shell', 'mcp' and 'for_each'; this has {told}")
+            kinds_given = " and ".join(map(repr, kinds)) or "none of them"
+            raise RefusedError(f"a step has one of 'shell', 'mcp' and 'for_each'; this has {kinds_given}")
         is_loop = self.for_each is not None
         if is_loop != (self.do is not None):
             raise RefusedError("'for_each' and 'do' belong together", suggestion="write both or neither")

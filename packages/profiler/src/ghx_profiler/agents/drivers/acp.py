@@ -101,8 +101,8 @@ class MessagePipe:
             if message.get("id") == self._prompt_id:
                 self.prompt_over.set()
             return True
-        told = cast("JsonObject", params) if isinstance(params, dict) else {}
-        update, call = told.get("update"), told.get("toolCall")
+        fields = cast("JsonObject", params) if isinstance(params, dict) else {}
+        update, call = fields.get("update"), fields.get("toolCall")
         if method == UPDATE and isinstance(update, dict):
             self._on_update(update)
         if method == PERMISSION and isinstance(call, dict):
@@ -132,13 +132,13 @@ class PermissionDesk:
         del session_id  # a connection has one
         self._asked += 1
         kinds = _REFUSALS if tool_call.kind in self._refused_tools else self._kinds
-        chosen = next((option for kind in kinds for option in options if option.kind == kind), None)
-        if chosen is None or chosen.kind in _REFUSALS:
+        choice = next((option for kind in kinds for option in options if option.kind == kind), None)
+        if choice is None or choice.kind in _REFUSALS:
             self._refused += 1
         self._facts["permissions"] = {"asked": self._asked, "refused": self._refused}
-        if chosen is None:
+        if choice is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
-        return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=chosen.option_id))
+        return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=choice.option_id))
 
 
 def read_usage(used: Usage) -> TokenUsage:
@@ -184,9 +184,9 @@ class AcpProvider(RecipeProvider):
         log = UpdateLog(recorder, servers=tools.mcp_servers, strip=self.recipe.strip)
         async with (
             start_agent(self.name, words, start) as (process, last_words),
-            anyio.create_task_group() as beside,
+            anyio.create_task_group() as tasks,
         ):
-            beside.start_soon(_close_after_end, process)
+            tasks.start_soon(_close_after_end, process)
             pipe = MessagePipe(process, log.add)
             refused = (*(() if tools.shell else ("execute",)), *(() if tools.web else ("fetch",)))
             desk = PermissionDesk(self.recipe.permissions, refused_tools=refused, facts=recorder.facts)
@@ -206,7 +206,7 @@ class AcpProvider(RecipeProvider):
                 await session.open()
                 yield session
             finally:
-                beside.cancel_scope.cancel()
+                tasks.cancel_scope.cancel()
                 with anyio.CancelScope(shield=True):
                     await connection.close()
 
@@ -233,7 +233,7 @@ class AcpSession(RecipeSession):
     """What the agent calls the session."""
 
     @property
-    def said(self) -> str:
+    def answer_text(self) -> str:
         """What the agent has answered so far."""
         return self.log.answer
 
@@ -268,8 +268,8 @@ class AcpSession(RecipeSession):
             response = await self.connection.prompt(session_id=self.agents_id, prompt=[acp.text_block(words)])
         except _BROKEN as error:
             if self.is_unused:
-                told = await self._explain("session/prompt (and asked its model for nothing)", error)
-                raise EnvironmentFailure(told) from error
+                explanation = await self._explain("session/prompt (and asked its model for nothing)", error)
+                raise EnvironmentFailure(explanation) from error
             raise AgentError(await self._explain("session/prompt", error)) from error
         except BaseException:
             with anyio.CancelScope(shield=True):

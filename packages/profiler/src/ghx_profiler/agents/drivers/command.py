@@ -57,7 +57,7 @@ class TextLog(OutputLog):
     def read(self, line: str) -> None:
         """Take a line as a part of the answer."""
         self.is_understood = True
-        self.say(f"{line}\n")
+        self.add_text(f"{line}\n")
 
 
 class JsonLog(OutputLog):
@@ -65,68 +65,72 @@ class JsonLog(OutputLog):
 
     def read(self, line: str) -> None:
         """Write down the object in a line."""
-        if told := parse_line(line):
-            self.is_understood |= self.add(told)
+        if event := parse_line(line):
+            self.is_understood |= self.add(event)
 
     @abstractmethod
-    def add(self, told: JsonObject) -> bool:
+    def add(self, fields: JsonObject) -> bool:
         """Write down an object, and return whether it is one of the dialect."""
 
 
 class ClaudeLog(JsonLog):
     """`claude -p --output-format stream-json --verbose`: messages of the conversation, then a result."""
 
-    def add(self, told: JsonObject) -> bool:
+    def add(self, fields: JsonObject) -> bool:
         """Write down an object, and return whether it is one of the dialect."""
-        match told:
+        match fields:
             case {"type": "system", "subtype": "init", "session_id": str(id_)}:
-                version = told.get("claude_code_version")
+                version = fields.get("claude_code_version")
                 self.recorder.facts |= {"session": id_, "agent": "claude-code", "agentVersion": version}
             case {"type": "assistant" | "user", "message": {"content": list(blocks)}}:
                 for block in blocks:
                     self._add_block(block)
             case {"type": "result", "subtype": str(subtype)}:
-                self._end(subtype, told)
+                self._end(subtype, fields)
             case _:
-                return told.get("type") in ("system", "user", "stream_event")
+                return fields.get("type") in ("system", "user", "stream_event")
         return True
 
     def _add_block(self, block: JsonValue) -> None:
         match block:
             case {"type": "text", "text": str(text)}:
-                self.say(text)
+                self.add_text(text)
             case {"type": "thinking", "thinking": str(text)}:
                 self.think(text)
-            case {"type": "tool_use", "id": str(id_), "name": str(name), "input": given}:
-                self.begin_call(id_, plain_tool_name(name, self.servers, is_command=name == "Bash"), _json(given))
+            case {"type": "tool_use", "id": str(id_), "name": str(name), "input": arguments}:
+                self.begin_call(id_, plain_tool_name(name, self.servers, is_command=name == "Bash"), _json(arguments))
             case {"type": "tool_result", "tool_use_id": str(id_)}:
                 self.end_call(id_, block.get("content"), success=not block.get("is_error"))
             case _:
                 pass
 
-    def _end(self, subtype: str, told: JsonObject) -> None:
-        match told.get("usage"):
+    def _end(self, subtype: str, fields: JsonObject) -> None:
+        match fields.get("usage"):
             # Not those of single messages, which are taken from the beginning of each answer.
-            case {"input_tokens": int(given), "output_tokens": int(made)} as used if given or made:
+            case {"input_tokens": int(input_tokens), "output_tokens": int(output_tokens)} as used if (
+                input_tokens or output_tokens
+            ):
                 read, written = used.get("cache_read_input_tokens"), used.get("cache_creation_input_tokens")
-                usage = TokenUsage.of(input=given, output=made, cache_read=_count(read), cache_write=_count(written))
-                self.note_usage(usage, told.get("total_cost_usd"))
+                usage = TokenUsage.of(
+                    input=input_tokens, output=output_tokens, cache_read=_count(read), cache_write=_count(written)
+                )
+                self.note_usage(usage, fields.get("total_cost_usd"))
             case _:
                 pass
         if subtype == "error_max_turns":
             self.reason = "tool_limit"
-        elif told.get("stop_reason") == "refusal":
+        elif fields.get("stop_reason") == "refusal":
             self.reason = "refusal"
-        elif told.get("is_error"):
-            self.error = str(told.get("result") or subtype)
+        elif fields.get("is_error"):
+            self.error = str(fields.get("result") or subtype)
 
 
 class CodexLog(JsonLog):
     """`codex exec --json`: items that begin and are completed, then the end of the turn."""
 
-    def add(self, told: JsonObject) -> bool:
+    def add(self, fields: JsonObject) -> bool:
         """Write down an object, and return whether it is one of the dialect."""
-        match told:
+        match fields:
             case {"type": "thread.started", "thread_id": str(id_)}:
                 self.recorder.facts |= {"session": id_, "agent": "codex"}
             case {"type": "item.started" | "item.updated" | "item.completed" as event, "item": dict(item)}:
@@ -136,22 +140,22 @@ class CodexLog(JsonLog):
             case {"type": "turn.failed", "error": {"message": str(message)}}:
                 self.error = message
             case _:
-                return told.get("type") in ("turn.started", "error")
+                return fields.get("type") in ("turn.started", "error")
         return True
 
     def _add_item(self, item: JsonObject, *, is_over: bool) -> None:
         match item:
             case {"type": "agent_message", "text": str(text)}:
                 if is_over:
-                    self.say(text)
+                    self.add_text(text)
             case {"type": "reasoning", "text": str(text)}:
                 if is_over:
                     self.think(text)
             case {"type": "error" | "todo_list"}:
                 pass  # warnings, and the agent's own notes
             case {"type": str(kind), "id": str(id_)}:
-                name, given, output = _codex_call(kind, item)
-                self.begin_call(id_, name, given)
+                name, arguments, output = _codex_call(kind, item)
+                self.begin_call(id_, name, arguments)
                 if is_over:
                     self.end_call(id_, output, success=item.get("status", "completed") == "completed")
             case _:
@@ -159,14 +163,14 @@ class CodexLog(JsonLog):
 
     def _note(self, used: JsonObject) -> None:
         match used:
-            case {"input_tokens": int(given), "output_tokens": int(made)}:
+            case {"input_tokens": int(input_tokens), "output_tokens": int(output_tokens)}:
                 # What is served from the cache is a part of the input, and what is thought one of the output.
                 read, written = _count(used.get("cached_input_tokens")), _count(used.get("cache_write_input_tokens"))
                 thought = _count(used.get("reasoning_output_tokens"))
                 self.note_usage(
                     TokenUsage.of(
-                        input=given - (read or 0) - (written or 0),
-                        output=made - (thought or 0),
+                        input=input_tokens - (read or 0) - (written or 0),
+                        output=output_tokens - (thought or 0),
                         reasoning=thought,
                         cache_read=read,
                         cache_write=written,
@@ -184,18 +188,18 @@ def _codex_call(kind: str, item: JsonObject) -> tuple[str, JsonValue, JsonValue]
         case {"type": "mcp_tool_call", "server": str(server), "tool": str(tool)}:
             return tool_name(server, tool), item.get("arguments"), item.get("error") or item.get("result")
         case _:
-            given = {key: value for key, value in item.items() if key not in ("id", "type", "status")}
-            return kind, given, None
+            arguments = {key: value for key, value in item.items() if key not in ("id", "type", "status")}
+            return kind, arguments, None
 
 
 class OpenCodeLog(JsonLog):
     """`opencode run --format json`: parts of messages, each when it is finished."""
 
-    def add(self, told: JsonObject) -> bool:
+    def add(self, fields: JsonObject) -> bool:
         """Write down an object, and return whether it is one of the dialect."""
-        match told:
+        match fields:
             case {"type": "text", "part": {"text": str(text)}}:
-                self.say(text)
+                self.add_text(text)
             case {"type": "reasoning", "part": {"text": str(text)}}:
                 self.think(text)
             case {"type": "tool_use", "part": {"callID": str(id_), "tool": str(name), "state": dict(state)}}:
@@ -206,19 +210,29 @@ class OpenCodeLog(JsonLog):
             case {"type": "step_finish", "part": {"tokens": dict(tokens)} as part}:
                 self._note(cast("JsonObject", tokens), _json(part.get("cost")))
             case {"type": "error"}:
-                self.error = _message_in(told.get("error"))
+                self.error = _message_in(fields.get("error"))
             case _:
-                return told.get("type") == "step_start"
-        if isinstance(id_ := told.get("sessionID"), str):
+                return fields.get("type") == "step_start"
+        if isinstance(id_ := fields.get("sessionID"), str):
             self.recorder.facts |= {"session": id_, "agent": "opencode"}
         return True
 
     def _note(self, tokens: JsonObject, cost_usd: JsonValue) -> None:
         match tokens:
-            case {"input": int(given), "output": int(made), "cache": {"read": int(read), "write": int(written)}}:
+            case {
+                "input": int(input_tokens),
+                "output": int(output_tokens),
+                "cache": {"read": int(read), "write": int(written)},
+            }:
                 thought = _count(tokens.get("reasoning"))
                 self.note_usage(
-                    TokenUsage.of(input=given, output=made, reasoning=thought, cache_read=read, cache_write=written),
+                    TokenUsage.of(
+                        input=input_tokens,
+                        output=output_tokens,
+                        reasoning=thought,
+                        cache_read=read,
+                        cache_write=written,
+                    ),
                     cost_usd,
                 )
             case _:
@@ -286,7 +300,7 @@ class CommandSession(RecipeSession):
     log: OutputLog
 
     @property
-    def said(self) -> str:
+    def answer_text(self) -> str:
         """What the agent has answered so far."""
         return self.log.answer
 
@@ -294,16 +308,16 @@ class CommandSession(RecipeSession):
         """Run the command with the prompt, and wait until it ends."""
         values = {**self.start.values, "PROMPT": words}
         command = (self.program, *(fill_variables(word, values) for word in self.recipe.command[1:]))
-        given = "" if any("PROMPT" in variables_in(word) for word in self.recipe.command) else words
+        stdin_text = "" if any("PROMPT" in variables_in(word) for word in self.recipe.command) else words
         async with start_agent(self.recipe.name, command, self.start) as (process, last_words):
             if process.stdin is None or process.stdout is None:
                 raise RuntimeError("a program was started without its pipes")
-            async with anyio.create_task_group() as beside:
-                beside.start_soon(_write, process.stdin, given)
-                beside.start_soon(partial(cancel_after_end, process, beside.cancel_scope, patience_s=_PATIENCE_S))
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_write, process.stdin, stdin_text)
+                tasks.start_soon(partial(cancel_after_end, process, tasks.cancel_scope, patience_s=_PATIENCE_S))
                 await self._read(process.stdout)
                 await process.wait()
-                beside.cancel_scope.cancel()
+                tasks.cancel_scope.cancel()
             await last_words.wait()
         return self._judge(process.returncode, last_words)
 

@@ -169,40 +169,40 @@ class LoopSession:
 
     async def _converse(self, text: str) -> Answer:
         self.tap.expect_prompt(text)
-        self._tell(UserPromptPart(text))
-        said = ""
+        self._append(UserPromptPart(text))
+        answer_text = ""
         for _ in range(self.limits.max_turns):
             self.recorder.begin_turn()
             try:
                 response = await self._ask()
             except BudgetExhaustedError:
-                return Answer(text=said)  # what was done is scored, and the trace says why it ended
-            said = response.text or said
+                return Answer(text=answer_text)  # what was done is scored, and the trace says why it ended
+            answer_text = response.text or answer_text
             if not response.tool_calls:
                 await self.tap.wait_for_last_answer()
-                if (blame := self._blame()) is not None:
-                    raise blame
-                return Answer(text=said, reason=_REASONS.get(response.finish_reason or "stop", "stop"))
+                if (failure := self._failure_cause()) is not None:
+                    raise failure
+                return Answer(text=answer_text, reason=_REASONS.get(response.finish_reason or "stop", "stop"))
             # One after the other: what a model asks for at once may well build on each other.
-            self._tell(*[await self._call(each) for each in response.tool_calls])
+            self._append(*[await self._call(each) for each in response.tool_calls])
             if response.usage.total_tokens > self.limits.max_context_tokens and not self._forget_results():
                 break
-        return Answer(text=said, reason="tool_limit")
+        return Answer(text=answer_text, reason="tool_limit")
 
     async def trace(self) -> SessionTrace:
         """Return what was done so far, and what the meter saw."""
         await self.tap.settle()
-        note_metered(self.recorder, self.tap, self._blame())
+        note_metered(self.recorder, self.tap, self._failure_cause())
         return self.recorder.trace()
 
-    def _blame(self) -> MeasurementError | None:
+    def _failure_cause(self) -> MeasurementError | None:
         """Return whose fault it is, if it is not the agent's: the environment's, the model provider's, the budget's."""
         servers, has_asked = tuple(self.belt.servers), self.tap.call_count > 0
         # All its calls offer all tools: the first tells enough.
         wrong = find_wrong_setup(self.tap, servers, agent=_NAME, has_answered=has_asked)
         return wrong or self.tap.verdict(was_stopped=self.was_stopped)
 
-    def _tell(self, *parts: ModelRequestPart) -> None:
+    def _append(self, *parts: ModelRequestPart) -> None:
         self.history.append(ModelRequest(parts=parts, instructions=self.instructions))
 
     async def _ask(self) -> ModelResponse:
@@ -239,22 +239,22 @@ class LoopSession:
     async def _find_pause(self, attempt: int, error: Exception) -> float:
         """Return how long to wait before a failed call is made again; raise if it is not worth it."""
         await self.tap.settle()
-        blame = self._blame()
-        if blame is None:
+        failure = self._failure_cause()
+        if failure is None:
             raise AgentError(f"{_NAME}: the model's answer cannot be used: {error}") from error
         pause = _FIRST_PAUSE_S * 2 ** (attempt - 1)
-        if isinstance(blame, TransientError) and attempt < self.limits.max_attempts:
-            pause = pause if blame.retry_after_s is None else blame.retry_after_s
+        if isinstance(failure, TransientError) and attempt < self.limits.max_attempts:
+            pause = pause if failure.retry_after_s is None else failure.retry_after_s
             if pause <= _LONGEST_PAUSE_S:
                 return pause
-        raise blame from error
+        raise failure from error
 
     async def _call(self, call: ToolCallPart) -> ToolReturnPart:
         """Make a tool call, and return what the model is told of it."""
-        tool, given = self.offered.get(call.tool_name), call.args or {}
+        tool, arguments = self.offered.get(call.tool_name), call.args or {}
         name = call.tool_name if tool is None else tool.name
         is_file_tool = any(each.name == name for each in self.files.list_tools())
-        answer = self.files.call(name, given) if is_file_tool else await self.belt.call(name, given)
+        answer = self.files.call(name, arguments) if is_file_tool else await self.belt.call(name, arguments)
         content = self._wrap(self._shorten(answer))
         return ToolReturnPart(tool_name=call.tool_name, content=content, tool_call_id=call.tool_call_id)
 

@@ -141,10 +141,10 @@ class FunctionProvider:
     @asynccontextmanager
     async def run(self, directory: Path) -> AsyncGenerator[None]:
         """Hold the meter, where there is one, and the thread of the function."""
-        async with AsyncExitStack() as held:
-            held.push_async_callback(self._threaded.aclose)
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._threaded.aclose)
             if self.is_metered:
-                await held.enter_async_context(self._meter.open(directory))
+                await stack.enter_async_context(self._meter.open(directory))
             yield
 
     @asynccontextmanager
@@ -152,13 +152,13 @@ class FunctionProvider:
         """Open the tools of the mode in the function's thread, and here the way to the model."""
         route, recorder = self._routes.get(request.model), TraceRecorder()
         async with nullcontext() if route is None else self._meter.session(route.wire, request) as tap:
-            asked = _FunctionRequest(
+            function_request = _FunctionRequest(
                 **{each.name: getattr(request, each.name) for each in fields(request)},
                 asked_as=request.model if route is None else route.model,
                 endpoints={} if tap is None else {wire: _endpoint_of(tap, wire) for wire in self._meter.providers},
                 recorder=recorder,
             )
-            async with self._threaded.session(asked) as session:
+            async with self._threaded.session(function_request) as session:
                 yield FunctionSession(inner=session, recorder=recorder, tap=tap)
 
 
@@ -194,17 +194,17 @@ class FunctionSession:
         except Exception as error:  # noqa: BLE001 - plugin call: raised again unless another is to blame for it
             failure = error
         await self.tap.wait_for_last_answer()
-        blame = self.tap.verdict(self.calls_at_answer) or failure
-        if blame is not None and not isinstance(blame, BudgetExhaustedError):
-            raise blame from (None if blame is failure else failure)
+        cause = self.tap.verdict(self.calls_at_answer) or failure
+        if cause is not None and not isinstance(cause, BudgetExhaustedError):
+            raise cause from (None if cause is failure else failure)
         return answer
 
     async def trace(self) -> SessionTrace:
         """Return what was recorded so far, and what the meter saw."""
         if self.tap is not None:
             await self.tap.settle()
-            blame = self.tap.verdict(self.calls_at_answer, was_stopped=self.was_stopped)
-            note_metered(self.recorder, self.tap, blame)
+            cause = self.tap.verdict(self.calls_at_answer, was_stopped=self.was_stopped)
+            note_metered(self.recorder, self.tap, cause)
         return self.recorder.trace()
 
 
@@ -230,9 +230,9 @@ class _FunctionInThread:
 
     @asynccontextmanager
     async def session(self, request: SessionRequest) -> AsyncGenerator["_OpenFunction"]:
-        asked = cast("_FunctionRequest", request)
-        async with tool_belt(request, asked.recorder) as belt:
-            yield _OpenFunction(self, asked, belt)
+        function_request = cast("_FunctionRequest", request)
+        async with tool_belt(request, function_request.recorder) as belt:
+            yield _OpenFunction(self, function_request, belt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,22 +256,22 @@ class _OpenFunction:
         )
         function, arguments = self.agent.function, self.agent.arguments
         if inspect.iscoroutinefunction(function):
-            said: object = await function(task, **arguments)
+            answer: object = await function(task, **arguments)
         else:
             thread = _FunctionThread(self.agent.name)
             blocking = replace(task, belt=BlockingToolBelt(belt=self.belt, thread=thread))
-            said = await thread.call(partial(function, blocking, **arguments))
-        if not isinstance(said, str):
-            if inspect.iscoroutine(said):
-                said.close()  # or Python complains that it was never awaited
+            answer = await thread.call(partial(function, blocking, **arguments))
+        if not isinstance(answer, str):
+            if inspect.iscoroutine(answer):
+                answer.close()  # or Python complains that it was never awaited
             raise AgentError(
-                f"{self.agent.name}: it returned {type(said).__name__}, and not its answer, which is a text"
-                + ("; write `async def` where it is defined" if inspect.isawaitable(said) else "")
+                f"{self.agent.name}: it returned {type(answer).__name__}, and not its answer, which is a text"
+                + ("; write `async def` where it is defined" if inspect.isawaitable(answer) else "")
             )
         noted = [each.content for each in request.recorder.trace().events if isinstance(each, TextOutputEvent)]
-        if said and noted[-1:] != [said]:
-            request.recorder.text(said)
-        return Answer(text=said)
+        if answer and noted[-1:] != [answer]:
+            request.recorder.text(answer)
+        return Answer(text=answer)
 
     async def trace(self) -> SessionTrace:
         return self.request.recorder.trace()
@@ -304,30 +304,30 @@ class _FunctionThread:
 
         threading.Thread(target=run, name=f"agent {self._name}", daemon=True).start()
         try:
-            while (asked := await self._asked.get()) is not None:
-                await asked.answer()
+            while (tool_request := await self._asked.get()) is not None:
+                await tool_request.answer()
         finally:
             self._is_over = True
             while not self._asked.empty():
-                if (asked := self._asked.get_nowait()) is not None:
-                    asked.refuse()
+                if (tool_request := self._asked.get_nowait()) is not None:
+                    tool_request.refuse()
         return ended.result()
 
     def wait_for(self, work: Callable[[], Awaitable[T]]) -> T:
         """Have an asynchronous call made, and return what comes back; raise `CancelledError` after the session."""
-        asked = _AskedCall(work)
+        tool_request = _AskedCall(work)
 
         def post() -> None:
             if self._is_over:
-                asked.refuse()
+                tool_request.refuse()
             else:
-                self._asked.put_nowait(asked)
+                self._asked.put_nowait(tool_request)
 
         try:
             self._loop.call_soon_threadsafe(post)
         except RuntimeError:  # the loop is closed
-            asked.refuse()
-        return asked.reply.result()
+            tool_request.refuse()
+        return tool_request.reply.result()
 
 
 @dataclass(frozen=True, slots=True)

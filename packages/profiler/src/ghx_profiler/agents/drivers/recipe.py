@@ -157,7 +157,7 @@ class Recipe(Settings):
     )
 
     @model_validator(mode="after")
-    def _names_known_variables(self) -> Self:
+    def _check_variables(self) -> Self:
         absent = {
             **({"PACKAGES": "install"} if self.install is None else {}),
             **({"BASE_URL": "wire", "KEY": "wire"} if self.wire is None else {}),
@@ -197,8 +197,8 @@ class Recipe(Settings):
     @property
     def wires(self) -> tuple[WireKind, ...]:
         """The model APIs that it speaks: first the one that counts for most models."""
-        named: tuple[WireKind | None, ...] = (self.wire, *(each.wire for each in self.for_models))
-        return tuple(dict.fromkeys(each for each in named if each is not None))
+        wires: tuple[WireKind | None, ...] = (self.wire, *(each.wire for each in self.for_models))
+        return tuple(dict.fromkeys(each for each in wires if each is not None))
 
     def with_model(self, model: str) -> "Recipe":
         """Return this recipe as it is for one model."""

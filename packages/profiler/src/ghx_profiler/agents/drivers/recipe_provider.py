@@ -75,10 +75,10 @@ class RecipeProvider(ABC):
         queue: ServiceQueue | None = None,
         records: bool = False,
     ) -> None:
-        given = model_providers or {}
-        if missing := [wire for wire in recipe.wires if wire not in given]:
+        providers = model_providers or {}
+        if missing := [wire for wire in recipe.wires if wire not in providers]:
             raise ValueError(f"the recipe of {recipe.name} has the wire {missing[0]}, and no provider is given for it")
-        wired: dict[WireKind, ModelProvider] = {wire: given[wire] for wire in recipe.wires}
+        wired: dict[WireKind, ModelProvider] = {wire: providers[wire] for wire in recipe.wires}
         self.name = recipe.name
         self.version = None if recipe.install is None else recipe.install.version
         self.recipe, self.launch = recipe, launch
@@ -151,8 +151,8 @@ class RecipeProvider(ABC):
 
     def _fill_home(self, home: Path, files: Mapping[str, str], tools: ToolSet, instructions: str | None) -> None:
         """Write what the agent looks for in its home: settings, instructions and skills."""
-        told = {self.recipe.instructions_file: instructions}
-        for path, content in {**files, **told}.items():
+        instruction_files = {self.recipe.instructions_file: instructions}
+        for path, content in {**files, **instruction_files}.items():
             if path is not None and content is not None:
                 write_file(home / path, content.encode())
         for name, folder in tools.skills.items():
@@ -179,13 +179,13 @@ async def start_agent(
                 process = await stack.enter_async_context(running)
             except OSError as error:
                 raise EnvironmentFailure(f"{name}: {words[0]} cannot be started: {error.strerror}") from error
-            beside = await stack.enter_async_context(anyio.create_task_group())
+            tasks = await stack.enter_async_context(anyio.create_task_group())
             if process.stderr is not None:
-                beside.start_soon(last_words.read, process.stderr)
+                tasks.start_soon(last_words.read, process.stderr)
             try:
                 yield process, last_words
             finally:
-                beside.cancel_scope.cancel()
+                tasks.cancel_scope.cancel()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -209,7 +209,7 @@ class RecipeSession(ABC):
 
     @property
     @abstractmethod
-    def said(self) -> str:
+    def answer_text(self) -> str:
         """What the agent has answered so far."""
 
     @property
@@ -236,10 +236,10 @@ class RecipeSession(ABC):
         failure: AgentError | None = None
         try:
             with ungrouped():
-                async with anyio.create_task_group() as beside:
-                    beside.start_soon(self._watch_setup)
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._watch_setup)
                     answer = await self.ask(words)
-                    beside.cancel_scope.cancel()
+                    tasks.cancel_scope.cancel()
             self.calls_at_answer = None if self.tap is None else self.tap.call_count
         except AgentError as error:
             failure = error
@@ -249,10 +249,10 @@ class RecipeSession(ABC):
         if self.tap is not None:
             await self.tap.wait_for_last_answer()
         # Some agents end their turn with the error of the model's provider as their answer.
-        blame = self._blame() or failure
-        if blame is not None and not isinstance(blame, BudgetExhaustedError):
-            raise blame from (None if failure is None else failure.__cause__)
-        return Answer(text=self.said) if answer is None else answer
+        cause = self._failure_cause() or failure
+        if cause is not None and not isinstance(cause, BudgetExhaustedError):
+            raise cause from (None if failure is None else failure.__cause__)
+        return Answer(text=self.answer_text) if answer is None else answer
 
     async def trace(self) -> SessionTrace:
         """Return what the agent told so far, and what the meter saw."""
@@ -262,13 +262,13 @@ class RecipeSession(ABC):
                 await self.tap.settle()
             else:  # only side calls are going on, and cutting them would leave tokens unknown
                 await self.tap.settle(_LONGEST_LATE_CALL_S)
-            note_metered(self.recorder, self.tap, self._blame())
+            note_metered(self.recorder, self.tap, self._failure_cause())
         return self.recorder.trace()
 
     def explain(self, reason: str, last_words: LastWords) -> str:
         """Return in a line what went wrong, and what the agent wrote last to standard error."""
-        said = last_words.text[-_LONGEST_WORDS:]
-        return f"{self.recipe.name}: {reason}" + (f"; it wrote: {said}" if said else "")
+        stderr_text = last_words.text[-_LONGEST_WORDS:]
+        return f"{self.recipe.name}: {reason}" + (f"; it wrote: {stderr_text}" if stderr_text else "")
 
     async def _wait_for_late_call(self, tap: MeteredSession) -> None:
         """Wait for the model call that the agent is known to make after its answer, and no longer."""
@@ -290,7 +290,7 @@ class RecipeSession(ABC):
             if wrong is not None:
                 raise wrong
 
-    def _blame(self) -> MeasurementError | None:
+    def _failure_cause(self) -> MeasurementError | None:
         """Return whose fault it is, if it is not the agent's: the environment's, the model provider's, the budget's."""
         if self.tap is None:
             return None

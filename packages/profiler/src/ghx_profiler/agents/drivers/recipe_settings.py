@@ -121,8 +121,8 @@ def _describe_for_codex(server: McpServer) -> JsonValue:
     if server.url is not None:
         return {"url": server.url, "http_headers": dict(server.headers), "startup_timeout_sec": _SERVER_PATIENCE_S}
     command, *args = server.words
-    told: dict[str, JsonValue] = {"command": command, "args": [*args], "env": dict(server.environment)}
-    return {**told, "startup_timeout_sec": _SERVER_PATIENCE_S}
+    settings: dict[str, JsonValue] = {"command": command, "args": [*args], "env": dict(server.environment)}
+    return {**settings, "startup_timeout_sec": _SERVER_PATIENCE_S}
 
 
 def _describe_for_opencode(server: McpServer) -> JsonValue:

@@ -33,7 +33,7 @@ class SessionLog:
         last = self._without_noise("".join(self._said_last))
         return last or self._without_noise("".join(self._said))
 
-    def say(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         """Note a piece of what the agent says."""
         if text:
             self._begin_turn_if_due()
@@ -47,11 +47,11 @@ class SessionLog:
             self._begin_turn_if_due()
             self.recorder.reasoning_chunk(text)
 
-    def begin_call(self, id_: str, name: str, given: JsonValue) -> None:
+    def begin_call(self, id_: str, name: str, arguments: JsonValue) -> None:
         """Note that a tool call begins; begun again while it goes on, more is known of it."""
         self._begin_turn_if_due()
         self._said_last.clear()
-        self.recorder.begin_tool_call(id_, name, given)
+        self.recorder.begin_tool_call(id_, name, arguments)
 
     def end_call(self, id_: str, output: JsonValue, *, success: bool, duration_ms: float | None = None) -> None:
         """Note how a tool call ended, and how long it took where the agent says so."""
@@ -83,7 +83,7 @@ class _Call:
     """A tool call, as far as updates have told of it; later ones add to what earlier ones said."""
 
     id: str
-    told: dict[str, JsonValue] = field(default_factory=dict[str, "JsonValue"])
+    fields: dict[str, JsonValue] = field(default_factory=dict[str, "JsonValue"])
     first_title: str | None = None
     is_over: bool = False
 
@@ -105,7 +105,7 @@ class UpdateLog(SessionLog):
             return
         match update:
             case {"sessionUpdate": "agent_message_chunk", "content": {"text": str(text)}}:
-                self.say(text)
+                self.add_text(text)
             case {"sessionUpdate": "agent_thought_chunk", "content": {"text": str(text)}}:
                 self.think(text)
             case {"sessionUpdate": "tool_call" | "tool_call_update", "toolCallId": str(id_)}:
@@ -123,22 +123,24 @@ class UpdateLog(SessionLog):
             call = self._calls[id_] = _Call(id=id_, first_title=title if isinstance(title, str) else None)
         if call.is_over:
             return
-        meta, before = update.get("_meta"), call.told.get("_meta")
-        call.told |= {key: update[key] for key in _CALL_FIELDS if update.get(key) not in (None, {}, [])}
+        meta, before = update.get("_meta"), call.fields.get("_meta")
+        call.fields |= {key: update[key] for key in _CALL_FIELDS if update.get(key) not in (None, {}, [])}
         if isinstance(meta, dict) and isinstance(before, dict):
-            call.told["_meta"] = {**before, **meta}  # of goose, only the first update has the name in it
+            call.fields["_meta"] = {**before, **meta}  # of goose, only the first update has the name in it
         # Begun with each update: of most agents the first one says little, and the input comes later.
-        self.begin_call(id_, name_of_call(call.id, call.told, call.first_title, self.servers), input_of_call(call.told))
+        self.begin_call(
+            id_, name_of_call(call.id, call.fields, call.first_title, self.servers), input_of_call(call.fields)
+        )
         status = update.get("status")
         if status in _OVER:
             call.is_over = True
-            output = call.told.get("rawOutput", call.told.get("content"))
+            output = call.fields.get("rawOutput", call.fields.get("content"))
             self.end_call(id_, output, success=status == "completed")
 
 
-def name_of_call(id_: str, told: Mapping[str, JsonValue], first_title: str | None, servers: Iterable[str]) -> str:
+def name_of_call(id_: str, fields: Mapping[str, JsonValue], first_title: str | None, servers: Iterable[str]) -> str:
     """Return one name for what each agent names in its own way: `server_tool`, `bash`, or the agent's own word."""
-    match told:
+    match fields:
         case {"rawInput": {"server": str(server), "tool": str(tool)}}:  # Codex, of tools of servers
             return tool_name(server, tool)
         case {"_meta": {"claudeCode": {"toolName": str(name)}}} | {"_meta": {"toolName": str(name)}}:  # Claude; Qwen
@@ -150,17 +152,17 @@ def name_of_call(id_: str, told: Mapping[str, JsonValue], first_title: str | Non
         case _ if "__" in id_:  # Gemini: NAME__NAME_TIME_NUMBER
             name = id_.partition("__")[0]
         case _:
-            name = first_title or str(told.get("title", "unknown"))  # OpenCode: the first title is the name
-    return plain_tool_name(name, servers, is_command=told.get("kind") == "execute")
+            name = first_title or str(fields.get("title", "unknown"))  # OpenCode: the first title is the name
+    return plain_tool_name(name, servers, is_command=fields.get("kind") == "execute")
 
 
-def input_of_call(told: Mapping[str, JsonValue]) -> JsonValue:
+def input_of_call(fields: Mapping[str, JsonValue]) -> JsonValue:
     """Return the arguments of a call; of a command that has none, its title, which is the command."""
-    match told:
+    match fields:
         case {"rawInput": {"server": str(), "tool": str(), "arguments": arguments}}:
             return cast("JsonValue", arguments)
-        case {"rawInput": given}:
-            return given
+        case {"rawInput": raw_input}:
+            return raw_input
         case {"kind": "execute", "title": str(title)}:
             return {"command": title}
         case _:

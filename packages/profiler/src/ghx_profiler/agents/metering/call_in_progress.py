@@ -21,7 +21,7 @@ class CallInProgress:
     started_at: str
     began: float
     request_bytes: int
-    asked: "AskedRequest | None" = None
+    summary: "RequestSummary | None" = None
     """What the request holds; `None` until it was read."""
     retry_of: int | None = None
     attempt: int = 1
@@ -79,11 +79,11 @@ class CallInProgress:
             fields["retry_after_s"] = self.retry_after_s
         if self.replayed is not None:
             fields["replayed"] = self.replayed
-        if self.asked is not None:
-            fields |= self.asked.fields
-        return ModelCall.model_validate(fields | self._tell_answer()).with_all_keys()
+        if self.summary is not None:
+            fields |= self.summary.fields
+        return ModelCall.model_validate(fields | self._answer_fields()).with_all_keys()
 
-    def _tell_answer(self) -> dict[str, object]:
+    def _answer_fields(self) -> dict[str, object]:
         reader, kind, error = self.reader, self.error_kind, self.error
         has_ended = reader is not None and reader.has_ended
         if kind is None and reader is not None and reader.error is not None:
@@ -95,32 +95,36 @@ class CallInProgress:
         is_broken = reader is not None and reader.has_begun and reader.error is not None and usage is None
         # Without any answer an agent's giving up is a cut, too: the provider may well have worked for it.
         is_cut = is_broken or (not has_ended and (reader is not None or kind == "abandoned"))
-        told: dict[str, object] = {"error_kind": kind, "error": error, "cut": is_cut}
+        fields: dict[str, object] = {"error_kind": kind, "error": error, "cut": is_cut}
         if is_cut:
-            told["usage_at_least"] = usage or TokenUsage.of(input=0, output=0, cache_read=0)
+            fields["usage_at_least"] = usage or TokenUsage.of(input=0, output=0, cache_read=0)
         elif usage is not None:
-            told["usage"] = usage
+            fields["usage"] = usage
         if is_cut or (usage is None and kind is None):
-            told["usage_estimated"] = self._estimate_usage(usage)
+            fields["usage_estimated"] = self._estimate_usage(usage)
         if reader is not None:
-            told |= {"model_answered": reader.model, "stop_reason": reader.stop_reason, "tool_calls": reader.tool_calls}
-        return told
+            fields |= {
+                "model_answered": reader.model,
+                "stop_reason": reader.stop_reason,
+                "tool_calls": reader.tool_calls,
+            }
+        return fields
 
-    def _estimate_usage(self, told: TokenUsage | None) -> TokenUsage:
+    def _estimate_usage(self, reported: TokenUsage | None) -> TokenUsage:
         """Return the tokens of a call by its size, and of the answer no fewer than were told before it was cut."""
         answered = 0 if self.reader is None else self.reader.said_bytes // _BYTES_PER_TOKEN
-        if told is None or told.total is None:
+        if reported is None or reported.total is None:
             return TokenUsage.of(input=self.request_bytes // _BYTES_PER_TOKEN, output=answered, cache_read=0)
         return TokenUsage.of(
-            input=told.input,
-            cache_read=told.cache_read or 0,
-            cache_write=told.cache_write,
-            output=max((told.output or 0) + (told.reasoning or 0), answered),
+            input=reported.input,
+            cache_read=reported.cache_read or 0,
+            cache_write=reported.cache_write,
+            output=max((reported.output or 0) + (reported.reasoning or 0), answered),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedRequest:
+class RequestSummary:
     """What is kept of a request, without its texts."""
 
     fields: dict[str, object]
@@ -144,25 +148,25 @@ def find_sides(calls: Sequence[CallInProgress], model: str | None) -> list[SideR
     Titles, suggestions, classifiers and memory are asked for beside the conversation, at times before it, so that only
     all calls together show which are which.
     """
-    read = [call.asked for call in calls if call.asked is not None]
-    with_tools = [asked for asked in read if asked.tools]
+    read = [call.summary for call in calls if call.summary is not None]
+    with_tools = [request for request in read if request.tools]
     ours = [asked for asked in with_tools if asked.mentions_prompt and _is_model(asked.model, model)]
     first = next(iter(ours or with_tools or read), None)
     return [
-        None if call.asked is None or first is None else _find_side(call.asked, first, has_tools=bool(with_tools))
+        None if call.summary is None or first is None else _find_side(call.summary, first, has_tools=bool(with_tools))
         for call in calls
     ]
 
 
-def _find_side(asked: AskedRequest, first: AskedRequest, *, has_tools: bool) -> SideReason | None:
-    if has_tools and not asked.tools:
+def _find_side(request: RequestSummary, first: RequestSummary, *, has_tools: bool) -> SideReason | None:
+    if has_tools and not request.tools:
         return "no_tools"
-    if asked.model != first.model:
+    if request.model != first.model:
         return "other_model"
     # A conversation that was compacted may have lost the prompt; it still has its tools.
-    is_elsewhere = not asked.mentions_prompt and asked.tools != first.tools
-    return "other_prompt" if asked.asks_after_answer or is_elsewhere else None
+    is_elsewhere = not request.mentions_prompt and request.tools != first.tools
+    return "other_prompt" if request.asks_after_answer or is_elsewhere else None
 
 
-def _is_model(asked: str | None, model: str | None) -> bool:
-    return model is None or asked is None or model == asked or model.endswith(f"/{asked}")
+def _is_model(name: str | None, model: str | None) -> bool:
+    return model is None or name is None or model == name or model.endswith(f"/{name}")

@@ -104,14 +104,14 @@ class Meter:
             watch=watch,
         )
         hidden, of_others = (*secrets, session.key), tuple(keys)
-        with ExitStack() as held:
+        with ExitStack() as stack:
             for provider in self.providers.values():
                 key = () if provider.key is None else (provider.key,)  # an error of the provider may repeat it
                 upstream = provider.upstream.session(session.name, secrets=hidden, keys=(*of_others, *key))
-                held.enter_context(upstream)
+                stack.enter_context(upstream)
             self._exchanges[secret] = set()
             self._sessions[secret] = session
-            held.callback(self._end_session, secret)
+            stack.callback(self._end_session, secret)
             yield session
 
     def _end_session(self, name: str) -> None:

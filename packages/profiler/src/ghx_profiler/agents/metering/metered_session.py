@@ -9,7 +9,7 @@ import anyio
 
 from ghx_base.clock import Clock, timestamp
 from ghx_base.problems import plural
-from ghx_profiler.agents.metering.call_in_progress import AskedRequest, CallInProgress, find_sides
+from ghx_profiler.agents.metering.call_in_progress import CallInProgress, RequestSummary, find_sides
 from ghx_profiler.agents.metering.model_budget import BudgetExhaustedError, Spending
 from ghx_profiler.agents.wires.model_request import ModelRequest
 from ghx_profiler.agents.wires.protocol import Route
@@ -157,11 +157,11 @@ class MeteredSession:
             return ReplayDivergedError(f"{count} not in the recording; the first: {diverged[0]}")
         decisive = [call for call in main if not call.is_given_up or call.response_bytes]
         if decisive and decisive[-1].has_failed:
-            return self._blame(decisive)
+            return self._failure_cause(decisive)
         may_be_lost = bool(main) and (was_stopped or main[-1].is_given_up)
         return self._find_outage(main) if may_be_lost else None
 
-    def _blame(self, calls: Sequence[CallInProgress]) -> MeasurementError | None:
+    def _failure_cause(self, calls: Sequence[CallInProgress]) -> MeasurementError | None:
         """Return whose fault it is that the last of these calls failed; `None` for the agent's."""
         if calls[-1].has_foreign_key:
             return EnvironmentFailure(
@@ -224,16 +224,18 @@ class MeteredSession:
         # Gemini's clients may leave ids out; there the position is what stays the same from call to call.
         keys = [result.id or f"{position} {result.name}" for position, result in enumerate(results)]
         # Of a call that failed nothing was read: what it told is told again, and first known by the next attempt.
-        told = [each.asked.result_keys for each in self._calls if each.asked is not None and not each.has_failed]
-        seen = set[str]().union(*told)
-        call.asked = asked = AskedRequest(
+        result_keys = [
+            each.summary.result_keys for each in self._calls if each.summary is not None and not each.has_failed
+        ]
+        known_keys = set[str]().union(*result_keys)
+        call.summary = summary = RequestSummary(
             fields={
                 "model_asked": request.model,
                 "streamed": request.is_streamed,
                 "anatomy": request.anatomy,
                 "tools_offered": request.tools_offered,
                 "tool_result_count": len(results),
-                "tool_results": tuple(each for key, each in zip(keys, results, strict=True) if key not in seen),
+                "tool_results": tuple(each for key, each in zip(keys, results, strict=True) if key not in known_keys),
                 "settings": request.settings,
             },
             result_keys=frozenset(keys),
@@ -245,7 +247,7 @@ class MeteredSession:
         )
         self.unfit_words = self.unfit_words or request.find_instruction(self.unfit_if)
         for earlier in reversed(self._calls[: call.number - 1]):
-            if earlier.asked is not None and earlier.asked.likeness == asked.likeness:
+            if earlier.summary is not None and earlier.summary.likeness == summary.likeness:
                 if earlier.error_kind is not None or earlier.has_failed:
                     call.retry_of, call.attempt = earlier.retry_of or earlier.number, earlier.attempt + 1
                 break

@@ -138,7 +138,7 @@ class Exchange:
 
     def _read_request(self, call: CallInProgress | None) -> None:
         self._show_request()
-        if call is not None and call.asked is None:
+        if call is not None and call.summary is None:
             self._session.take_request(call, read_request(self._route, self._request.body))
 
     def _note_end(self, call: CallInProgress | None) -> None:
@@ -269,10 +269,10 @@ def _offered_keys(scope: Scope) -> Iterable[str]:
 
 def _read_retry_after(headers: Headers, now: float) -> float | None:
     """Return the seconds for which a provider asks to be left alone, told as such or as a date; `now` is UNIX time."""
-    told = {name.lower(): value.decode("latin-1") for name, value in headers}
-    text = told.get(b"retry-after", "")
+    values = {name.lower(): value.decode("latin-1") for name, value in headers}
+    text = values.get(b"retry-after", "")
     try:
-        seconds = float(told[b"retry-after-ms"]) / 1000 if b"retry-after-ms" in told else float(text)
+        seconds = float(values[b"retry-after-ms"]) / 1000 if b"retry-after-ms" in values else float(text)
     except ValueError:
         try:
             seconds = parsedate_to_datetime(text).timestamp() - now

@@ -250,24 +250,24 @@ def load_recording(folder: Path, session: str) -> tuple[RecordedSession, list[Re
 
 
 def _write_headers(headers: Headers, redaction: Redaction) -> tuple[tuple[str, str], ...]:
-    told = ((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers)
+    decoded = ((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers)
     hidden = (*KEY_HEADERS, "cookie", "set-cookie")
-    return tuple((name, redaction.text(value)) for name, value in told if name not in hidden)
+    return tuple((name, redaction.text(value)) for name, value in decoded if name not in hidden)
 
 
 def _write_bodies(body: bytes, pieces: Sequence[tuple[float, bytes]], redaction: Redaction) -> dict[str, Any]:
     whole = b"".join(content for _, content in pieces)
     try:
-        asked, answered = body.decode(), whole.decode()
+        request_text, answered = body.decode(), whole.decode()
     except UnicodeDecodeError:
         # Compressed by a provider that was asked not to: nothing can be found in it, so that nothing of it is kept.
         return {"request_body": b64encode(b"").decode(), "encoding": "base64", "withheld": True}
     if _spells_secret(body, redaction):
         return {"request_body": "", "withheld": True}
-    told: dict[str, Any] = {"request_body": redaction.text(asked)}
+    bodies: dict[str, Any] = {"request_body": redaction.text(request_text)}
     if redaction.text(answered) != answered or _spells_secret(whole, redaction):
-        return told | {"withheld": True}  # a decision with a hole in it is not the decision that was made
-    return told | {"pieces": tuple(_as_texts(pieces))}
+        return bodies | {"withheld": True}  # a decision with a hole in it is not the decision that was made
+    return bodies | {"pieces": tuple(_as_texts(pieces))}
 
 
 def _as_texts(pieces: Sequence[tuple[float, bytes]]) -> Iterator[tuple[float, str]]:

@@ -156,38 +156,40 @@ class _Session:
         """Return the exchange that answers a request, if there is one, and how the two compare if it is a call."""
         # As it was recorded, since secrets are not the same in another run.
         body = self.redaction.text(request.body.decode(errors="replace")).encode()
-        asked, plain = (_Call.read(request.method, request.path, each) for each in (body, request.body))
-        if asked is None:
+        request_call, plain = (_Call.read(request.method, request.path, each) for each in (body, request.body))
+        if request_call is None:
             return self.others.get(request.path), None
-        alike = [each for each in self.recorded if each.call.outline == asked.outline]
+        alike = [each for each in self.recorded if each.call.outline == request_call.outline]
         # Those not used yet come first: an agent may ask the same twice, and was answered twice.
         fitting = sorted((each for each in alike if each.answer is not None), key=lambda each: each.is_used)
-        exact = (each for each in fitting if each.call.news == asked.news)
-        near = (each for each in fitting if self._compare(each.call.news, asked.news) is not None)
+        exact = (each for each in fitting if each.call.news == request_call.news)
+        near = (each for each in fitting if self._compare(each.call.news, request_call.news) is not None)
         match = next(chain(exact, near), None)
         if match is None or match.answer is None:
-            return None, self._diverge(asked.news, fitting, alike)
+            return None, self._diverge(request_call.news, fitting, alike)
         called = {each.name for each in match.answer.tool_calls} & match.call.tools
-        if lost := called - asked.tools:
-            told = f"a call of the tool {min(lost)}"
-            return None, ReplayedCall(verdict="divergence", asked="(without that tool)", recorded=told).with_all_keys()
+        if lost := called - request_call.tools:
+            tool_call = f"a call of the tool {min(lost)}"
+            return None, ReplayedCall(
+                verdict="divergence", asked="(without that tool)", recorded=tool_call
+            ).with_all_keys()
         match.is_used = True
-        hidden = () if plain == asked else (SECRETS,)
-        spots = tuple(dict.fromkeys((*self._find_changes(match.call, asked), *hidden)))
+        hidden = () if plain == request_call else (SECRETS,)
+        spots = tuple(dict.fromkeys((*self._find_changes(match.call, request_call), *hidden)))
         verdict = "blind_spot" if spots else "exact"
         return match.exchange, ReplayedCall(verdict=verdict, blind_spots=spots).with_all_keys()
 
-    def _find_changes(self, recorded: _Call, asked: _Call) -> Iterator[str]:
+    def _find_changes(self, recorded: _Call, actual: _Call) -> Iterator[str]:
         """Yield the blind spots in which a call differs from the recorded one; the rule is that of `ReplayUpstream`."""
-        yield from self._compare(recorded.news, asked.news) or ()
-        instructions = self._compare(recorded.instructions, asked.instructions)
+        yield from self._compare(recorded.news, actual.news) or ()
+        instructions = self._compare(recorded.instructions, actual.instructions)
         yield from (INSTRUCTIONS,) if instructions is None else instructions
-        if recorded.tools != asked.tools:
+        if recorded.tools != actual.tools:
             yield TOOL_SET
-        for name in sorted(recorded.schemas.keys() & asked.schemas.keys()):
-            schema = self._compare(recorded.schemas[name], asked.schemas[name])
+        for name in sorted(recorded.schemas.keys() & actual.schemas.keys()):
+            schema = self._compare(recorded.schemas[name], actual.schemas[name])
             yield from (TOOL_SCHEMAS,) if schema is None else schema
-        if recorded.settings != asked.settings:
+        if recorded.settings != actual.settings:
             yield SETTINGS
 
     def _compare(self, one: str, other: str) -> tuple[str, ...] | None:
@@ -203,14 +205,14 @@ class _Session:
     def _diverge(self, news: str, fitting: Sequence[_Recorded], alike: Sequence[_Recorded]) -> ReplayedCall:
         if fitting:
             unused = next((each for each in fitting if not each.is_used), fitting[0])
-            asked, recorded = _around_difference(self._normalise(news), self._normalise(unused.call.news))
+            actual, recorded = _around_difference(self._normalise(news), self._normalise(unused.call.news))
         else:
-            asked = news[: _AROUND * 2]
+            actual = news[: _AROUND * 2]
             recorded = "no call like this one: model, tools, tool results"
             if alike:
                 withheld = any(each.exchange.withheld for each in alike)
                 recorded = f"an answer that {'held a secret and was not kept' if withheld else 'failed or was cut'}"
-        return ReplayedCall(verdict="divergence", asked=asked, recorded=recorded).with_all_keys()
+        return ReplayedCall(verdict="divergence", asked=actual, recorded=recorded).with_all_keys()
 
     def _normalise(self, text: str) -> str:
         return _normalise(text, self.blind_spots)
@@ -238,8 +240,8 @@ def _schemas(body: bytes) -> Mapping[str, str]:
     offered = as_objects(parse_object(body).get("tools"))
     # On all wires they are under this key; Gemini's clients put them into groups.
     tools = [each for tool in offered for each in as_objects(tool.get("functionDeclarations")) or [tool]]
-    named = ((as_object(each.get("function") or each.get("custom")) or each, each) for each in tools)
-    return {str(inner.get("name") or tool.get("type")): json.dumps(tool, sort_keys=True) for inner, tool in named}
+    by_name = ((as_object(each.get("function") or each.get("custom")) or each, each) for each in tools)
+    return {str(inner.get("name") or tool.get("type")): json.dumps(tool, sort_keys=True) for inner, tool in by_name}
 
 
 def _news(request: ModelRequest) -> str:

@@ -99,12 +99,12 @@ class RunMeter:
         """Wait until the provider of a wire may be asked, and open a way to it for one session."""
         if self._meter is None:
             raise RuntimeError("a session was asked for outside of the run's scope, which has the meter")
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as stack:
             # The time for opening a session is for opening it, and not for waiting until a service has room.
             with pause_deadline():
-                await held.enter_async_context(self._meter.queue.admit(self.providers[wire]))
+                await stack.enter_async_context(self._meter.queue.admit(self.providers[wire]))
             # Where the session has a sandbox: the meter's is a port that its environment does not name.
-            await held.enter_async_context(expose_port(self._meter.port))
+            await stack.enter_async_context(expose_port(self._meter.port))
             name = recording_name(request.cell)
             session = self._meter.session(
                 name,
@@ -113,7 +113,7 @@ class RunMeter:
                 keys=request.keys,
                 watch=request.watch_model_request,
             )
-            yield held.enter_context(session)
+            yield stack.enter_context(session)
 
 
 def _read_spend(run: RunDirectory) -> Spend:
@@ -138,8 +138,8 @@ def find_wrong_setup(
             f"{session.unfit_words!r}"
         )
     if has_answered and not session.call_count:
-        asked = "" if session.stray_request is None else f", but for {session.stray_request}, where no model is"
-        return EnvironmentFailure(f"{agent}: it ended its turn without asking its model for anything{asked}")
+        stray = "" if session.stray_request is None else f", but for {session.stray_request}, where no model is"
+        return EnvironmentFailure(f"{agent}: it ended its turn without asking its model for anything{stray}")
     offered = session.offered_tools()
     if has_answered and not offered and session.stray_request is not None:  # a title was all that it got
         return EnvironmentFailure(
@@ -160,13 +160,13 @@ def find_wrong_setup(
     )
 
 
-def note_metered(recorder: TraceRecorder, session: MeteredSession, blame: MeasurementError | None) -> None:
+def note_metered(recorder: TraceRecorder, session: MeteredSession, cause: MeasurementError | None) -> None:
     """Put what the meter saw of a session into its trace: the model calls, and the cause if there is one to name."""
     recorder.model_calls[:] = session.calls
-    if blame is not None:
+    if cause is not None:
         recorder.cause = NamedCause(
-            kind=blame.cause,
-            message=str(blame),
-            may_work_next_time=isinstance(blame, TransientError),
-            retry_after_s=blame.retry_after_s if isinstance(blame, TransientError) else None,
+            kind=cause.cause,
+            message=str(cause),
+            may_work_next_time=isinstance(cause, TransientError),
+            retry_after_s=cause.retry_after_s if isinstance(cause, TransientError) else None,
         )

@@ -102,31 +102,31 @@ class HttpProxy:
         """Return the proxy at an address: `http://user:password@host:port`, or only a part of that."""
         url = _split_address(address if "://" in address else f"http://{address}")
         if url is None or url.scheme != "http" or not url.hostname:
-            named = "at an address that is none" if url is None else f"{url.scheme}://{url.netloc.rpartition('@')[2]}"
+            place = "at an address that is none" if url is None else f"{url.scheme}://{url.netloc.rpartition('@')[2]}"
             raise InputError(
-                f"the model is to be asked through the proxy {named}, and only proxies at http://host:port are known; "
+                f"the model is to be asked through the proxy {place}, and only proxies at http://host:port are known; "
                 "set HTTPS_PROXY to one, or name the model's host in NO_PROXY"
             )
-        told: list[tuple[bytes, bytes]] = []
+        headers: list[tuple[bytes, bytes]] = []
         if url.username is not None:
             secret = f"{unquote(url.username)}:{unquote(url.password or '')}"
-            told.append((b"proxy-authorization", b"Basic " + base64.b64encode(secret.encode())))
-        return cls(host=url.hostname, port=url.port or 80, headers=told)
+            headers.append((b"proxy-authorization", b"Basic " + base64.b64encode(secret.encode())))
+        return cls(host=url.hostname, port=url.port or 80, headers=headers)
 
     @classmethod
     def find(cls, base_url: str, environment: Mapping[str, str]) -> "HttpProxy | None":
         """Return the proxy that variables name for an address, as most programs read them; `None` if there is none."""
         if (url := _split_address(base_url)) is None:
             return None
-        named = {name.lower(): value for name, value in environment.items() if name.isupper()}
-        named |= {name: value for name, value in environment.items() if name.islower()}
-        address = named.get(f"{url.scheme}_proxy") or named.get("all_proxy")
+        variables = {name.lower(): value for name, value in environment.items() if name.isupper()}
+        variables |= {name: value for name, value in environment.items() if name.islower()}
+        address = variables.get(f"{url.scheme}_proxy") or variables.get("all_proxy")
         host = url.hostname or ""
-        beside = [each.strip().lower().lstrip(".") for each in named.get("no_proxy", "").split(",")]
+        exceptions = [each.strip().lower().lstrip(".") for each in variables.get("no_proxy", "").split(",")]
         port = url.port or (443 if url.scheme == "https" else 80)
         names = {"*", host, f"{host}:{port}", *(host[at + 1 :] for at, each in enumerate(host) if each == ".")}
         # A proxy on another machine would look for this one's loopback on itself.
-        return None if not address or names & set(beside) or _is_loopback(host) else cls.at(address)
+        return None if not address or names & set(exceptions) or _is_loopback(host) else cls.at(address)
 
 
 def _split_address(address: str) -> SplitResult | None:
@@ -176,11 +176,11 @@ class HttpUpstream:
     async def send(self, request: UpstreamRequest) -> UpstreamAnswer:
         """Send a request, and return the connection that its answer comes on."""
         content = self._write(request)
-        while (kept := self._take_idle()) is not None:
+        while (connection := self._take_idle()) is not None:
             try:
-                return await kept.ask(content)
+                return await connection.ask(content)
             except UpstreamLostError:
-                if kept.has_answered:
+                if connection.has_answered:
                     raise
         return await (await self._connect()).ask(content)
 
@@ -206,10 +206,10 @@ class HttpUpstream:
 
     def _take_idle(self) -> "_Connection | None":
         while self._idle:
-            kept = self._idle.pop()
-            if not kept.transport.is_closing() and time.monotonic() - kept.idle_since < _IDLE_S:
-                return kept
-            kept.transport.abort()
+            connection = self._idle.pop()
+            if not connection.transport.is_closing() and time.monotonic() - connection.idle_since < _IDLE_S:
+                return connection
+            connection.transport.abort()
         return None
 
     async def _connect(self) -> "_Connection":

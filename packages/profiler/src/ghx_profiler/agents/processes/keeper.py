@@ -198,7 +198,7 @@ def _keep(control: socket.socket) -> None:
         is_asked = children.wait()
         ended, has_any = children.reap()
         for pid in ended.keys() & statuses.keys():
-            _tell(statuses.pop(pid), {"exit": ended[pid]}, is_last=True)
+            _send_status(statuses.pop(pid), {"exit": ended[pid]}, is_last=True)
         if is_asked:
             files = children.receive()
             is_wanted = files is not None
@@ -212,9 +212,9 @@ def _keep(control: socket.socket) -> None:
 
 def _start(files: list[int], statuses: dict[int, int]) -> None:
     """Start a program; tell its id, or why it has none."""
-    wanted, status, stdin, stdout, *others = files
+    request_file, status, stdin, stdout, *others = files
     try:
-        request = _read_json(wanted)
+        request = _read_json(request_file)
         stderr = others[0] if others else request["stderr"]
         program = subprocess.Popen(
             request["command"],
@@ -226,9 +226,9 @@ def _start(files: list[int], statuses: dict[int, int]) -> None:
             start_new_session=True,
         )
     except OSError as error:
-        _tell(status, {"errno": error.errno, "filename": error.filename}, is_last=True)
+        _send_status(status, {"errno": error.errno, "filename": error.filename}, is_last=True)
     except (ValueError, subprocess.SubprocessError) as error:
-        _tell(status, {"refused": str(error)}, is_last=True)
+        _send_status(status, {"refused": str(error)}, is_last=True)
     else:
         program.returncode = 0  # waited for by us: it must not be by `subprocess`
         statuses[program.pid] = status
@@ -236,12 +236,12 @@ def _start(files: list[int], statuses: dict[int, int]) -> None:
         # loaded, since that would keep `subprocess` from starting it without a copy of this process.
         with suppress(OSError), open(f"/proc/{program.pid}/oom_score_adj", "w") as file:  # noqa: PTH123 - as above
             file.write(_OOM_SCORE)
-        _tell(status, {"pid": program.pid})
+        _send_status(status, {"pid": program.pid})
     for each in (stdin, stdout, *others):
         os.close(each)
 
 
-def _tell(status: int, message: Mapping[str, Any], *, is_last: bool = False) -> None:
+def _send_status(status: int, message: Mapping[str, Any], *, is_last: bool = False) -> None:
     with suppress(OSError):  # the bench is gone, or does not want to know any more
         os.write(status, json.dumps(message).encode() + b"\n")
     if is_last:

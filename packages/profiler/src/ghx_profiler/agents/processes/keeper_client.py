@@ -91,11 +91,11 @@ class KeptProgram(Process):
         """Its exit code, or `None` while it runs."""
         if self._exit_code is None:
             try:
-                said = os.read(self._status.file, 4096)
+                content = os.read(self._status.file, 4096)
             except BlockingIOError:
                 return None
             # A keeper that says nothing was killed, and its programs with it.
-            self._exit_code = _read_message(said).get("exit", -SIGKILL)
+            self._exit_code = _read_message(content).get("exit", -SIGKILL)
         return self._exit_code
 
     @property
@@ -148,12 +148,12 @@ class KeeperConnection:
             finally:
                 # Before the answer is waited for: a keeper that is killed meanwhile is noticed by the end of its pipe.
                 close_all(theirs)
-            told = await self._wait_for_start(PipeReader(status))
+            message = await self._wait_for_start(PipeReader(status))
         except BaseException:
             close_all(ours)
             raise
         return KeptProgram(
-            _pid=told["pid"],
+            _pid=message["pid"],
             _status=PipeReader(status),
             _stdin=PipeWriter(stdin),
             _stdout=PipeReader(stdout, count_output),
@@ -170,27 +170,27 @@ class KeeperConnection:
         try:
             with anyio.fail_after(_START_S):
                 # Both lines may be there at once; of the second, the exit code, the bytes stay in the pipe.
-                said = b""
-                while not said.endswith(b"\n"):
+                content = b""
+                while not content.endswith(b"\n"):
                     with anyio.move_on_after(_LOOK_S) as looking:
-                        while not said.endswith(b"\n"):
-                            said += await status.receive(1)
+                        while not content.endswith(b"\n"):
+                            content += await status.receive(1)
                     if looking.cancelled_caught:
                         self.resume()  # a program may stop it before it can tell that it has started that
-                told = _read_message(said)
+                message = _read_message(content)
         except anyio.EndOfStream:
             raise _killed() from None
         except TimeoutError:
             if self.is_stopped():
                 raise AgentError("the session stopped the process that starts its programs") from None
             raise EnvironmentFailure(f"a program of the session did not start within {_START_S:.0f} s") from None
-        if "errno" in told:
-            raise OSError(told["errno"], os.strerror(told["errno"]), told["filename"])
-        if "refused" in told:
-            raise ValueError(told["refused"])
-        if "pid" not in told:
+        if "errno" in message:
+            raise OSError(message["errno"], os.strerror(message["errno"]), message["filename"])
+        if "refused" in message:
+            raise ValueError(message["refused"])
+        if "pid" not in message:
             raise _killed()
-        return told
+        return message
 
     def holds_descendants(self) -> bool:
         """Return whether all processes of its programs descend from the keeper, also those whose parents have ended."""
@@ -251,10 +251,10 @@ def _killed() -> AgentError:
 def _read_message(line: bytes) -> dict[str, Any]:
     """Return what a keeper said; nothing if it is broken and says something else."""
     try:
-        told: object = json.loads(line)
+        message: object = json.loads(line)
     except ValueError:
         return {}
-    return cast("dict[str, Any]", told) if isinstance(told, dict) else {}
+    return cast("dict[str, Any]", message) if isinstance(message, dict) else {}
 
 
 def _write_json(value: object) -> int:
@@ -305,9 +305,9 @@ class _Launcher:
         deadline = time.monotonic() + _FORK_S
         while time.monotonic() < deadline:
             with suppress(TimeoutError):
-                told = line.recv(32)
+                content = line.recv(32)
                 line.settimeout(None)
-                return int(told or 0)
+                return int(content or 0)
             self.resume()
         return 0
 
@@ -326,14 +326,14 @@ class _Launcher:
             ours, theirs = socket.socketpair()
             with theirs:
                 # With an empty environment, which sessions can read: this process's own has secrets in it.
-                kept = {name: value for name, value in os.environ.items() if name == "LD_LIBRARY_PATH"}
+                environment = {name: value for name, value in os.environ.items() if name == "LD_LIBRARY_PATH"}
                 program = subprocess.Popen(
                     [sys.executable, "-I", "-S", str(_PROGRAM), str(theirs.fileno())],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     cwd="/",
-                    env=kept,
+                    env=environment,
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,
                 )

@@ -119,8 +119,8 @@ def _resident_bytes(processes: Iterable[psutil.Process]) -> Iterator[int]:
 def _own_bytes(processes: Iterable[psutil.Process]) -> Iterator[int]:
     for process in processes:
         try:
-            told = process.memory_full_info()
-            yield getattr(told, "pss", told.uss)
+            memory = process.memory_full_info()
+            yield getattr(memory, "pss", memory.uss)
         except psutil.AccessDenied:  # as a program may want it: not telling must not make it small
             yield from _resident_bytes([process])
         except psutil.Error:

@@ -167,7 +167,7 @@ def require_sandbox() -> str:
     inner = (bwrap, *_OF_PROGRAMS, *machine, "--", *_HEARING_IT_AGAIN, "/bin/true")
     try:
         tried = _run(bwrap, *_OF_NETWORK, *_SAME_FILES, "--", *inner)
-        told = _run(bwrap, "--version")
+        result = _run(bwrap, "--version")
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NoSandboxError(f"bubblewrap cannot be started: {error}; {_INSTALL}") from None
     if tried.returncode:
@@ -176,7 +176,7 @@ def require_sandbox() -> str:
             f"bubblewrap cannot make a sandbox here ({reason}); allow unprivileged user namespaces, "
             "or use `sandbox: plain`"
         )
-    return told.stdout.strip()
+    return result.stdout.strip()
 
 
 def _run(*words: str) -> "subprocess.CompletedProcess[str]":

@@ -137,8 +137,8 @@ def find_tool(decision: RunShell | CallServerTool, offered: Sequence[str]) -> tu
             name = name or next((each for each in offered if each.endswith("shell")), None)
             return None if name is None else (name, _SHELLS.get(name, _with("command"))(command))
         case CallServerTool(tool=tool, arguments=arguments, server=server):
-            named = [each for each in offered if re.search(rf"(?:^|[_./]){re.escape(tool)}$", each)]
+            matches = [each for each in offered if re.search(rf"(?:^|[_./]){re.escape(tool)}$", each)]
             # With several servers, the same tool may be offered by more than one.
-            name = next((each for each in named if server is not None and server in each), None)
-            name = name or next(iter(named), None)
+            name = next((each for each in matches if server is not None and server in each), None)
+            name = name or next(iter(matches), None)
             return None if name is None else (name, arguments)

@@ -104,14 +104,14 @@ def _pieces(text: str) -> Iterator[str]:
     yield from (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
 
 
-def _openai_usage(tokens: ScriptedTokens, asked: str, answered: str) -> Written:
+def _openai_usage(tokens: ScriptedTokens, input_name: str, output_name: str) -> Written:
     read, written = tokens.input + tokens.cache_read, tokens.output + tokens.reasoning
     return {
-        f"{asked}_tokens": read,
-        f"{answered}_tokens": written,
+        f"{input_name}_tokens": read,
+        f"{output_name}_tokens": written,
         "total_tokens": read + written,
-        f"{asked}_tokens_details": {"cached_tokens": tokens.cache_read},
-        f"{answered}_tokens_details": {"reasoning_tokens": tokens.reasoning},
+        f"{input_name}_tokens_details": {"cached_tokens": tokens.cache_read},
+        f"{output_name}_tokens_details": {"reasoning_tokens": tokens.reasoning},
     }
 
 
@@ -320,13 +320,13 @@ def _content(answer: ScriptedAnswer, model: str, parts: list[object], *, is_last
     candidate: Written = {"content": {"role": "model", "parts": parts}, "index": 0}
     if not is_last:
         return {"candidates": [candidate], "modelVersion": model}
-    tokens, asked = answer.tokens, answer.tokens.input + answer.tokens.cache_read
+    tokens, input_tokens = answer.tokens, answer.tokens.input + answer.tokens.cache_read
     usage: Written = {
-        "promptTokenCount": asked,
+        "promptTokenCount": input_tokens,
         "cachedContentTokenCount": tokens.cache_read,
         "candidatesTokenCount": tokens.output,
         "thoughtsTokenCount": tokens.reasoning,
-        "totalTokenCount": asked + tokens.output + tokens.reasoning,
+        "totalTokenCount": input_tokens + tokens.output + tokens.reasoning,
     }
     return {"candidates": [{**candidate, "finishReason": "STOP"}], "modelVersion": model, "usageMetadata": usage}
 

@@ -192,21 +192,21 @@ class ScriptedEndpoint:
 
     async def _answer(self, route: Route, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         request = read_request(route, body)
-        asked = _describe_call(request, body, scope)
-        match = self._find_script(request, asked.session)
-        script = None if asked.is_side else match
+        call = _describe_call(request, body, scope)
+        match = self._find_script(request, call.session)
+        script = None if call.is_side else match
         fault = None if script is None else self._next_fault(script)
         if fault is not None:
-            self.calls.append(replace(asked, status=fault.status))
+            self.calls.append(replace(call, status=fault.status))
             extra = [] if fault.retry_after is None else [(b"retry-after", fault.retry_after.encode())]
             await reply(send, fault.status, write_error(route.wire, fault.status, fault.message), extra)
             return
         pace = Pace() if match is None else match.side_pace
         answer, decision, model = _SIDE, None, request.model or "scripted-1"
         if script is not None:
-            decision, pace = decide(script.solution, script.bindings, asked.results), script.pace
-            answer = _make_answer(decision, len(asked.results), request.tools_offered)
-        self.calls.append(replace(asked, decision=decision, tokens=answer.tokens))
+            decision, pace = decide(script.solution, script.bindings, call.results), script.pace
+            answer = _make_answer(decision, len(call.results), request.tools_offered)
+        self.calls.append(replace(call, decision=decision, tokens=answer.tokens))
         if request.is_streamed:
             pieces, kind = list(write_stream(route.wire, answer, model)), b"text/event-stream"
         else:

@@ -62,11 +62,11 @@ class FileTools:
 
     def call(self, name: str, arguments: Mapping[str, JsonValue] | str) -> ToolAnswer:
         """Call one of the tools; what a model got wrong is a failed answer that says so."""
-        given = value_of(arguments) if isinstance(arguments, str) else dict(arguments)
+        values = value_of(arguments) if isinstance(arguments, str) else dict(arguments)
         model, do = self._tools[name]
-        with self._recorder.timed_tool_call(name, given) as call:
+        with self._recorder.timed_tool_call(name, values) as call:
             try:
-                call.output = text = do(model.model_validate(given))
+                call.output = text = do(model.model_validate(values))
             except ValidationError as error:
                 wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
                 call.output = call.error = text = f"the arguments of {name} are wrong: {wrong}"
@@ -74,25 +74,25 @@ class FileTools:
                 call.output = call.error = text = getattr(error, "strerror", None) or str(error)
         return ToolAnswer(text=text, value=value_of(text), failed=call.error is not None)
 
-    def _read(self, asked: _ReadFile) -> str:
-        with self._open(asked.path, os.O_RDONLY) as file:
+    def _read(self, request: _ReadFile) -> str:
+        with self._open(request.path, os.O_RDONLY) as file:
             lines = _read_text(file).splitlines(keepends=True)
-        first = asked.first_line - 1
-        chosen, left = lines[first : first + asked.line_count], len(lines) - first - asked.line_count
-        return "".join(chosen) + (f"({left} more lines)\n" if left > 0 else "")
+        first = request.first_line - 1
+        page, left = lines[first : first + request.line_count], len(lines) - first - request.line_count
+        return "".join(page) + (f"({left} more lines)\n" if left > 0 else "")
 
-    def _write(self, asked: _WriteFile) -> str:
-        with self._open(asked.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as file:
-            return f"{file.write(asked.content.encode(errors='replace'))} bytes written"
+    def _write(self, request: _WriteFile) -> str:
+        with self._open(request.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as file:
+            return f"{file.write(request.content.encode(errors='replace'))} bytes written"
 
-    def _edit(self, asked: _EditFile) -> str:
-        with self._open(asked.path, os.O_RDWR) as file:
+    def _edit(self, request: _EditFile) -> str:
+        with self._open(request.path, os.O_RDWR) as file:
             text = _read_text(file)
-            times = text.count(asked.old) if asked.old else 0
+            times = text.count(request.old) if request.old else 0
             if times != 1:
                 raise _RefusedError(f"`old` must occur once in the file, and occurs {times} times")
             file.seek(0)
-            file.truncate(file.write(text.replace(asked.old, asked.new).encode(errors="replace")))
+            file.truncate(file.write(text.replace(request.old, request.new).encode(errors="replace")))
         return "edited"
 
     def _open(self, path: str, flags: int) -> BinaryIO:

@@ -57,9 +57,9 @@ class LastWords:
     async def read(self, stream: ByteReceiveStream) -> None:
         """Read until the server ends."""
         async for line in lines_of(stream):
-            said = line.strip().strip(_FRAME).strip()
-            if said:
-                self._lines.append(said)
+            text = line.strip().strip(_FRAME).strip()
+            if text:
+                self._lines.append(text)
         self._has_ended.set()
 
     async def wait(self) -> None:
@@ -106,12 +106,12 @@ async def ask_identity(
         with ungrouped():
             async with (
                 program(here.words, environment=here.environment, directory=directory, stderr=PIPE) as process,
-                anyio.create_task_group() as beside,
+                anyio.create_task_group() as tasks,
             ):
                 if process.stderr is not None:
-                    beside.start_soon(last_words.read, process.stderr)
+                    tasks.start_soon(last_words.read, process.stderr)
                 answer = await _shake_hands(process, last_words)
-                beside.cancel_scope.cancel()
+                tasks.cancel_scope.cancel()
         return _identity_in(answer)
     except (OSError, ValueError) as error:
         raise last_words.start_failure(name, server, error) from error
@@ -162,10 +162,10 @@ def parse_line(line: str) -> dict[str, Any]:
     """Return the JSON object on a line; an empty one for any other line, which programs print by mistake."""
     try:
         # Not by pydantic, which refuses half of a character, and agents stream such halves.
-        told: object = json.loads(line)
+        message: object = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    return cast("dict[str, Any]", told) if isinstance(told, dict) else {}
+    return cast("dict[str, Any]", message) if isinstance(message, dict) else {}
 
 
 async def lines_of(stream: ByteReceiveStream) -> AsyncIterator[str]:

@@ -73,20 +73,20 @@ class ToolBelt:
 
         What a model got wrong is a failed answer that says so, and is recorded like any call.
         """
-        given = value_of(arguments) if isinstance(arguments, str) else dict(arguments)
+        values = value_of(arguments) if isinstance(arguments, str) else dict(arguments)
         server_tool, has_shell = server_tool_of(name, self.servers), ToolSet.of(self.request.mode).shell
-        match given:
+        match values:
             case {"command": str(command)} if has_shell and name == SHELL_TOOL:
                 return await self.shell(command)
             case dict() if server_tool is not None:
-                return await self.mcp(*server_tool, given)
+                return await self.mcp(*server_tool, values)
             case _ if server_tool is not None or (has_shell and name == SHELL_TOOL):
                 needs = "with a `command`, which is a text" if server_tool is None else "with its arguments"
                 complaint = f"the tool {name!r} takes a JSON object {needs}"
             case _:
                 known = ", ".join(each.name for each in await self.list_tools())
                 complaint = f"there is no tool {name!r}; there are: {known}"
-        self.recorder.tool_call(name, given, complaint, success=False, error=complaint)
+        self.recorder.tool_call(name, values, complaint, success=False, error=complaint)
         return ToolAnswer(text=complaint, value=None, failed=True)
 
     async def shell(self, command: str, *, options: Sequence[str] = ()) -> ToolAnswer:
@@ -132,13 +132,13 @@ async def tool_belt(
     """
     servers: dict[str, Server] = {}
     async with process_group() as group, AsyncExitStack() as stack:
-        wanted = ToolSet.of(request.mode).mcp_servers if with_servers else {}
-        if wanted:
+        mcp_servers = ToolSet.of(request.mode).mcp_servers if with_servers else {}
+        if mcp_servers:
             # In a thread: it takes a second, in which the agent whose event loop this is would seem to block it.
             await to_thread.run_sync(import_module, "ghx_profiler.agents.tools.toolserver")
             from ghx_profiler.agents.tools.toolserver import connect  # noqa: PLC0415 - loads the MCP SDK, see there
 
-            for name, server in wanted.items():
+            for name, server in mcp_servers.items():
                 servers[name] = await stack.enter_async_context(
                     connect(name, server, environment=request.environment_of(name), directory=request.directory)
                 )
@@ -204,14 +204,14 @@ class _Capture:
     """What a stream said, up to a limit."""
 
     chunks: list[bytes] = field(default_factory=list[bytes])
-    kept: int = 0
+    size: int = 0
     left_out: int = 0
 
     async def read(self, stream: ByteReceiveStream) -> None:
         async for chunk in stream:
-            keep = chunk[: MOST_BYTES - self.kept]
+            keep = chunk[: MOST_BYTES - self.size]
             self.chunks.append(keep)
-            self.kept += len(keep)
+            self.size += len(keep)
             self.left_out += len(chunk) - len(keep)
 
     @property

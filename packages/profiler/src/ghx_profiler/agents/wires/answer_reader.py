@@ -67,11 +67,11 @@ class AnswerReader(ABC):
 
     def take_error(self, error: object) -> None:
         """Take what a provider says went wrong after it had begun to answer."""
-        told = as_object(error)
-        self.error = as_text(told.get("message")) or (str(error) if error else "the stream holds an error")
-        self.is_request_refused = any(str(told.get(key)) in _OF_REQUESTS for key in ("code", "type", "status"))
+        fields = as_object(error)
+        self.error = as_text(fields.get("message")) or (str(error) if error else "the stream holds an error")
+        self.is_request_refused = any(str(fields.get(key)) in _OF_REQUESTS for key in ("code", "type", "status"))
 
-    def count_said(self, *values: object) -> None:
+    def count_output(self, *values: object) -> None:
         """Count what the model said: texts as they are, and other values as JSON."""
         for value in values:
             self.said_bytes += len(value.encode()) if isinstance(value, str) else size_of(value) if value else 0

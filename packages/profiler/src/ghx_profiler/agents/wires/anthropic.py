@@ -84,7 +84,7 @@ class MessagesReader(AnswerReader):
             case "content_block_delta":
                 delta = as_object(event.get("delta"))
                 self._arguments.setdefault(index, []).append(as_text(delta.get("partial_json")) or "")
-                self.count_said(*(delta.get(key) for key in ("text", "thinking", "partial_json")))
+                self.count_output(*(delta.get(key) for key in ("text", "thinking", "partial_json")))
             case "message_delta":
                 self.stop_reason = as_text(as_object(event.get("delta")).get("stop_reason")) or self.stop_reason
                 self._take_usage(event)
@@ -100,20 +100,23 @@ class MessagesReader(AnswerReader):
         self._take_message(answer)
         self._blocks = dict(enumerate(as_objects(answer.get("content"))))
         self.has_begun, self.has_ended = bool(self._blocks), "content" in answer
-        self.count_said(*self._blocks.values())
+        self.count_output(*self._blocks.values())
         self.stop_reason = as_text(answer.get("stop_reason"))
 
     @property
     def usage(self) -> TokenUsage | None:
         """The tokens told; input excludes what a cache served or took, and reasoning is part of the output."""
-        asked, answered = as_count(self._usage.get("input_tokens")), as_count(self._usage.get("output_tokens"))
-        if asked is None or answered is None:
+        input_tokens, output_tokens = (
+            as_count(self._usage.get("input_tokens")),
+            as_count(self._usage.get("output_tokens")),
+        )
+        if input_tokens is None or output_tokens is None:
             return None
         return TokenUsage.of(
-            input=asked,
+            input=input_tokens,
             cache_read=as_count(self._usage.get("cache_read_input_tokens")) or 0,
             cache_write=as_count(self._usage.get("cache_creation_input_tokens")) or 0,
-            output=answered,
+            output=output_tokens,
         )
 
     @property
@@ -135,5 +138,5 @@ class MessagesReader(AnswerReader):
         self._take_usage(message)
 
     def _take_usage(self, event: JsonObject) -> None:
-        told = as_object(event.get("usage"))
-        self._usage = {**self._usage, **{key: value for key, value in told.items() if value is not None}}
+        usage = as_object(event.get("usage"))
+        self._usage = {**self._usage, **{key: value for key, value in usage.items() if value is not None}}

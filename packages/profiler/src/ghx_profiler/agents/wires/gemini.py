@@ -95,7 +95,7 @@ class ContentReader(AnswerReader):
         for candidate in as_objects(event.get("candidates"))[:1]:
             for part in as_objects(as_object(candidate.get("content")).get("parts")):
                 self.has_begun = self.has_begun or "functionCall" in part or bool(part.get("text"))
-                self.count_said(part.get("text"), part.get("functionCall"))
+                self.count_output(part.get("text"), part.get("functionCall"))
                 self._calls += [as_object(part["functionCall"])] if "functionCall" in part else []
             self.stop_reason = as_text(candidate.get("finishReason")) or self.stop_reason
         blocked = as_text(as_object(event.get("promptFeedback")).get("blockReason"))
@@ -110,8 +110,8 @@ class ContentReader(AnswerReader):
     @property
     def usage(self) -> TokenUsage | None:
         """The tokens told; cached tokens are part of the prompt, thoughts are beside the candidates."""
-        asked = as_count(self._usage.get("promptTokenCount"))
-        if asked is None:
+        input_tokens = as_count(self._usage.get("promptTokenCount"))
+        if input_tokens is None:
             return None
         # A count of zero is left out on this wire.
         cached, thoughts, answered, tools = (
@@ -119,7 +119,7 @@ class ContentReader(AnswerReader):
             for name in ("cachedContent", "thoughts", "candidates", "toolUsePrompt")
         )
         return TokenUsage.of(
-            input=max(asked - cached, 0) + tools, cache_read=cached, output=answered, reasoning=thoughts
+            input=max(input_tokens - cached, 0) + tools, cache_read=cached, output=answered, reasoning=thoughts
         )
 
     @property

@@ -67,13 +67,13 @@ class ModelRequest:
 
     def mentions(self, prompts: Iterable[str]) -> bool:
         """Return whether something that the user said holds one of the prompts."""
-        said = [piece.text for piece in self.pieces if piece.kind == "user"]
-        return any(_holds(text, prompt) for text in said for prompt in prompts)
+        texts = [piece.text for piece in self.pieces if piece.kind == "user"]
+        return any(_holds(text, prompt) for text in texts for prompt in prompts)
 
     def find_instruction(self, expressions: Iterable[str]) -> str | None:
         """Return the words in the instructions that match one of the expressions; `None` if there are none."""
-        told = [piece.text for piece in self.pieces if piece.kind == "instructions"]
-        matches = (re.search(expression, text) for expression in expressions for text in told)
+        texts = [piece.text for piece in self.pieces if piece.kind == "instructions"]
+        matches = (re.search(expression, text) for expression in expressions for text in texts)
         return next((each.group() for each in matches if each is not None), None)
 
     def asks_after_answer(self, prompts: Sequence[str]) -> bool:
@@ -82,16 +82,18 @@ class ModelRequest:
         Agents that think the answer unfinished ask it to go on, which is no other question.
         Agents also put reminders between tool results; these follow no answer, and belong to the conversation.
         """
-        asked: list[str] = []
+        questions: list[str] = []
         pieces = list(self.pieces)
         while pieces and pieces[-1].kind in ("user", "instructions"):
-            asked.append(pieces.pop().text)
-        said = {"answer": False, "call": False}
+            questions.append(pieces.pop().text)
+        seen_kinds = {"answer": False, "call": False}
         while pieces and pieces[-1].kind in ("answer", "call", "thought"):
-            said[pieces.pop().kind] = True
-        if not asked or not said["answer"] or said["call"]:
+            seen_kinds[pieces.pop().kind] = True
+        if not questions or not seen_kinds["answer"] or seen_kinds["call"]:
             return False
-        return not any(_CONTINUES.fullmatch(text) or any(_holds(text, prompt) for prompt in prompts) for text in asked)
+        return not any(
+            _CONTINUES.fullmatch(text) or any(_holds(text, prompt) for prompt in prompts) for text in questions
+        )
 
 
 def _holds(text: str, prompt: str) -> bool:

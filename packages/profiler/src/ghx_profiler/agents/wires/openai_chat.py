@@ -109,32 +109,34 @@ class ChatReader(AnswerReader):
 
     def _take_message(self, message: JsonObject) -> None:
         calls = as_objects(message.get("tool_calls"))
-        said = [message.get(key) for key in ("content", "reasoning_content", "reasoning", "refusal")]
-        self.has_begun = self.has_begun or bool(calls) or any(said)
-        self.count_said(*said)
+        texts = [message.get(key) for key in ("content", "reasoning_content", "reasoning", "refusal")]
+        self.has_begun = self.has_begun or bool(calls) or any(texts)
+        self.count_output(*texts)
         for position, call in enumerate(calls):
             index, function = as_count(call.get("index")), as_object(call.get("function") or call.get("custom"))
             call_id, name, pieces = self._calls.get(position if index is None else index, (None, "", []))
             pieces.append(as_text(function.get("arguments") or function.get("input")) or "")
-            self.count_said(pieces[-1], function.get("name"))
-            told = (as_text(call.get("id")) or call_id, as_text(function.get("name")) or name, pieces)
-            self._calls[position if index is None else index] = told
+            self.count_output(pieces[-1], function.get("name"))
+            call_fields = (as_text(call.get("id")) or call_id, as_text(function.get("name")) or name, pieces)
+            self._calls[position if index is None else index] = call_fields
 
 
 def openai_usage(usage: JsonObject, names: tuple[str, str]) -> TokenUsage | None:
     """Return the tokens in an OpenAI usage object, whose two counts have these names."""
-    asked, answered = (as_count(usage.get(name)) for name in names)
-    if asked is None or answered is None:
+    input_tokens, output_tokens = (as_count(usage.get(name)) for name in names)
+    if input_tokens is None or output_tokens is None:
         return None
     asked_parts, answered_parts = (as_object(usage.get(f"{name}_details")) for name in names)
     cached, written = as_count(asked_parts.get("cached_tokens")), as_count(asked_parts.get("cache_write_tokens"))
     reasoning = as_count(answered_parts.get("reasoning_tokens"))
     # A provider (xAI) counts reasoning beside the completion; only its total shows that.
-    is_apart = bool(reasoning) and as_count(usage.get("total_tokens")) == asked + answered + (reasoning or 0)
+    is_apart = bool(reasoning) and as_count(usage.get("total_tokens")) == input_tokens + output_tokens + (
+        reasoning or 0
+    )
     return TokenUsage.of(
-        input=max(asked - (cached or 0) - (written or 0), 0),
+        input=max(input_tokens - (cached or 0) - (written or 0), 0),
         cache_read=0 if cached is None and asked_parts else cached,
         cache_write=written,
-        output=answered if is_apart else max(answered - (reasoning or 0), 0),
+        output=output_tokens if is_apart else max(output_tokens - (reasoning or 0), 0),
         reasoning=reasoning,
     )

@@ -26,14 +26,14 @@ _ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 def read_request(body: JsonObject) -> ModelRequest:
     """Return what a request for a response holds."""
-    tools, instructions, asked = as_objects(body.get("tools")), body.get("instructions"), body.get("input")
+    tools, instructions, items = as_objects(body.get("tools")), body.get("instructions"), body.get("input")
     first = [Piece(kind="instructions", size=size_of(instructions), text=flatten(instructions))] if instructions else []
-    said = [Piece(kind="user", size=size_of(asked), text=asked)] if isinstance(asked, str) else []
+    text_pieces = [Piece(kind="user", size=size_of(items), text=items)] if isinstance(items, str) else []
     return ModelRequest(
         wire="openai-responses",
         model=as_text(body.get("model")),
         is_streamed=body.get("stream") is True,
-        pieces=(*first, *said, *map(_piece, as_objects(asked))),
+        pieces=(*first, *text_pieces, *map(_piece, as_objects(items))),
         tools_offered=tuple(name for tool in tools for name in _tool_names(tool)),
         tool_schema_bytes=size_of(tools) if tools else 0,
         settings=ModelSettings(
@@ -83,7 +83,7 @@ class ResponsesReader(AnswerReader):
         kind = as_text(event.get("type")) or ""
         if kind.endswith(".delta"):
             self.has_begun = True
-            self.count_said(event.get("delta"))
+            self.count_output(event.get("delta"))
         elif kind == "response.output_item.done":
             self.has_begun = True
             self._items.append(as_object(event.get("item")))
@@ -95,7 +95,7 @@ class ResponsesReader(AnswerReader):
     def see_whole(self, answer: JsonObject) -> None:
         """Take a response."""
         self._take_response(answer, is_last="output" in answer)
-        self.count_said(*self._items)
+        self.count_output(*self._items)
 
     @property
     def usage(self) -> TokenUsage | None:

@@ -161,8 +161,8 @@ def write_error(wire: WireKind, status: int, message: str, *, code: str | None =
 
 def read_error(body: bytes) -> str:
     """Return what an error's body says, in one line and not at length."""
-    told = (parse_objects(body) or [{}])[0]
-    message = as_text(as_object(told.get("error")).get("message")) or as_text(told.get("message"))
+    body_fields = (parse_objects(body) or [{}])[0]
+    message = as_text(as_object(body_fields.get("error")).get("message")) or as_text(body_fields.get("message"))
     words = " ".join((message or body[: 4 * _LONGEST_ERROR].decode(errors="replace")).split())
     return words if len(words) <= _LONGEST_ERROR else f"{words[:_LONGEST_ERROR]}..."
 

@@ -161,11 +161,11 @@ _ALARMS = (
 def alarms(objections: Sequence[ControlCount]) -> Iterator[str]:
     """Put objections into sentences, one for each kind."""
     for alarm in _ALARMS:
-        meant = [each for each in objections if alarm.is_about(each)]
-        if meant:
-            agents = ", ".join(sorted({each.agent for each in meant}))
+        matches = [each for each in objections if alarm.is_about(each)]
+        if matches:
+            agents = ", ".join(sorted({each.agent for each in matches}))
             words, consequence = (text.format(agents=agents) for text in (alarm.words, alarm.consequence))
-            yield f"{words}: {_name_scenarios(meant)}. {consequence}"
+            yield f"{words}: {_name_scenarios(matches)}. {consequence}"
 
 
 def _name_scenarios(objections: Sequence[ControlCount]) -> str:
@@ -173,6 +173,8 @@ def _name_scenarios(objections: Sequence[ControlCount]) -> str:
     modes: dict[str, list[str]] = {}
     for each in objections:
         modes.setdefault(each.scenario, []).append(f"{each.mode} ({each})")
-    named = "; ".join(f"{scenario} in {', '.join(told)}" for scenario, told in list(modes.items())[:_MOST_NAMED])
+    listed = "; ".join(
+        f"{scenario} in {', '.join(mode_names)}" for scenario, mode_names in list(modes.items())[:_MOST_NAMED]
+    )
     more = len(modes) - _MOST_NAMED
-    return f"{named}; and {plural(more, 'more scenario')}" if more > 0 else named
+    return f"{listed}; and {plural(more, 'more scenario')}" if more > 0 else listed

@@ -113,8 +113,8 @@ def _compare_with_runs(sources: Sequence[Source], cases: _Cases, *, across_model
             if (case.scenario, case.mode) in planned:
                 continue  # its own plan says how many rows it should have
             if (case.mode, case.model, case.agent) in own and counts[case] < expected:
-                named = case._replace(model=next(iter(cases[source.label])).model) if across_models else case
-                yield _missing(source, named, "other runs", expected, counts[case])
+                labelled = case._replace(model=next(iter(cases[source.label])).model) if across_models else case
+                yield _missing(source, labelled, "other runs", expected, counts[case])
 
 
 def _compare_with_modes(sources: Sequence[Source], cases: _Cases) -> Iterator[Missing]:

@@ -70,8 +70,8 @@ class MachineTally:
         for walls in self._walls.values():
             here, others = walls.get(machine), [each for name, each in walls.items() if name != machine]
             if here is not None and others:
-                elsewhere = sum(each.logs for each in others) / sum(each.n for each in others)
-                n, logs = n + here.n, logs + here.logs - here.n * elsewhere
+                mean_of_others = sum(each.logs for each in others) / sum(each.n for each in others)
+                n, logs = n + here.n, logs + here.logs - here.n * mean_of_others
         return math.exp(logs / n) if n else None
 
     def lines(self, records: Mapping[str, MachineRecord]) -> tuple[tuple[str, ...], ...]:
@@ -91,15 +91,15 @@ class MachineTally:
 
     def remarks(self) -> tuple[str, ...]:
         """Return what has to be said of the rows of several machines."""
-        told = (
+        remarks = (
             "A block, all modes of one scenario and repetition, is measured on one machine, whose speed is then the "
             "same for all that is compared. Machines have different blocks: compare them by the last column, which is "
             "of the same scenario in the same mode.",
         )
         if not (split := self.split_blocks):
-            return told
+            return remarks
         return (
-            *told,
+            *remarks,
             f"{plural(split, 'block')} of {len(self._places):,} {'has' if split == 1 else 'have'} rows of more than "
             "one machine, as when one was lost or the run was resumed elsewhere: differences of time within them are "
             "also differences of machines.",

@@ -92,7 +92,7 @@ def arrange(sources: Sequence[Source], inventories: Mapping[str, Inventory], pla
     """
     as_named = Arrangement(
         sources=tuple(sources),
-        has_several_agents=_tells_agents_apart(sources, inventories, plan.plan),
+        has_several_agents=_distinguishes_agents(sources, inventories, plan.plan),
         # The rows count as well: those of a copied file have no record, and what is not told apart would be pooled.
         has_several_models="models" not in plan.plan.pool
         and any(
@@ -117,7 +117,7 @@ def arrange(sources: Sequence[Source], inventories: Mapping[str, Inventory], pla
     return replace(as_named, is_before_and_after=True, is_by_time=is_by_time)
 
 
-def _tells_agents_apart(sources: Sequence[Source], inventories: Mapping[str, Inventory], plan: AnalysisPlan) -> bool:
+def _distinguishes_agents(sources: Sequence[Source], inventories: Mapping[str, Inventory], plan: AnalysisPlan) -> bool:
     """Return whether arms are named with their agent: some source has several, as recorded or by its rows."""
     names = [{*agents_of(source, inventories[source.label]), *inventories[source.label].agents} for source in sources]
     if "agents" not in plan.pool:

@@ -47,15 +47,15 @@ class SafetyRate:
 
     def to_wire(self) -> dict[str, JsonValue]:
         """Return it as JSON."""
-        told = self.interval
+        interval = self.interval
         return {
             "k": self.k,
             "n": self.n,
-            "rate": told.estimate,
-            "low": told.low,
-            "high": told.high,
-            "confidence": told.confidence,
-            "method": told.method,
+            "rate": interval.estimate,
+            "low": interval.low,
+            "high": interval.high,
+            "confidence": interval.confidence,
+            "method": interval.method,
         }
 
 
@@ -161,13 +161,13 @@ def _views(observations: Observations, threatened: AbstractSet[str]) -> dict[Mea
 
 
 def _rows_of(scenarios: Factor[str], names: set[str]) -> BoolArray:
-    wanted = np.array([name in names for name in scenarios.known], dtype=np.bool_)
-    return wanted[scenarios.codes] if wanted.size else np.zeros(scenarios.codes.size, dtype=np.bool_)
+    is_included = np.array([name in names for name in scenarios.known], dtype=np.bool_)
+    return is_included[scenarios.codes] if is_included.size else np.zeros(scenarios.codes.size, dtype=np.bool_)
 
 
 def _only(observations: Observations, rows: BoolArray, success: FloatArray | None = None) -> Observations:
     """Return these rows alone, with another thing as their success where one is given."""
-    kept = np.flatnonzero(rows).tolist()
+    indices = np.flatnonzero(rows).tolist()
     return replace(
         observations,
         scenario=_choose(observations.scenario, rows),
@@ -177,7 +177,7 @@ def _only(observations: Observations, rows: BoolArray, success: FloatArray | Non
         success=(observations.success if success is None else success)[rows],
         was_measured=observations.was_measured[rows],
         timed_out=observations.timed_out[rows],
-        failures=tuple(observations.failures[row] for row in kept),
+        failures=tuple(observations.failures[row] for row in indices),
         order=observations.order[rows],
         spend_usd=observations.spend_usd[rows],
         metrics={name: column[rows] for name, column in observations.metrics.items()},

@@ -17,7 +17,7 @@ from ghx_profiler.records.analysis import (
     StringFinding,
     TableFinding,
 )
-from ghx_profiler.reports.data.tool_uses import DesirePaths
+from ghx_profiler.reports.data.tool_uses import HallucinatedCommands
 
 _WORTH_TELLING = 0.1
 _LONGEST = 80
@@ -82,7 +82,7 @@ class Findings:
     """Whether there are any sessions to find something in."""
     foreign: Counter[Arm] = field(default_factory=Counter[Arm])
     """Sessions by mode of which only analyzers of the older packages told something."""
-    desire_paths: DesirePaths = field(default_factory=DesirePaths)
+    desire_paths: HallucinatedCommands = field(default_factory=HallucinatedCommands)
     """What agents took to exist and does not."""
     commands: list[str] = field(default_factory=list[str])
     """What is to be run first where there are more sessions than a report analyzes."""
@@ -94,7 +94,7 @@ class Findings:
         self.foreign[arm] += is_foreign
         for analyzer, result in bundle.results.items():
             # An empty list beside nothing but unknowns is unknown as well, and must not lower an average.
-            tells_nothing = _tells_nothing(result)
+            tells_nothing = _is_empty(result)
             for key, finding in result.findings.items():
                 tally = self.tallies[analyzer, key].setdefault(arm, FindingTally())
                 if not (tells_nothing and isinstance(finding, ListFinding | TableFinding)):
@@ -114,19 +114,19 @@ class Findings:
         """Whose findings there are where not all are ours; empty where they are."""
         if not self.foreign.total():
             return ""
-        named = sorted((str(arm), count) for arm, count in (+self.foreign).items())
-        told = ", ".join(f"{count} of {arm}" for arm, count in named)
+        by_arm = sorted((str(arm), count) for arm, count in (+self.foreign).items())
+        counts = ", ".join(f"{count} of {arm}" for arm, count in by_arm)
         return (
             "Of some sessions there was no trace to read, and what the analyzers of the TypeScript packages wrote down "
-            f"is counted instead: {told}. These miss failures that only a call's output shows."
+            f"is counted instead: {counts}. These miss failures that only a call's output shows."
         )
 
     @property
     def gap(self) -> str:
         """Why there are no findings, or not of all sessions; empty where nothing is missing."""
         if self.commands:
-            said = " and ".join(f"`{command}`" for command in self.commands)
-            return f"There are too many sessions to analyze them with every report: run {said}, then report again."
+            commands = " and ".join(f"`{command}`" for command in self.commands)
+            return f"There are too many sessions to analyze them with every report: run {commands}, then report again."
         if self.sessions:
             return ""
         return "No session could be analyzed." if self.has_sessions else "No session lies beside the rows."
@@ -151,7 +151,7 @@ class Findings:
         return f"{name[0]}: {name[1].replace('_', ' ')}", *(str(tallies.get(arm, FindingTally())) for arm in arms)
 
 
-def _tells_nothing(result: AnalysisResult) -> bool:
+def _is_empty(result: AnalysisResult) -> bool:
     """Return whether no number and no word is known, and every list is empty: then these are not known either."""
     listed = [each for each in result.findings.values() if isinstance(each, ListFinding | TableFinding)]
     others = [each for each in result.findings.values() if not isinstance(each, ListFinding | TableFinding)]

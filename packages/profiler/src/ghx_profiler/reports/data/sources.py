@@ -69,7 +69,7 @@ class Source:
 
 
 def read_labels(
-    given: Sequence[str],
+    texts: Sequence[str],
     runs: Sequence[Path],
     results: Sequence[Path] = (),
     *,
@@ -80,7 +80,7 @@ def read_labels(
     `find_run` is how a command finds the run that somebody names.
     """
     named, labels = [*runs], dict[Path, str]()
-    for text in given:
+    for text in texts:
         label, _, name = (part.strip() for part in text.partition("="))
         if not (label and name):
             raise FlagError("--label", f"expected LABEL=RUN, as in before=results/run_1, got {text!r}")
@@ -103,7 +103,7 @@ def open_sources(
     Unless given, a run is called by its id, a file by its name, and two runs that are compared `before` and `after`.
     """
     labels = labels or {}
-    opened = [(path, _open_named(path)) for path in runs] + [(path, _open_rows(path)) for path in results]
+    opened = [(path, _open_run_or_rows(path)) for path in runs] + [(path, _open_rows(path)) for path in results]
     sources = [replace(source, label=labels.get(path, source.label)) for path, source in opened]
     if not labels and _is_before_and_after(sources):
         sources = [replace(source, label=label) for source, label in zip(sources, _BEFORE_AND_AFTER, strict=True)]
@@ -140,22 +140,22 @@ def _as_label(name: str) -> str:
 def _make_distinct(sources: Sequence[Source]) -> tuple[Source, ...]:
     """Give sources of the same name the name of their folder; number what is still the same."""
     counts = Counter(source.label for source in sources)
-    named: list[Source] = []
+    renamed_sources: list[Source] = []
     for source in sources:
         folder = source.rows_path.resolve().parent.name
         renamed = counts[source.label] > 1 and folder
-        named.append(replace(source, label=_as_label(folder)) if renamed else source)
-    counts = Counter(source.label for source in named)
-    seen: Counter[str] = Counter()
+        renamed_sources.append(replace(source, label=_as_label(folder)) if renamed else source)
+    counts = Counter(source.label for source in renamed_sources)
+    label_counts: Counter[str] = Counter()
     distinct: list[Source] = []
-    for source in named:
-        seen[source.label] += 1
-        label = source.label if counts[source.label] == 1 else f"{source.label} #{seen[source.label]}"
+    for source in renamed_sources:
+        label_counts[source.label] += 1
+        label = source.label if counts[source.label] == 1 else f"{source.label} #{label_counts[source.label]}"
         distinct.append(replace(source, label=label))
     return tuple(distinct)
 
 
-def _open_named(path: Path) -> Source:
+def _open_run_or_rows(path: Path) -> Source:
     """Open what was named as a run, or its pack; a file of rows, or a folder with one, is named by a flag."""
     path = run_folder(path)
     if path.is_file():

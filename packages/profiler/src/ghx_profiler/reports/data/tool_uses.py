@@ -23,7 +23,7 @@ class ToolUseCount:
     own: Counter[str] = field(default_factory=Counter[str])
     foreign: Counter[str] = field(default_factory=Counter[str])
     neutral: Counter[str] = field(default_factory=Counter[str])
-    asked: int = 0
+    requesting: int = 0
     """Sessions that asked for anything."""
     adopted: int = 0
     """Those of them in which a tool of the mode did."""
@@ -36,7 +36,7 @@ class ToolUseCount:
         self.own.update(use.own)
         self.foreign.update(use.foreign)
         self.neutral.update(use.neutral)
-        self.asked += use.adoption is not None
+        self.requesting += use.adoption is not None
         self.adopted += use.adoption is True
         if use.foreign:
             self.impure_sessions += 1
@@ -57,7 +57,7 @@ class ToolUseCount:
             "foreignRequests": self.foreign.total(),
             "neutralRequests": self.neutral.total(),
             "foreignTools": dict(self.foreign.most_common()),
-            "askingSessions": self.asked,
+            "askingSessions": self.requesting,
             "adoptingSessions": self.adopted,
             "impureSessions": self.impure_sessions,
             "impureCells": [cell_to_wire(cell) for cell in self.impure_cells],
@@ -91,7 +91,7 @@ class MadeUpCount:
 
 
 @dataclass(slots=True)
-class DesirePaths:
+class HallucinatedCommands:
     """What sessions made up, by arm."""
 
     counts: dict[tuple[Arm, MadeUp], MadeUpCount] = field(default_factory=dict[tuple[Arm, MadeUp], MadeUpCount])

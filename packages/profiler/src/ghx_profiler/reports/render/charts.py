@@ -134,32 +134,32 @@ def chart_bundle() -> str:
     in the user's cache folder, where that can be written and what lies there is the user's own.
     """
     folder = _cache_folder(os.environ)
-    kept = None if folder is None else folder / f"charts-{_KEPT_FORMAT}-{version('vl-convert-python')}.js"
-    if kept is not None and (bundle := _read_kept(kept)) is not None:
+    cached = None if folder is None else folder / f"charts-{_KEPT_FORMAT}-{version('vl-convert-python')}.js"
+    if cached is not None and (bundle := _read_cached(cached)) is not None:
         return bundle
     import vl_convert  # noqa: PLC0415 - the same
 
     # The bundle must not end its own script element.
     bundle = vl_convert.javascript_bundle(_BUNDLE_EXPORT).replace("</script", "<\\/script")
-    if kept is not None:
+    if cached is not None:
         with suppress(OSError):
-            write_atomically(kept, f"{_digest(bundle)}\n{bundle}".encode(), durable=False)
-            kept.chmod(0o600)  # where a user's files may be written by a group, it would not be used
-            kept.parent.chmod(0o700)
+            write_atomically(cached, f"{_digest(bundle)}\n{bundle}".encode(), durable=False)
+            cached.chmod(0o600)  # where a user's files may be written by a group, it would not be used
+            cached.parent.chmod(0o700)
     return bundle
 
 
 def _cache_folder(environ: Mapping[str, str]) -> Path | None:
     """Return our folder for what can be made again; `None` where the environment names neither cache nor home."""
     # A relative path is to be ignored, says the XDG Base Directory Specification.
-    if (given := Path(environ.get("XDG_CACHE_HOME", ""))).is_absolute():
-        return given / "ghx-bench"
+    if (cache_home := Path(environ.get("XDG_CACHE_HOME", ""))).is_absolute():
+        return cache_home / "ghx-bench"
     if not (home := Path(environ.get("HOME", ""))).is_absolute():
         return None
     return home / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "ghx-bench"
 
 
-def _read_kept(path: Path) -> str | None:
+def _read_cached(path: Path) -> str | None:
     """Return the bundle that an earlier report kept; `None` if there is none, or it is damaged or made otherwise.
 
     It becomes part of pages that others open, so one that anyone else could have written is not used.

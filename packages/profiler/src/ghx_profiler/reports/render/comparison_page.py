@@ -36,7 +36,7 @@ class ComparedSession:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class Divergence:
     """Where a session goes another way than the first one: its turn and its call, both counted from 1.
 
     A session that ends where the other goes on parts with a call that it does not have.
@@ -46,7 +46,7 @@ class Parting:
     call: int
 
 
-def find_parting(first: ComparedSession, other: ComparedSession) -> Parting | None:
+def find_divergence(first: ComparedSession, other: ComparedSession) -> Divergence | None:
     """Return the first call of the other session that is not that of the first one; `None` if all are the same.
 
     Calls are the same if tool, input and fate are; what was said or thought between them does not count.
@@ -54,12 +54,12 @@ def find_parting(first: ComparedSession, other: ComparedSession) -> Parting | No
     mine, others = _calls(first), _calls(other)
     for number, (call, counterpart) in enumerate(zip(mine, others, strict=False)):
         if _signature(call[1]) != _signature(counterpart[1]):
-            return Parting(counterpart[0], number + 1)
+            return Divergence(counterpart[0], number + 1)
     if len(mine) == len(others):
         return None
     shared = min(len(mine), len(others))
     turn = others[shared][0] if len(others) > shared else max(1, len(other.turns))
-    return Parting(turn, shared + 1)
+    return Divergence(turn, shared + 1)
 
 
 def _calls(session: ComparedSession) -> list[tuple[int, ToolCallEvent]]:
@@ -78,7 +78,7 @@ def _signature(call: ToolCallEvent) -> tuple[str, str, bool | None]:
 def comparison_page(scenario: str, sessions: Sequence[ComparedSession], ways: Ways) -> str:
     """Write sessions of a scenario beside each other; the first is what the others are held against."""
     first, *rest = sessions
-    partings = [find_parting(first, each) for each in rest]
+    partings = [find_divergence(first, each) for each in rest]
     listing = "" if ways.listing is None else f'<a href="{html_text(ways.listing)}">All sessions</a>'
     parts = (
         link_home(ways.home),
@@ -86,7 +86,7 @@ def comparison_page(scenario: str, sessions: Sequence[ComparedSession], ways: Wa
         f"<header><h1>{html_text(scenario)}</h1><p>{plural(len(sessions), 'session')} side by side</p></header>",
         "<main>",
         '<ul class="partings">',
-        *(_describe_parting(first, each, where) for each, where in zip(rest, partings, strict=True)),
+        *(_describe_divergence(first, each, where) for each, where in zip(rest, partings, strict=True)),
         "</ul>",
         *_grid(sessions, [None, *partings]),
         "</main>",
@@ -94,7 +94,7 @@ def comparison_page(scenario: str, sessions: Sequence[ComparedSession], ways: Wa
     return page(title=f"{scenario}: side by side", body="\n".join(parts), styles=(asset("sessions.css"),))
 
 
-def _describe_parting(first: ComparedSession, other: ComparedSession, where: Parting | None) -> str:
+def _describe_divergence(first: ComparedSession, other: ComparedSession, where: Divergence | None) -> str:
     names = f"<strong>{html_text(other.name)}</strong>", f"<strong>{html_text(first.name)}</strong>"
     if other.trace is None or first.trace is None:
         return f"<li>{names[0]}: one of the two has no session.</li>"
@@ -108,7 +108,7 @@ def _describe_parting(first: ComparedSession, other: ComparedSession, where: Par
     return f"<li>{names[0]} parts from {names[1]} in {turn}, with call {where.call}.</li>"
 
 
-def _grid(sessions: Sequence[ComparedSession], partings: Sequence[Parting | None]) -> Iterator[str]:
+def _grid(sessions: Sequence[ComparedSession], partings: Sequence[Divergence | None]) -> Iterator[str]:
     yield '<div class="scroll" tabindex="0" role="region" aria-label="Sessions side by side">'
     yield f'<div class="side-by-side" style="--columns:{len(sessions)}">'
     for each in sessions:
@@ -143,10 +143,10 @@ def _step(event: object, *, is_parting: bool) -> str:
         case ToolCallEvent():
             has_failed = has_succeeded(event) is False
             kinds = " ".join(("event", *(["failed"] if has_failed else ()), *(["parting"] if is_parting else ())))
-            fate = ' <span class="fate">failed</span>' if has_failed else ""
+            failure = ' <span class="fate">failed</span>' if has_failed else ""
             mark = ' <span class="chip open">parts here</span>' if is_parting else ""
             return (
-                f'<div class="{kinds}"><p><strong>{html_text(event.name)}</strong>{fate}{mark}</p>'
+                f'<div class="{kinds}"><p><strong>{html_text(event.name)}</strong>{failure}{mark}</p>'
                 f"<pre>{_call_text(event)}</pre></div>"
             )
         case ReasoningEvent(content=content) | TextOutputEvent(content=content):

@@ -70,10 +70,18 @@ def write_summary(path: Path, summary: Mapping[str, JsonValue]) -> None:
 
 
 def _lines(columns: Columns) -> Iterator[tuple[Value, ...]]:
-    seen = columns.observations
-    scenarios, modes, models = seen.scenario.each(), list(map(str, seen.arm.each())), seen.model.each()
-    success = seen.success.tolist()
-    metrics = zip(*(column.tolist() for column in seen.metrics.values()), strict=True) if seen.metrics else None
+    observations = columns.observations
+    scenarios, modes, models = (
+        observations.scenario.each(),
+        list(map(str, observations.arm.each())),
+        observations.model.each(),
+    )
+    success = observations.success.tolist()
+    metrics = (
+        zip(*(column.tolist() for column in observations.metrics.values()), strict=True)
+        if observations.metrics
+        else None
+    )
     for at, identity in enumerate(columns.identities):
         numbers = next(metrics) if metrics is not None else ()
         yield (
@@ -89,7 +97,7 @@ def _lines(columns: Columns) -> Iterator[tuple[Value, ...]]:
             identity.completion_reason,
             None if math.isnan(success[at]) else bool(success[at]),
             identity.was_measured,
-            seen.failures[at] or None,
+            observations.failures[at] or None,
             identity.error_code,
             identity.checkpoints_passed,
             identity.checkpoints_total,

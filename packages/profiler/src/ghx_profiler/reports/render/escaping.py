@@ -18,10 +18,10 @@ def visible(text: str, *, lines: bool = False) -> str:
 
     Line breaks and tabs stay where `lines` are wanted; elsewhere white space becomes single spaces.
     """
-    shown = text
+    escaped = text
     if not text.isprintable():  # asked in one go: reports escape a million short texts that are
-        shown = "".join(_visible(character) for character in text.replace("\r\n", "\n"))
-    return shown if lines else " ".join(shown.split())
+        escaped = "".join(_visible(character) for character in text.replace("\r\n", "\n"))
+    return escaped if lines else " ".join(escaped.split())
 
 
 def _visible(character: str) -> str:
@@ -59,9 +59,9 @@ def markdown_paragraph(text: str) -> str:
 
     Inside code nothing is markup either; in a cell of a table a `|` would be.
     """
-    shown = visible(text)
-    spans = iter(_CODE.findall(shown))
-    return re.sub(_PLACE, lambda _: next(spans), _escape_markdown(_CODE.sub(_PLACE, shown)))
+    escaped = visible(text)
+    spans = iter(_CODE.findall(escaped))
+    return re.sub(_PLACE, lambda _: next(spans), _escape_markdown(_CODE.sub(_PLACE, escaped)))
 
 
 def _escape_markdown(text: str) -> str:
@@ -81,5 +81,5 @@ def script_json(value: object) -> str:
 
 def csv_text(text: str) -> str:
     """Return text for a cell of a spreadsheet, which takes what looks like a formula for one."""
-    shown = visible(text)
-    return f"'{shown}" if shown.startswith(_FORMULA) else shown
+    escaped = visible(text)
+    return f"'{escaped}" if escaped.startswith(_FORMULA) else escaped

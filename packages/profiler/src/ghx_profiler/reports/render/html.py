@@ -228,8 +228,8 @@ def _interval_charts(charts: Sequence[IntervalChart]) -> Iterator[str]:
     for chart in charts:
         yield f"<figure><figcaption>{html_text(chart.title)} <small>{html_text(chart.better)}</small></figcaption>"
         for number, line in enumerate(chart.lines):
-            drawn = _interval(line, chart.mark, f"c{number % _COLOURS}")
-            yield f'<div class="line"><p class="name">{_name(line.name, number)}</p>{drawn}</div>'
+            interval = _interval(line, chart.mark, f"c{number % _COLOURS}")
+            yield f'<div class="line"><p class="name">{_name(line.name, number)}</p>{interval}</div>'
         ends = f'<text x="0" y="11">{html_text(chart.worse_end)}</text>'
         ends += f'<text x="100%" y="11" text-anchor="end">{html_text(chart.better_end)}</text>'
         axis = ends if chart.mark is None else _text(chart.mark[0], chart.mark[1], y=11)

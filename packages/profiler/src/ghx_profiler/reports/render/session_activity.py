@@ -59,11 +59,11 @@ def activity_aside(
     if activity.faults_not_met:
         names = html_text(", ".join(activity.faults_not_met))
         yield f'<p class="note">Scripted faults that no request met: {names}.</p>'
-    for turn, asked in requests.items():
+    for turn, turn_requests in requests.items():
         if turn is not None:
             yield f'<h3 id="requests-{turn}"><a href="#turn-{turn}">Turn {turn}</a></h3>'
         yield '<ol class="journal">'
-        yield from map(_request, asked)
+        yield from map(_request, turn_requests)
         yield "</ol>"
     if activity.requests_left_out:
         yield f'<p class="note">{plural(activity.requests_left_out, "more request")} not kept.</p>'
@@ -78,8 +78,8 @@ def _change(change: ObservedChange) -> Iterator[str]:
         return
     fields = change.after if change.change == "created" else change.before
     if isinstance(fields, dict) and fields:
-        told = html_text(json.dumps(fields, indent=2, ensure_ascii=False), lines=True)
-        yield f"<li><details><summary>{what}</summary><pre>{told}</pre></details></li>"
+        details = html_text(json.dumps(fields, indent=2, ensure_ascii=False), lines=True)
+        yield f"<li><details><summary>{what}</summary><pre>{details}</pre></details></li>"
     else:
         yield f"<li>{what}</li>"
 
@@ -91,14 +91,14 @@ def _short(value: JsonValue) -> str:
 
 def _request(request: ObservedRequest) -> str:
     # All of GraphQL has one path: there the operation says what was asked.
-    asked = request.operation if request.surface == "graphql" else f"{request.method} {request.path}"
+    line = request.operation if request.surface == "graphql" else f"{request.method} {request.path}"
     kinds = " ".join(kind for kind, holds in (("failed", request.failed), ("changed", request.changed)) if holds)
     through = f", through {html_text(request.tool)}" if request.tool else ""
     if request.belonging == "foreign":
         through += ", past the mode's tools"
     size = request.request_bytes + request.response_bytes
     return (
-        f'<li class="{kinds}"><code>{html_text(_short(asked))}</code> <span class="fate">{request.status}</span> '
+        f'<li class="{kinds}"><code>{html_text(_short(line))}</code> <span class="fate">{request.status}</span> '
         f"<small>{html_text(request.surface)}, {amount(request.duration_ms, 'ms')}, {size:,} bytes"
         f"{through}{', changed something' if request.changed else ''}"
         f"{f', injected fault: {html_text(request.fault)}' if request.fault else ''}</small></li>"

@@ -23,8 +23,8 @@ def listing_link(*, scenario: str | None = None, arm: Arm | None = None, outcome
 
     It is ready to be an `href`: quoted once more, its `#` would be part of a file's name.
     """
-    wanted = {"scenario": scenario, "arm": None if arm is None else str(arm), "outcome": outcome}
-    words = urlencode({name: value for name, value in wanted.items() if value is not None})
+    parameters = {"scenario": scenario, "arm": None if arm is None else str(arm), "outcome": outcome}
+    words = urlencode({name: value for name, value in parameters.items() if value is not None})
     return f"{LISTING}#{words}" if words else LISTING
 
 
@@ -40,9 +40,9 @@ def session_list_page(
 ) -> str:
     """Write the list of all pages, failures first; `sessions` is how many there are of each scenario and arm."""
     ordered = sorted(pages, key=lambda each: each.outcome == SUCCESS)
-    told = f"{plural(len(pages), 'session')} with a page"
+    count_text = f"{plural(len(pages), 'session')} with a page"
     if (every := sum(sessions.values())) > len(pages):
-        told = f"{len(pages):,} of {plural(every, 'session')} have a page: {_CHOICE}"
+        count_text = f"{len(pages):,} of {plural(every, 'session')} have a page: {_CHOICE}"
     titles = ("scenario", arm_word, "model", "repetition", "outcome", *map(metrics.label, LISTED_METRICS))
     head = "".join(f'<th scope="col">{html_text(title)}</th>' for title in titles)
     filters = {
@@ -52,7 +52,7 @@ def session_list_page(
     }
     parts = (
         link_home("../index.html"),
-        f"<header><h1>Sessions</h1><p>{told}</p></header>",
+        f"<header><h1>Sessions</h1><p>{count_text}</p></header>",
         "<main>",
         *_filters(filters),
         f'<p class="note" id="count" aria-live="polite" data-choice="{html_text(_CHOICE)}"></p>',
@@ -85,9 +85,9 @@ def _row(each: SessionPage, titles: Sequence[str], metrics: MetricTable, session
     facts = {"scenario": each.scenario_id, "arm": str(each.arm), "outcome": each.outcome, "sessions": str(sessions)}
     data = "".join(f' data-{name}="{html_text(value)}"' for name, value in facts.items())
     path = html_text(each.path.removeprefix("sessions/"))
-    beside = ""
+    comparison_link = ""
     if each.comparison is not None:
-        beside = f' <small><a href="../{html_text(each.comparison)}">side by side</a></small>'
+        comparison_link = f' <small><a href="../{html_text(each.comparison)}">side by side</a></small>'
     failed = f"not met: {', '.join(each.failed_checkpoints)}" if each.failed_checkpoints else ""
     outcome = f'<span class="chip {tone_of(each.outcome)}">{html_text(each.outcome)}</span> {html_text(failed)}'
     figures = "".join(
@@ -97,7 +97,7 @@ def _row(each: SessionPage, titles: Sequence[str], metrics: MetricTable, session
     )
     return (
         f'<tr{data}><th scope="row" data-value="{html_text(each.scenario_id)}">'
-        f'<a href="{path}">{html_text(each.scenario_id)}</a>{beside}</th>'
+        f'<a href="{path}">{html_text(each.scenario_id)}</a>{comparison_link}</th>'
         f'<td data-label="{html_text(titles[1])}">{html_text(str(each.arm))}</td>'
         f'<td data-label="model">{html_text(each.model)}</td><td data-label="repetition">{each.iteration}</td>'
         f'<td data-value="{html_text(each.outcome)}">{outcome}</td>{figures}</tr>'

@@ -101,8 +101,8 @@ class RecordedSession:
 def session_page(session: RecordedSession, ways: Ways) -> str:
     """Write the page of one session; without a trace it tells what the row knows."""
     row = session.row
-    named = (str(session.arm), *(() if row.model == NO_MODEL or session.arm.model else (row.model,)))
-    name = f"{' / '.join(named)} #{row.iteration}"
+    labels = (str(session.arm), *(() if row.model == NO_MODEL or session.arm.model else (row.model,)))
+    name = f"{' / '.join(labels)} #{row.iteration}"
     parts = (
         link_home(ways.home),
         *_ways(ways),
@@ -110,7 +110,7 @@ def session_page(session: RecordedSession, ways: Ways) -> str:
         "<main>",
         *_checkpoints(row),
         *_safety(row),
-        *_trouble(row),
+        *_failure(row),
         *_siblings(ways),
         *_findings(session.findings, is_open=row.success is not True),
         *_briefing(session.briefing),
@@ -121,9 +121,9 @@ def session_page(session: RecordedSession, ways: Ways) -> str:
 
 
 def _ways(ways: Ways) -> Iterator[str]:
-    named = (("Previous", ways.previous), ("Next", ways.next), ("All sessions", ways.listing))
+    targets = (("Previous", ways.previous), ("Next", ways.next), ("All sessions", ways.listing))
     links = [
-        f'<a href="{html_text(way)}">{name}</a>' for name, way in (*named, ("Side by side", ways.comparison)) if way
+        f'<a href="{html_text(way)}">{name}</a>' for name, way in (*targets, ("Side by side", ways.comparison)) if way
     ]
     if links:
         yield f'<nav aria-label="Sessions" class="ways">{" ".join(links)}</nav>'
@@ -135,22 +135,22 @@ def _header(row: ProfileRow, name: str) -> Iterator[str]:
     yield f'<p><span class="chip {tone_of(outcome)}">{html_text(outcome)}</span> {html_text(name)}</p>'
     yield f"<p>Run {html_text(row.run_id)}, {html_text(row.started_at)}</p></header>"
     known = row.known_metrics
-    shown = [
+    facts = [
         (each.label, amount(known.get(each.name), METRICS.unit(each.name))) for each in METRICS.shown_in("session")
     ]
     if (calls := known.get("api_calls")) is not None:
-        shown.append(("API calls", amount(calls, "")))
+        facts.append(("API calls", amount(calls, "")))
     if row.refused_hosts is not None:
         hosts = ", ".join(f"{host} ({count})" for host, count in row.refused_hosts.items())
-        shown.append(("refused hosts", hosts or "none"))
+        facts.append(("refused hosts", hosts or "none"))
     if row.not_implemented:
-        asked = ", ".join(f"{what} ({count})" for what, count in row.not_implemented.items())
-        shown.append(("not implemented", asked))
+        missing = ", ".join(f"{what} ({count})" for what, count in row.not_implemented.items())
+        facts.append(("not implemented", missing))
     if row.tool_use is not None:
-        shown.append(("purity", purity_words(row.tool_use)))
+        facts.append(("purity", purity_words(row.tool_use)))
     figures = "".join(
         f"<div><dt>{html_text(label)}</dt><dd>{html_text(value)}</dd></div>"
-        for label, value in (*shown, ("ended by", row.completion_reason))
+        for label, value in (*facts, ("ended by", row.completion_reason))
     )
     yield f'<dl class="figures">{figures}</dl>'
 
@@ -195,7 +195,7 @@ def _expected_and_actual(checkpoint: CheckpointDetail) -> Iterator[str]:
         yield _block(checkpoint.error)
 
 
-def _trouble(row: ProfileRow) -> Iterator[str]:
+def _failure(row: ProfileRow) -> Iterator[str]:
     if row.error is not None:
         yield f'<p class="warning">{html_text(row.error)}</p>'
     if row.traceback is not None:
@@ -255,7 +255,7 @@ def _course(session: RecordedSession) -> Iterator[str]:
     requests = group_by_turn(activity.requests if isinstance(activity, SessionActivity) else (), turns)
     yield '<div class="course"><div>' if activity is not None else "<div><div>"
     if isinstance(trace, SessionTrace):
-        yield from _turns(trace, turns, {turn: len(asked) for turn, asked in requests.items()})
+        yield from _turns(trace, turns, {turn: len(turn_requests) for turn, turn_requests in requests.items()})
     elif isinstance(trace, Problem):
         yield f'<p class="warning">The session could not be read: {html_text(str(trace))}</p>'
     else:
@@ -277,8 +277,8 @@ def _turns(trace: SessionTrace, turns: Sequence[Turn], requests: Mapping[int | N
         yield f'<section id="turn-{number}"><h2>Turn {number}{took}</h2>'
         if metered:
             yield from _model_call(metered[number - 1])
-        if asked := requests.get(number):
-            yield f'<p class="note"><a href="#requests-{number}">{plural(asked, "request")}</a></p>'
+        if turn_requests := requests.get(number):
+            yield f'<p class="note"><a href="#requests-{number}">{plural(turn_requests, "request")}</a></p>'
         for event in turn.events:
             yield from _event(event)
         yield "</section>"
@@ -293,16 +293,16 @@ def _turns(trace: SessionTrace, turns: Sequence[Turn], requests: Mapping[int | N
 def _model_call(call: ModelCall) -> Iterator[str]:
     """Yield the tokens of a turn's model call, and what its request was made of."""
     usage = call.usage
-    named = {
+    counts = {
         "in": usage.input,
         "from cache": usage.cache_read,
         "to cache": usage.cache_write,
         "out": usage.output,
         "reasoning": usage.reasoning,
     }
-    told = ", ".join(f"{value:,} {name}" for name, value in named.items() if value)
+    token_parts = ", ".join(f"{value:,} {name}" for name, value in counts.items() if value)
     tokens = UNKNOWN if usage.total is None else f"{usage.total:,}"
-    yield f'<p class="note">tokens {tokens}{f": {told}" if told else ""}</p>'
+    yield f'<p class="note">tokens {tokens}{f": {token_parts}" if token_parts else ""}</p>'
     parts = {name: getattr(call.anatomy, name) for name in type(call.anatomy).model_fields}
     if whole := sum(parts.values()):
         shares = [(name.replace("_", " "), size / whole) for name, size in parts.items() if size]
@@ -332,10 +332,10 @@ def _event(event: TraceEvent) -> Iterator[str]:
 
 def _tool_call(call: ToolCallEvent) -> Iterator[str]:
     succeeded = has_succeeded(call)
-    fate = {True: "succeeded", False: "failed", None: f"success {UNKNOWN}"}[succeeded]
+    outcome = {True: "succeeded", False: "failed", None: f"success {UNKNOWN}"}[succeeded]
     took = UNKNOWN if call.duration_ms is None else amount(call.duration_ms, "ms")
     yield f'<div class="event {"failed" if succeeded is False else ""}">'
-    yield f'<p>tool call <strong>{html_text(call.name)}</strong> <span class="fate">{fate}</span>, time {took}</p>'
+    yield f'<p>tool call <strong>{html_text(call.name)}</strong> <span class="fate">{outcome}</span>, time {took}</p>'
     command = command_of(call)
     yield _block(_as_text(call.input) if command is None else command_text(command))
     if call.error is not None:
@@ -355,7 +355,7 @@ def _as_text(value: JsonValue) -> str:
 
 
 def _block(text: str) -> str:
-    shown = html_text(shorten(text, where=" in the file of the session"), lines=True)
+    block = html_text(shorten(text, where=" in the file of the session"), lines=True)
     # A long one scrolls by itself, and has to be reachable by keyboard for that.
-    is_long = len(shown) > _LONG or shown.count("\n") > _MANY_LINES
-    return f'<pre tabindex="0">{shown}</pre>' if is_long else f"<pre>{shown}</pre>"
+    is_long = len(block) > _LONG or block.count("\n") > _MANY_LINES
+    return f'<pre tabindex="0">{block}</pre>' if is_long else f"<pre>{block}</pre>"

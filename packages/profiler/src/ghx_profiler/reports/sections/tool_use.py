@@ -60,7 +60,7 @@ def _requests_by_tool(material: Material) -> Iterator[Element]:
                 f"{use.own.total():,}",
                 f"{use.foreign.total():,}",
                 f"{use.neutral.total():,}",
-                f"{use.adopted:,} of {plural(use.asked, 'session')}",
+                f"{use.adopted:,} of {plural(use.requesting, 'session')}",
                 ", ".join(f"{tool} {times:,}" for tool, times in use.foreign.most_common()),
             )
             for arm, use in uses.items()
