@@ -15,57 +15,26 @@ from typing import TYPE_CHECKING
 from ghx_base.lazy import lazy_exports
 
 if TYPE_CHECKING:  # GraphQL and the web server cost start-up time: what is behind a name loads with its first use
-    from ghx_twin.difference import Difference, diff
-    from ghx_twin.faults import Fault, InjectedChange, primary_rate_limit, secondary_rate_limit
-    from ghx_twin.journal import Entry, Journal
-    from ghx_twin.seed.document import WorldSeed
-    from ghx_twin.seed.harvesting import harvest
-    from ghx_twin.seed.loading import load_seed, seed_text
-    from ghx_twin.seed.planting import plant
-    from ghx_twin.server.app import TwinApp
-    from ghx_twin.server.clients.environment import ClientEnvironment
-    from ghx_twin.server.loopback import Server, served
-    from ghx_twin.viewer import Viewer
-    from ghx_twin.world import Act, Snapshot, World
+    from ghx_twin.difference import Difference as Difference
+    from ghx_twin.difference import diff as diff
+    from ghx_twin.faults import Fault as Fault
+    from ghx_twin.faults import InjectedChange as InjectedChange
+    from ghx_twin.faults import primary_rate_limit as primary_rate_limit
+    from ghx_twin.faults import secondary_rate_limit as secondary_rate_limit
+    from ghx_twin.journal import Entry as Entry
+    from ghx_twin.journal import Journal as Journal
+    from ghx_twin.seed.document import WorldSeed as WorldSeed
+    from ghx_twin.seed.harvesting import harvest as harvest
+    from ghx_twin.seed.loading import load_seed as load_seed
+    from ghx_twin.seed.loading import seed_text as seed_text
+    from ghx_twin.seed.planting import plant as plant
+    from ghx_twin.server.app import TwinApp as TwinApp
+    from ghx_twin.server.clients.environment import ClientEnvironment as ClientEnvironment
+    from ghx_twin.server.loopback import Server as Server
+    from ghx_twin.server.loopback import served as served
+    from ghx_twin.viewer import Viewer as Viewer
+    from ghx_twin.world import Act as Act
+    from ghx_twin.world import Snapshot as Snapshot
+    from ghx_twin.world import World as World
 
-__all__ = [
-    "Act",
-    "ClientEnvironment",
-    "Difference",
-    "Entry",
-    "Fault",
-    "InjectedChange",
-    "Journal",
-    "Server",
-    "Snapshot",
-    "TwinApp",
-    "Viewer",
-    "World",
-    "WorldSeed",
-    "diff",
-    "harvest",
-    "load_seed",
-    "plant",
-    "primary_rate_limit",
-    "secondary_rate_limit",
-    "seed_text",
-    "served",
-]
-
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "difference": "Difference diff",
-        "faults": "Fault InjectedChange primary_rate_limit secondary_rate_limit",
-        "journal": "Entry Journal",
-        "seed.document": "WorldSeed",
-        "seed.harvesting": "harvest",
-        "seed.loading": "load_seed seed_text",
-        "seed.planting": "plant",
-        "server.app": "TwinApp",
-        "server.clients.environment": "ClientEnvironment",
-        "server.loopback": "Server served",
-        "viewer": "Viewer",
-        "world": "Act Snapshot World",
-    },
-)
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING
 from ghx_base.lazy import lazy_exports
 
 if TYPE_CHECKING:  # charts and numpy cost start-up time: the modules behind these names load with the first use
-    from ghx_profiler.reports.errors import NothingToReportError, ReportDirectoryError
-    from ghx_profiler.reports.report import ReportResult, generate_report
+    from ghx_profiler.reports.errors import NothingToReportError as NothingToReportError
+    from ghx_profiler.reports.errors import ReportDirectoryError as ReportDirectoryError
+    from ghx_profiler.reports.report import ReportResult as ReportResult
+    from ghx_profiler.reports.report import generate_report as generate_report
 
-__all__ = ["NothingToReportError", "ReportDirectoryError", "ReportResult", "generate_report"]
-
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "errors": "NothingToReportError ReportDirectoryError",
-        "report": "ReportResult generate_report",
-    },
-    extra="report",
-)
+__getattr__, __dir__ = lazy_exports(__name__, extra="report")
