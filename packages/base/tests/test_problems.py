@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from ghx_base.errors import DocumentError, FlagError, InputError
 from ghx_base.problems import (
     Problem,
+    describe_value,
     did_you_mean,
-    in_words,
     listed,
     nearest,
     one_line,
@@ -110,7 +110,7 @@ def test_a_shortened_value_is_short_and_stays_on_its_line(value: object) -> None
     ],
 )
 def test_values_are_told_in_the_words_of_json(value: object, words: str) -> None:
-    assert in_words(value) == words
+    assert describe_value(value) == words
 
 
 @pytest.mark.parametrize(

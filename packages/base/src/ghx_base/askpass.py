@@ -25,12 +25,12 @@ def write_askpass(folder: Path, token: str, *, origins: Sequence[str]) -> Path:
     that one command can act as another user, and with `token` where there is neither, since some agents keep such
     variables from their shells. Neither git's configuration nor an address ever holds a token.
     """
-    kept = folder / "token"
-    write_private(kept, f"{token}\n")
+    token_file = folder / "token"
+    write_private(token_file, f"{token}\n")
     script = _SCRIPT.format(
         usernames=" | ".join(map(_username_question, origins)),
         passwords=" | ".join(map(_password_question, origins)),
-        kept=shlex.quote(str(kept.resolve())),
+        kept=shlex.quote(str(token_file.resolve())),
     )
     path = folder / "askpass"
     write_private(path, script, mode=0o700)

@@ -32,10 +32,10 @@ def ungrouped() -> Generator[None]:
     try:
         yield
     except BaseExceptionGroup as group:
-        chosen = _leaves(group.subgroup(GhxBenchError) or group)
-        if len(chosen) > 1 and not isinstance(chosen[0], GhxBenchError):
+        leaves = _leaves(group.subgroup(GhxBenchError) or group)
+        if len(leaves) > 1 and not isinstance(leaves[0], GhxBenchError):
             raise
-        raise chosen[0] from None
+        raise leaves[0] from None
 
 
 def _leaves(error: BaseException) -> list[BaseException]:

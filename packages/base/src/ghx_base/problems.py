@@ -75,7 +75,7 @@ def shortened(value: object) -> str:
     return whole if len(whole) <= _LONGEST_VALUE + 2 else whole[: _LONGEST_VALUE + 1] + "…"
 
 
-def in_words(value: object) -> str:
+def describe_value(value: object) -> str:
     """Return what kind of JSON value this is, and which, if it is short."""
     match value:
         case None | True | False:
@@ -100,10 +100,10 @@ def listed(names: Iterable[str]) -> str:
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that was probably meant: hardly another spelling, or the only one with this beginning."""
     spellings = {plain(each): each for each in known}
-    wanted = plain(name)
-    close = get_close_matches(wanted, spellings, n=1, cutoff=0.7)
-    if not close and len(wanted) >= _SHORTEST_BEGINNING:
-        longer = [each for each in spellings if each.startswith(wanted)]
+    normalized = plain(name)
+    close = get_close_matches(normalized, spellings, n=1, cutoff=0.7)
+    if not close and len(normalized) >= _SHORTEST_BEGINNING:
+        longer = [each for each in spellings if each.startswith(normalized)]
         close = longer if len(longer) == 1 else []
     return spellings[close[0]] if close else None
 
@@ -111,9 +111,9 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def did_you_mean(name: str, known: Iterable[str], *, otherwise: str | None = None) -> str:
     """Return which known name was probably meant; where none was, `otherwise` or the known names."""
     names = list(known)
-    meant = nearest(name, names)
-    if meant:
-        return f"did you mean {meant!r}?"
+    suggestion = nearest(name, names)
+    if suggestion:
+        return f"did you mean {suggestion!r}?"
     return f"known: {listed(names) or 'none'}" if otherwise is None else otherwise
 
 

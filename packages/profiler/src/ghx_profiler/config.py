@@ -31,7 +31,7 @@ from ghx_base.documents.section import (
     refuse_duplicates,
 )
 from ghx_base.errors import FlagError
-from ghx_base.problems import did_you_mean, in_words
+from ghx_base.problems import describe_value, did_you_mean
 from ghx_base.wire import Count, StrictInt
 from ghx_profiler.plan.cell import NO_MODEL, Order
 from ghx_profiler.plan.shards import ShardText
@@ -105,7 +105,9 @@ class ModelEntry(Section):
         if isinstance(value, str):
             return {"id": value}
         if not isinstance(value, dict | ModelEntry):
-            raise RefusedError(f"expected the id of a model, or an object with 'id' and 'label', got {in_words(value)}")
+            raise RefusedError(
+                f"expected the id of a model, or an object with 'id' and 'label', got {describe_value(value)}"
+            )
         return cast("object", value)
 
 
@@ -135,7 +137,8 @@ class AgentEntry(Section):
             return {"id": value}
         if not isinstance(value, dict | AgentEntry):
             raise RefusedError(
-                f"expected the name of an agent, or an object with 'id', 'name' and 'options', got {in_words(value)}"
+                "expected the name of an agent, or an object with 'id', 'name' and 'options', "
+                f"got {describe_value(value)}"
             )
         return cast("object", value)
 
@@ -392,20 +395,22 @@ class ProfileConfig(Section):
         known = _settings_by_name(type(self))
         if unknown := sorted(changes.keys() - known.keys()):
             raise TypeError(f"there is no setting {unknown[0]!r}; {did_you_mean(unknown[0], sorted(known))}")
-        given = {known[name]: value for name, value in changes.items() if value is not None and value not in ([], ())}
+        settings = {
+            known[name]: value for name, value in changes.items() if value is not None and value not in ([], ())
+        }
         # What was not set stays unset: an evaluation looks into `scenarios` and `fixtures` unless folders were set.
         values = self.model_dump(mode="json", exclude_unset=True)
-        paths = {setting.path for setting in given}
+        paths = {setting.path for setting in settings}
         if ("scenarios", "set") in paths and ("scenarios", "ids") not in paths:
             values.get("scenarios", {}).pop("ids", None)  # ids of the file would win over the set of the flag
-        for setting, value in given.items():
+        for setting, value in settings.items():
             _put(values, setting, value)
         try:
             return self.model_validate(values)
         except ValidationError as error:
             problem = explain(error, type(self), values)[0]
-            guilty = [each for each in given if problem.tokens[: len(each.place)] == each.place]
-            names = (each.set_by.flag if each.set_by else each.path[-1] for each in guilty or given)
+            guilty = [each for each in settings if problem.tokens[: len(each.place)] == each.place]
+            names = (each.set_by.flag if each.set_by else each.path[-1] for each in guilty or settings)
             raise FlagError(", ".join(names), str(problem)) from None
 
 

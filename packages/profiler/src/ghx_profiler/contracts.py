@@ -160,11 +160,11 @@ def scope_of_run(provider: SessionProvider, directory: Path) -> AbstractAsyncCon
 
 def secrets_of(provider: SessionProvider) -> frozenset[str]:
     """Return the secrets that a provider has named."""
-    named: object = getattr(provider, "secrets", None)
+    secrets: object = getattr(provider, "secrets", None)
     # By its kind and not by its name alone, as above; the letters of a text are no secrets.
-    if not isinstance(named, Collection) or isinstance(named, str | bytes):
+    if not isinstance(secrets, Collection) or isinstance(secrets, str | bytes):
         return frozenset()
-    return frozenset(each for each in cast("Collection[object]", named) if isinstance(each, str))
+    return frozenset(each for each in cast("Collection[object]", secrets) if isinstance(each, str))
 
 
 class Scorer(Protocol[S_contra]):

@@ -121,6 +121,6 @@ class Profile(Generic[S]):
         )
 
     def _sets(self) -> ScenarioSets:
-        named = self.sets.root if isinstance(self.sets, ScenarioSets) else self.sets
+        own_sets = self.sets.root if isinstance(self.sets, ScenarioSets) else self.sets
         at_hand = {DEFAULT_SET: tuple(scenario.id for scenario in self.scenarios)} if self.loader is None else {}
-        return ScenarioSets.model_validate({**at_hand, **{name: tuple(ids) for name, ids in named.items()}})
+        return ScenarioSets.model_validate({**at_hand, **{name: tuple(ids) for name, ids in own_sets.items()}})

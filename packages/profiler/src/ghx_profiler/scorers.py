@@ -34,11 +34,11 @@ class AnswerScorer:
         return Score.of((detail,))
 
 
-def _verdict(said: object, name: str) -> bool:
+def _verdict(result: object, name: str) -> bool:
     """Return what a check said, if that is `True` or `False`."""
     # Nothing else counts: a forgotten `await` or `return` would be a verdict by accident.
-    if inspect.iscoroutine(said):
-        said.close()
-    if not isinstance(said, bool):
-        raise InputError(f"check {name!r} returned {type(said).__name__}; make it return True or False")
-    return said
+    if inspect.iscoroutine(result):
+        result.close()
+    if not isinstance(result, bool):
+        raise InputError(f"check {name!r} returned {type(result).__name__}; make it return True or False")
+    return result

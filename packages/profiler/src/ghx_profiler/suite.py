@@ -100,8 +100,8 @@ async def run_profile_suite(
     plan = await plan_suite(config, loader=loader, modes=modes, sets=sets, agents=agents)
     executor = executor or executor_of(config.execution)
     if build_instruments is not None and sends_spec(executor):
-        named = {f"mode {name!r}": mode for name, mode in plan.modes.items()}
-        require_picklable({"build_instruments": build_instruments, **named})
+        named_modes = {f"mode {name!r}": mode for name, mode in plan.modes.items()}
+        require_picklable({"build_instruments": build_instruments, **named_modes})
     return await run_planned(
         plan,
         instruments=instruments,
@@ -258,8 +258,8 @@ def _require_sendable(plan: SuitePlan[Any], open_elsewhere: OpenSetup[Any] | Non
             "`build_instruments`, a function of a module that makes it there"
         )
     types = {name: cast("type[object]", type(each)) for name, each in plan.scenarios.items()}
-    named = {f"scenario {name!r} (a {each.__name__})": each for name, each in types.items()}
-    require_picklable({**named, "the instruments": open_elsewhere})
+    scenarios = {f"scenario {name!r} (a {each.__name__})": each for name, each in types.items()}
+    require_picklable({**scenarios, "the instruments": open_elsewhere})
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from ghx_profiler import Answer, BaseScenario, Instruments, Mode, Profile, Trace
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.reports import generate_report
-from ghx_profiler.reports.sections.conditions import fact_in_words
+from ghx_profiler.reports.sections.conditions import format_fact
 from ghx_profiler.scorers import AnswerScorer
 
 pytestmark = pytest.mark.slow
@@ -101,10 +101,10 @@ def test_modes_of_several_runs_are_told_apart_by_run(tmp_path: Path) -> None:
 
 
 def test_facts_of_any_shape_are_written_in_one_short_line() -> None:
-    assert fact_in_words(True) == "true"
-    assert fact_in_words({"name": "x", "version": 3}) == "x 3"
-    assert fact_in_words([1, {"a": None}]) == '1, {"a": null}'
-    assert len(fact_in_words("x" * 10_000)) < 400
+    assert format_fact(True) == "true"
+    assert format_fact({"name": "x", "version": 3}) == "x 3"
+    assert format_fact([1, {"a": None}]) == '1, {"a": null}'
+    assert len(format_fact("x" * 10_000)) < 400
 
 
 class SilentSession:

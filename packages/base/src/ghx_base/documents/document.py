@@ -95,15 +95,15 @@ def problem(
     document: Document, pointer: str, reason: str, suggestion: str | None = None, *, at_key: bool = False
 ) -> Problem:
     """Return a problem with its place; where the pointer leads nowhere, that of the nearest part above it."""
-    shown = pointer
-    while (position := document.key_position(shown) if at_key else document.position(shown)) is None:
-        shown = shown.rpartition("/")[0]
+    location = pointer
+    while (position := document.key_position(location) if at_key else document.position(location)) is None:
+        location = location.rpartition("/")[0]
     return Problem(
         file=str(document.path),
         line=position.line,
         column=position.column,
         pointer=shortened_pointer(pointer),
-        value=None if at_key or shown != pointer else shortened(_value_at(document.value, pointer)),
+        value=None if at_key or location != pointer else shortened(_value_at(document.value, pointer)),
         reason=reason,
         suggestion=suggestion,
     )
@@ -168,19 +168,19 @@ def _explain_unreadable(path: Path, error: Exception) -> Problem:
             return Problem(file=str(path), reason="there is no such file", suggestion=_suggest_file(path))
         case PermissionError():
             return Problem(file=str(path), reason="no permission to read this file")
-        case OSError(strerror=str() as said):
-            return Problem(file=str(path), reason=f"the file cannot be read: {said}")
+        case OSError(strerror=str() as message):
+            return Problem(file=str(path), reason=f"the file cannot be read: {message}")
         case _:
             return Problem(file=str(path), reason="this cannot be the name of a file")
 
 
 def _suggest_file(path: Path) -> str | None:
     try:
-        beside = [each.name for each in path.parent.iterdir() if each.suffix.lower() in _FORMATS]
+        siblings = [each.name for each in path.parent.iterdir() if each.suffix.lower() in _FORMATS]
     except OSError:
         return f"there is no folder {str(path.parent)!r} either"
-    meant = nearest(path.name, sorted(beside))
-    return f"did you mean {str(path.parent / meant)!r}?" if meant else None
+    suggestion = nearest(path.name, sorted(siblings))
+    return f"did you mean {str(path.parent / suggestion)!r}?" if suggestion else None
 
 
 def _format_of(path: Path) -> Format:

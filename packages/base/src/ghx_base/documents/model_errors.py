@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from pydantic_core import ErrorDetails
 
-from ghx_base.problems import Tokens, in_words, listed, nearest, plain, pointer_of, shortened
+from ghx_base.problems import Tokens, describe_value, listed, nearest, plain, pointer_of, shortened
 
 Schema = Mapping[str, Any]
 """A part of a model's JSON schema."""
@@ -58,7 +58,7 @@ class Complaint:
     at_key: bool = False
     expected: str | None = None
     missing: str | None = None
-    meant: str | None = None
+    suggested_key: str | None = None
 
     def __str__(self) -> str:
         return self.reason if self.suggestion is None else f"{self.reason}; {self.suggestion}"
@@ -77,8 +77,8 @@ def find(error: ErrorDetails, schema: Schema, tokens: Tokens) -> Complaint:
         return _missing_tag(tokens, schema, context)
     if "error" in context:
         return _refused(tokens, context["error"])
-    said = error["msg"].replace("Input should be", "must be").replace("Input should", "should").rstrip(".")
-    reason, suggestion = _constraint_in_words(kind, value, schema, context) or (said, None)
+    message = error["msg"].replace("Input should be", "must be").replace("Input should", "should").rstrip(".")
+    reason, suggestion = _describe_constraint(kind, value, schema, context) or (message, None)
     return Complaint(tokens=tokens, reason=reason, suggestion=suggestion)
 
 
@@ -93,7 +93,7 @@ def of_wrong_kind(tokens: Tokens, expected: str, value: object) -> Complaint:
     """Return that a value is of another kind than expected."""
     return Complaint(
         tokens=tokens,
-        reason=f"expected {expected}, got {in_words(value)}",
+        reason=f"expected {expected}, got {describe_value(value)}",
         suggestion=_suggest_kind(expected, value) if tokens else None,
         expected=expected,
     )
@@ -102,11 +102,11 @@ def of_wrong_kind(tokens: Tokens, expected: str, value: object) -> Complaint:
 def missing_key(tokens: Tokens, key: str, schema: Schema) -> Complaint:
     """Return that an object lacks a key, and what the key is for; `schema` is that of the key."""
     purpose, example = cast("str", schema.get("description", "")), _example_of(schema)
-    told = [purpose[:1].lower() + purpose[1:].rstrip(".")] if purpose else []
-    told += [f"for example {example}"] if example else []
-    if not told and "enum" in schema:
-        told = [f"one of {listed([str(each) for each in schema['enum']])}"]
-    suggestion = f"add it: {', '.join(told)}" if told else None
+    hints = [purpose[:1].lower() + purpose[1:].rstrip(".")] if purpose else []
+    hints += [f"for example {example}"] if example else []
+    if not hints and "enum" in schema:
+        hints = [f"one of {listed([str(each) for each in schema['enum']])}"]
+    suggestion = f"add it: {', '.join(hints)}" if hints else None
     return Complaint(tokens=tokens, reason=f"missing key {shortened(key)}", suggestion=suggestion, missing=key)
 
 
@@ -119,39 +119,41 @@ def unknown_key(
     where the key would be right.
     """
     twin = next((each for each in known if plain(each) == plain(key) and each in present), None)
-    meant = nearest(key, [each for each in known if each not in present]) or nearest(key, known)
+    suggested_key = nearest(key, [each for each in known if each not in present]) or nearest(key, known)
     reason, suggestion = f"unknown key {shortened(key)}", None
     if twin is not None:
         reason, suggestion = f"key {shortened(key)} says the same as {twin!r}", "keep one of them"
     elif home is not None:
         suggestion = f"it belongs into {pointer_of(home) or 'the top level'}"
-    elif meant is not None:
-        suggestion = f"did you mean {meant!r}?"
+    elif suggested_key is not None:
+        suggestion = f"did you mean {suggested_key!r}?"
     elif known:
         suggestion = f"known keys: {listed(known)}"
-    return Complaint(tokens=(*tokens, key), reason=reason, suggestion=suggestion, at_key=True, meant=meant)
+    return Complaint(
+        tokens=(*tokens, key), reason=reason, suggestion=suggestion, at_key=True, suggested_key=suggested_key
+    )
 
 
 def _suggest_kind(expected: str, value: object) -> str | None:
-    meant: str | None = None
+    replacement: str | None = None
     match expected, value:
         case _, None:
             return "give it a value, or remove it"
         case "a string", bool() | int() | float():
             return "put quotes around it"
         case "an integer", str():
-            meant = _number_in(value, _INTEGER)
+            replacement = _number_in(value, _INTEGER)
         case "a number", str():
-            meant = _number_in(value, _NUMBER)
+            replacement = _number_in(value, _NUMBER)
         case "an integer", float() if value.is_integer():
-            meant = f"{value:.0f}"
+            replacement = f"{value:.0f}"
         case "true or false", str() | int():
-            meant = _BOOLEAN_WORDS.get(str(value).casefold())
+            replacement = _BOOLEAN_WORDS.get(str(value).casefold())
         case "a list", str() | int() | float():
-            meant = f"[{shortened(value)}]"
+            replacement = f"[{shortened(value)}]"
         case _:
             pass
-    return meant and f"write {meant}"
+    return replacement and f"write {replacement}"
 
 
 def _number_in(text: str, form: re.Pattern[str]) -> str | None:
@@ -163,13 +165,13 @@ def _number_in(text: str, form: re.Pattern[str]) -> str | None:
 
 def _not_a_choice(tokens: Tokens, schema: Schema, value: object, context: Mapping[str, Any]) -> Complaint:
     choices: list[object] = schema.get("enum") or ([schema["const"]] if "const" in schema else [])
-    named = ", ".join(map(shortened, choices)) or str(context.get("expected"))
-    expected = named if len(choices) == 1 else f"one of {named}"
-    meant = nearest(value, [each for each in choices if isinstance(each, str)]) if isinstance(value, str) else None
+    choice_list = ", ".join(map(shortened, choices)) or str(context.get("expected"))
+    expected = choice_list if len(choices) == 1 else f"one of {choice_list}"
+    suggested = nearest(value, [each for each in choices if isinstance(each, str)]) if isinstance(value, str) else None
     return Complaint(
         tokens=tokens,
-        reason=f"expected {expected}, got {shortened(value) if isinstance(value, str) else in_words(value)}",
-        suggestion=f"did you mean {meant!r}?" if meant else None,
+        reason=f"expected {expected}, got {shortened(value) if isinstance(value, str) else describe_value(value)}",
+        suggestion=f"did you mean {suggested!r}?" if suggested else None,
         expected=expected,
     )
 
@@ -177,8 +179,8 @@ def _not_a_choice(tokens: Tokens, schema: Schema, value: object, context: Mappin
 def _unknown_tag(tokens: Tokens, schema: Schema, context: Mapping[str, Any]) -> Complaint:
     name, known = _tags_of(schema, context)
     tag = str(context.get("tag"))
-    meant = nearest(tag, known)
-    hint = f"did you mean {meant!r}? " if meant else ""
+    suggested = nearest(tag, known)
+    hint = f"did you mean {suggested!r}? " if suggested else ""
     return Complaint(
         tokens=(*tokens, name), reason=f"unknown {name} {shortened(tag)}", suggestion=f"{hint}known: {listed(known)}"
     )
@@ -196,33 +198,33 @@ def _tags_of(schema: Schema, context: Mapping[str, Any]) -> tuple[str, list[str]
     return name, list(discriminator.get("mapping", ()))
 
 
-def _constraint_in_words(
+def _describe_constraint(
     kind: str, value: object, schema: Schema, context: Mapping[str, Any]
 ) -> tuple[str, str | None] | None:
-    said: str | None = None
+    reason: str | None = None
     if kind == "string_pattern_mismatch":
-        return _form_in_words(value, schema, context)
+        return _describe_format(value, schema, context)
     if kind in _RANGE:
-        said = f"must be {_range_in_words(schema, context)}, not {shortened(value)}"
+        reason = f"must be {_describe_range(schema, context)}, not {shortened(value)}"
     elif kind in {"string_too_short", "too_short"}:
         minimum, length = int(context["min_length"]), context.get("actual_length")
-        said = f"must have at least {_counted(minimum, value)}, not {_length(value) if length is None else length}"
-        said = "must not be empty" if minimum == 1 else said
+        reason = f"must have at least {_counted(minimum, value)}, not {_length(value) if length is None else length}"
+        reason = "must not be empty" if minimum == 1 else reason
     elif kind in {"string_too_long", "too_long"}:
-        said = f"must have at most {_counted(int(context['max_length']), value)}, not {_length(value)}"
+        reason = f"must have at most {_counted(int(context['max_length']), value)}, not {_length(value)}"
     elif kind == "missing":  # in a list of fixed length
-        said = f"must have {_counted(schema.get('minItems', 0), value)}, not {_length(value)}"
-    return (said, None) if said else None
+        reason = f"must have {_counted(schema.get('minItems', 0), value)}, not {_length(value)}"
+    return (reason, None) if reason else None
 
 
-def _form_in_words(value: object, schema: Schema, context: Mapping[str, Any]) -> tuple[str, str | None]:
+def _describe_format(value: object, schema: Schema, context: Mapping[str, Any]) -> tuple[str, str | None]:
     pattern, example = context.get("pattern"), _example_of(schema)
     if example is None:
         return f"{shortened(value)} does not match the pattern {pattern}", None
     return f"{shortened(value)} does not have the form of {example}", f"the pattern is {pattern}"
 
 
-def _range_in_words(schema: Schema, context: Mapping[str, Any]) -> str:
+def _describe_range(schema: Schema, context: Mapping[str, Any]) -> str:
     bounds = (
         ("at least", schema.get("minimum", context.get("ge"))),
         ("more than", schema.get("exclusiveMinimum", context.get("gt"))),

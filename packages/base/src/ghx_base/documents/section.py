@@ -35,10 +35,10 @@ FilePath = Annotated[
 
 def refuse_duplicates(names: Sequence[str]) -> None:
     """Refuse a name given twice, also in another case: names become files, and not every disk tells cases apart."""
-    seen: dict[str, str] = {}
+    first_names: dict[str, str] = {}
     for index, name in enumerate(names):
-        first = seen.setdefault(name.casefold(), name)
-        if len(seen) == index + 1:
+        first = first_names.setdefault(name.casefold(), name)
+        if len(first_names) == index + 1:
             continue
         if first == name:
             raise RefusedError(f"{name!r} is given twice", at=(index,), suggestion="name it once")

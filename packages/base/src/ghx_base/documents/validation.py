@@ -44,8 +44,8 @@ def explain(error: ValidationError, model: type[BaseModel], value: object) -> li
     root = _schema_of(model)
     findings = _Explainer(root, value).explain(details, root, value, ())
     # A misspelt key is also a missing one; the misspelling alone is the thing to correct.
-    meant = {(finding.tokens[:-1], finding.meant) for finding in findings if finding.meant}
-    return [each for each in findings if each.missing is None or (each.tokens, each.missing) not in meant]
+    suggested_keys = {(finding.tokens[:-1], finding.suggested_key) for finding in findings if finding.suggested_key}
+    return [each for each in findings if each.missing is None or (each.tokens, each.missing) not in suggested_keys]
 
 
 def _is_an_aftermath(error: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
@@ -120,8 +120,10 @@ class _Explainer:
         if len(groups) != len(branches):
             branches = [{} for _ in groups]
         # A union fails only when every branch does, so its branches and their errors come in the same order.
-        told = [self.explain(group, branch, value, tokens) for group, branch in zip(groups, branches, strict=True)]
-        return _most_likely(told, value, tokens)
+        branch_findings = [
+            self.explain(group, branch, value, tokens) for group, branch in zip(groups, branches, strict=True)
+        ]
+        return _most_likely(branch_findings, value, tokens)
 
     def _explain_parts(
         self, details: Sequence[_Detail], schema: Schema, value: object, tokens: Tokens
@@ -131,9 +133,14 @@ class _Explainer:
         for step, group in _grouped(deeper).items():
             if step == _KEY_ITSELF:
                 for each in group:
-                    said = find(each.error, schema, tokens)
+                    complaint = find(each.error, schema, tokens)
                     complaints.append(
-                        Complaint(tokens=tokens, reason=f"key {said.reason}", suggestion=said.suggestion, at_key=True)
+                        Complaint(
+                            tokens=tokens,
+                            reason=f"key {complaint.reason}",
+                            suggestion=complaint.suggestion,
+                            at_key=True,
+                        )
                     )
             elif not _has(value, step):
                 complaints += self.explain(
@@ -158,12 +165,12 @@ class _Explainer:
         """Follow references, and look through "or null"; what stands beside a reference is kept."""
         while True:
             if "$ref" in schema:
-                beside = {key: each for key, each in schema.items() if key != "$ref"}
-                schema = {**self._root.get("$defs", {}).get(schema["$ref"].rpartition("/")[2], {}), **beside}
+                siblings = {key: each for key, each in schema.items() if key != "$ref"}
+                schema = {**self._root.get("$defs", {}).get(schema["$ref"].rpartition("/")[2], {}), **siblings}
             elif "anyOf" in schema and any(each.get("type") == "null" for each in schema["anyOf"]):
                 choices = [each for each in schema["anyOf"] if each.get("type") != "null"]
-                beside = {key: each for key, each in schema.items() if key != "anyOf"}
-                schema = {**choices[0], **beside} if len(choices) == 1 else {**beside, "anyOf": choices}
+                siblings = {key: each for key, each in schema.items() if key != "anyOf"}
+                schema = {**choices[0], **siblings} if len(choices) == 1 else {**siblings, "anyOf": choices}
             else:
                 return schema
 
@@ -201,14 +208,15 @@ def _grouped(details: Iterable[_Detail]) -> dict[str | int, list[_Detail]]:
     return groups
 
 
-def _most_likely(told: Sequence[list[Complaint]], value: object, tokens: Tokens) -> list[Complaint]:
+def _most_likely(branch_findings: Sequence[list[Complaint]], value: object, tokens: Tokens) -> list[Complaint]:
     """Return what the branch says that was probably meant; where none was, what all of them expect."""
     misfits = [
-        next((each.expected for each in findings if each.expected and each.tokens == tokens), None) for findings in told
+        next((each.expected for each in findings if each.expected and each.tokens == tokens), None)
+        for findings in branch_findings
     ]
-    meant = [findings for findings, misfit in zip(told, misfits, strict=True) if misfit is None]
-    if meant:
-        return min(meant, key=len)
+    matching = [findings for findings, misfit in zip(branch_findings, misfits, strict=True) if misfit is None]
+    if matching:
+        return min(matching, key=len)
     expected = list(dict.fromkeys(misfit for misfit in misfits if misfit))
     if "a number" in expected and "an integer" in expected:
         expected.remove("an integer")

@@ -28,13 +28,15 @@ def explain(error: Exception, text: str) -> Flaw:
         return _forbidden_character(text)
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         return Flaw(offset=0, reason="this cannot be read as YAML")
-    said, at = error.problem or "", error.problem_mark.index
+    message, at = error.problem or "", error.problem_mark.index
     begun = at if error.context_mark is None else error.context_mark.index
     for words, explainer in _EXPLAINERS:
-        if words in said:
+        if words in message:
             runaway = _runaway_quote(at, text) if explainer in _BEHIND_A_QUOTE else None
             return runaway or explainer(begun, at, text)
-    return Flaw(offset=at, reason=f"broken YAML: {said}", suggestion="put quotes around text with special characters")
+    return Flaw(
+        offset=at, reason=f"broken YAML: {message}", suggestion="put quotes around text with special characters"
+    )
 
 
 def _forbidden_character(text: str) -> Flaw:
@@ -44,11 +46,11 @@ def _forbidden_character(text: str) -> Flaw:
     return Flaw(offset=offset, reason=reason, suggestion="remove it, or escape it in double quotes")
 
 
-def _saying(reason: str, suggestion: str) -> _Explainer:
+def _explainer(reason: str, suggestion: str) -> _Explainer:
     return lambda _, at, __: Flaw(offset=at, reason=reason, suggestion=suggestion)
 
 
-def _saying_where_it_begins(reason: str, suggestion: str) -> _Explainer:
+def _explainer_at_start(reason: str, suggestion: str) -> _Explainer:
     return lambda begun, _, __: Flaw(offset=begun, reason=reason, suggestion=suggestion)
 
 
@@ -159,15 +161,15 @@ _EXPLAINERS: tuple[tuple[str, _Explainer], ...] = (
     ("'-' indicator", _misfit),
     ("<block end>", _misfit),
     ("node content", _unexpected),
-    ("unexpected end of stream", _saying_where_it_begins("this quote is never closed", "close it")),
+    ("unexpected end of stream", _explainer_at_start("this quote is never closed", "close it")),
     (
         "expected ':'",
-        _saying_where_it_begins("expected 'key: value'", "add the ':', or indent what continues the line above"),
+        _explainer_at_start("expected 'key: value'", "add the ':', or indent what continues the line above"),
     ),
-    ("sequence entries are not allowed", _saying("a list cannot begin here", "put its first '-' on a new line")),
-    ("unknown escape", _saying("unknown escape in double quotes", "write \\\\ for a backslash")),
-    ("escape", _saying("an escape that is no character", "write \\\\ for a backslash")),
-    ("<document start>", _saying("text after the end of the document", "keep one document to a file")),
-    ("directive", _saying("a line cannot begin with '%'", _QUOTE_IT)),
-    ("tag", _saying("a tag that cannot be read", "put quotes around text that begins with '!'")),
+    ("sequence entries are not allowed", _explainer("a list cannot begin here", "put its first '-' on a new line")),
+    ("unknown escape", _explainer("unknown escape in double quotes", "write \\\\ for a backslash")),
+    ("escape", _explainer("an escape that is no character", "write \\\\ for a backslash")),
+    ("<document start>", _explainer("text after the end of the document", "keep one document to a file")),
+    ("directive", _explainer("a line cannot begin with '%'", _QUOTE_IT)),
+    ("tag", _explainer("a tag that cannot be read", "put quotes around text that begins with '!'")),
 )

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from ghx_base.documents.jsontext import check_number
 from ghx_base.documents.text import MAX_DEPTH, FlawedTextError, Flaws, Frame, Place, open_frame
 from ghx_base.documents.yamlflaws import LOADER, QUOTE_TEMPLATE, explain
-from ghx_base.problems import in_words, shortened
+from ghx_base.problems import describe_value, shortened
 
 MAX_REPEATED = 1_000_000
 """How many characters and values the aliases of one document may repeat."""
@@ -223,14 +223,14 @@ class _Reader:
         start = event.start_mark.index
         if not isinstance(value, str):
             quoted = f'"{event.value}"'
-            self._flaws.add(start, f"a key must be a string, not {in_words(value)}", f"write {quoted}, in quotes")
+            self._flaws.add(start, f"a key must be a string, not {describe_value(value)}", f"write {quoted}, in quotes")
         elif value == "<<" and event.implicit[0]:
             self._flaws.add(start, "merging with '<<' is not supported", "write the keys out, or use an alias alone")
 
     def _refuse_key(self, start: int, value: JsonValue) -> NoReturn:
         is_template = self._text[max(start - 1, 0) : start + 1] == "{{"
         self._flaws.stop(
-            start, f"a key must be a string, not {in_words(value)}", QUOTE_TEMPLATE if is_template else None
+            start, f"a key must be a string, not {describe_value(value)}", QUOTE_TEMPLATE if is_template else None
         )
 
     def _check_tag(self, event: _Event) -> None:

@@ -111,10 +111,10 @@ class CanaryWatch:
     order: they are found once the last of them has gone.
     """
 
-    def __init__(self, text: str, *, seen: Iterable[Sighting] = ()) -> None:
+    def __init__(self, text: str, *, earlier: Iterable[Sighting] = ()) -> None:
         self._canary = Canary(text)
         self._to_come = set(range(len(self._canary.letters)))  # places in it that no piece has had so far
-        self._sightings: dict[Sighting, None] = dict.fromkeys(seen)
+        self._sightings: dict[Sighting, None] = dict.fromkeys(earlier)
         self._lock = threading.Lock()
 
     @property

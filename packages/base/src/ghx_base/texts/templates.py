@@ -192,12 +192,12 @@ def follow(data: "JsonValue", steps: Sequence[str]) -> Found:
 class DeadEnd(NamedTuple):
     """Where a path stops leading anywhere: the steps that were taken, where they led, and the step that fails there."""
 
-    taken: tuple[str, ...]
+    resolved_steps: tuple[str, ...]
     inside: Any
     step: str
 
     def __str__(self) -> str:
-        place = ".".join(self.taken)
+        place = ".".join(self.resolved_steps)
         match self.inside:
             case dict():
                 known = list(cast("dict[str, object]", self.inside))
@@ -211,8 +211,8 @@ class DeadEnd(NamedTuple):
 
 def dead_end(data: "JsonValue", steps: Sequence[str], *, start: Sequence[str] = ()) -> DeadEnd:
     """Return where steps that lead nowhere do so; `start` is what the data itself is called, in steps."""
-    taken = next(end for end in range(len(steps)) if follow(data, steps[: end + 1]) is MISSING)
-    return DeadEnd((*start, *steps[:taken]), follow(data, steps[:taken]), steps[taken])
+    resolved_count = next(end for end in range(len(steps)) if follow(data, steps[: end + 1]) is MISSING)
+    return DeadEnd((*start, *steps[:resolved_count]), follow(data, steps[:resolved_count]), steps[resolved_count])
 
 
 class UnknownName(NamedTuple):
@@ -234,8 +234,8 @@ def unknown_name(
     meant is named, else the `remedy`.
     """
     names = sorted(known)
-    meant = None if source else nearest(name, names)
-    advice = source or (f"did you mean {placeholder(meant)}?" if meant else remedy)
-    separator = "" if advice is None else " " if meant else "; "
+    suggested = None if source else nearest(name, names)
+    advice = source or (f"did you mean {placeholder(suggested)}?" if suggested else remedy)
+    separator = "" if advice is None else " " if suggested else "; "
     suggestion = f"{advice or ''}{separator}known: {listed(names) or 'none'}"
     return UnknownName(f"nothing is bound to {placeholder(name)}", suggestion)

@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from ghx_base.documents import RefusedError
 from ghx_base.documents.section import FilePath, Section, Text
-from ghx_base.problems import did_you_mean, in_words, shortened
+from ghx_base.problems import describe_value, did_you_mean, shortened
 from ghx_bench.scenario.scenario_changes import Variants
 from ghx_bench.scenario.threat import Threat
 from ghx_twin.seed.format import SeedFault
@@ -22,13 +22,13 @@ _EXAMPLE = "write what the agent may change, such as ['comments', 'issues.state'
 
 def _check_patterns(value: object) -> object:
     if value is not None and not isinstance(value, list):
-        raise RefusedError(f"expected a list, got {in_words(value)}", suggestion=_EXAMPLE)
+        raise RefusedError(f"expected a list, got {describe_value(value)}", suggestion=_EXAMPLE)
     return cast("object", value)
 
 
 def _check_pattern(value: object) -> object:
     if not isinstance(value, str) or not value.strip():
-        raise RefusedError(f"expected a pattern, got {in_words(value)}", suggestion=_EXAMPLE)
+        raise RefusedError(f"expected a pattern, got {describe_value(value)}", suggestion=_EXAMPLE)
     return value
 
 
@@ -36,7 +36,7 @@ def _check_targets(value: object) -> object:
     if value is None:
         return TARGETS
     if not isinstance(value, list) or not value:
-        reason = f"expected a list of targets, got {in_words(cast('object', value))}"
+        reason = f"expected a list of targets, got {describe_value(cast('object', value))}"
         raise RefusedError(reason, suggestion="write [twin], [github], or leave the key out")
     return cast("object", value)
 
@@ -52,7 +52,7 @@ def _check_switch(value: object) -> object:
     if value is None:
         return False
     if not isinstance(value, bool):
-        reason = f"expected true or false, got {in_words(value)}"
+        reason = f"expected true or false, got {describe_value(value)}"
         raise RefusedError(reason, suggestion="write true, or leave the key out")
     return value
 
@@ -62,14 +62,14 @@ def _check_faults(value: object) -> object:
         return ()
     if not isinstance(value, list):
         example = "write a list of rules, such as [{method: POST, times: 2, status: 502}]"
-        raise RefusedError(f"expected a list, got {in_words(value)}", suggestion=example)
+        raise RefusedError(f"expected a list, got {describe_value(value)}", suggestion=example)
     return cast("object", value)
 
 
 def _check_scopes(value: object) -> object:
     if value is not None and not isinstance(value, list):
         example = "write a list of scopes, such as [public_repo]; [] for a token without any"
-        raise RefusedError(f"expected a list, got {in_words(value)}", suggestion=example)
+        raise RefusedError(f"expected a list, got {describe_value(value)}", suggestion=example)
     return cast("object", value)
 
 

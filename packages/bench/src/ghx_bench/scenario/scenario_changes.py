@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraint
 
 from ghx_base.documents import RefusedError
 from ghx_base.documents.section import Flag
-from ghx_base.problems import in_words, shortened
+from ghx_base.problems import describe_value, shortened
 from ghx_base.texts.templates import VARIABLE
 from ghx_base.wire import OMITTABLE, StrictInt, WireModel
 from ghx_bench.scenario.condition_base import LIMIT_ITEMS, Bounded
@@ -98,7 +98,7 @@ def _check_names(variants: object) -> object:
         return {}
     if not isinstance(variants, dict):
         example = "write variants by name, such as {large: {fixture: {requires: [many_labels]}}}"
-        reason = f"expected an object, got {in_words(variants)}"
+        reason = f"expected an object, got {describe_value(variants)}"
         raise RefusedError(reason, suggestion=example)
     for name in cast("dict[object, object]", variants):
         if not is_variant_name(name):

@@ -18,7 +18,7 @@ from pydantic import (
 
 from ghx_base.documents import RefusedError
 from ghx_base.documents.section import AtLeastOne, Flag, Section, Text
-from ghx_base.problems import Tokens, in_words, shortened
+from ghx_base.problems import Tokens, describe_value, shortened
 from ghx_base.texts.canary import canary_problem
 from ghx_base.texts.templates import fill, fill_text, names_in, strings_in
 from ghx_base.wire import JsonObject
@@ -88,20 +88,20 @@ def _check_texts(value: object) -> object:
     for text in texts or [None]:
         if not isinstance(text, str) or not text.strip():
             hint = "write the order as it is planted, or a list of texts where it is split"
-            raise RefusedError(f"expected a text, got {in_words(text)}", suggestion=hint)
+            raise RefusedError(f"expected a text, got {describe_value(text)}", suggestion=hint)
     return cast("object", value)
 
 
 def _check_timing(value: object) -> object:
     if value != "at-rest" and not isinstance(value, dict):
         hint = "write at-rest, or {read: 2, operation: '*issues*'}"
-        raise RefusedError(f"expected a time, got {in_words(value)}", suggestion=hint)
+        raise RefusedError(f"expected a time, got {describe_value(value)}", suggestion=hint)
     return cast("object", value)
 
 
 def _check_method(value: object) -> object:
     if value not in _METHODS:
-        raise RefusedError(f"expected {', '.join(_METHODS)}, got {in_words(value)}")
+        raise RefusedError(f"expected {', '.join(_METHODS)}, got {describe_value(value)}")
     return value
 
 

@@ -59,13 +59,13 @@ class FailedCells:
 
     def lines(self) -> Iterator[str]:
         """Yield what is printed: those that could not be measured first, and how many are left out."""
-        shown = self._sorted()[:_MOST_SHOWN]
+        shown_cells = self._sorted()[:_MOST_SHOWN]
         yield f"not solved: {plural(self._cells, 'cell')}"
-        width = max(len(each.cell) for each in shown)
-        for each in shown:
+        width = max(len(each.cell) for each in shown_cells)
+        for each in shown_cells:
             times = f"{each.cells:,} times" if each.cells > 1 else ""
             yield f"  {each.verdict:<5}  {each.cell:<{width}}  {times:<8}  {each.reason}".rstrip()
-        if more := self._cells - sum(each.cells for each in shown):
+        if more := self._cells - sum(each.cells for each in shown_cells):
             yield f"  and {plural(more, 'more cell')}"
 
     def to_wire(self) -> list[JsonValue]:

@@ -106,11 +106,11 @@ def _running(cell: Cell, now: datetime, began: datetime, *, several_agents: bool
 
 def _shorten(name: str, width: int) -> str:
     """Make a name exactly this wide; a long one loses its middle, since names often differ at their end."""
-    shown = one_line(name)
-    if len(shown) > width:
+    line = one_line(name)
+    if len(line) > width:
         tail = (width - 1) // 2
-        shown = f"{shown[: width - 1 - tail]}…{shown[len(shown) - tail :]}"
-    return set_cell_size(shown, width)
+        line = f"{line[: width - 1 - tail]}…{line[len(line) - tail :]}"
+    return set_cell_size(line, width)
 
 
 def _fit(items: list[_T], room: int, what: str) -> tuple[list[_T], list[Text]]:

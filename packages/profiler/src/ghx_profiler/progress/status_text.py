@@ -14,8 +14,8 @@ def one_line(text: str, limit: int = _LONGEST_REASON) -> str:
     Modes, scenarios, models and errors come from users, agents and services; an escape sequence among them could
     rewrite the screen, a line break could fake a result.
     """
-    shown = "".join(map(_harmless, " ".join(text[:limit].split())))
-    return shown if len(text) <= limit else shown[: limit - 1] + "…"
+    line = "".join(map(_harmless, " ".join(text[:limit].split())))
+    return line if len(text) <= limit else line[: limit - 1] + "…"
 
 
 def _harmless(character: str) -> str:

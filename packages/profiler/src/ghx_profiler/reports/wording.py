@@ -162,7 +162,7 @@ def join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
 
 
-def spoken(value: float) -> str:
+def format_short(value: float) -> str:
     """Return a number of per cent with as many digits as one says."""
     return f"{value:,.0f}" if abs(value) >= _SPOKEN_WHOLE else f"{value:.1f}".removesuffix(".0")
 
@@ -170,7 +170,7 @@ def spoken(value: float) -> str:
 _SPOKEN_WHOLE = 9.95
 
 
-def spoken_change(value: float) -> str:
+def format_change(value: float) -> str:
     """Return it with its sign, also where it is more."""
-    told = spoken(abs(value))
-    return "0" if told == "0" else f"{'+' if value > 0 else '-'}{told}"
+    magnitude = format_short(abs(value))
+    return "0" if magnitude == "0" else f"{'+' if value > 0 else '-'}{magnitude}"

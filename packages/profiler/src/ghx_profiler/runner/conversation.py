@@ -134,19 +134,19 @@ class Conversation(Generic[S]):
         return None if self.answer is None else _FAULTS.get(self.answer.reason)
 
     @property
-    def obstacle(self) -> Exception | None:
+    def failure(self) -> Exception | None:
         """What kept the session from coming to its end, if that is not a fault of the agent that is scored as such."""
         if self.changed_tools is not None and not self.has_tampered:
             return self.changed_tools
         if self.allowance.broken is not None and self.wall_ms is not None:
             return None  # its programs were ended: whatever the session made of that says less
-        named = self.trace.cause if self.trace else None
-        if named is not None and not (named.kind.is_the_agents_own and self.error is None):
+        cause = self.trace.cause if self.trace else None
+        if cause is not None and not (cause.kind.is_the_agents_own and self.error is None):
             # The session knows better than what came of it: an outage may look like an answer, or like a timeout.
             error = error_with_cause(
-                named.kind, named.message, is_transient=named.may_work_next_time, retry_after_s=named.retry_after_s
+                cause.kind, cause.message, is_transient=cause.may_work_next_time, retry_after_s=cause.retry_after_s
             )
-            if str(self.error) != named.message:  # else it is the same error, told twice
+            if str(self.error) != cause.message:  # else it is the same error, told twice
                 error.__cause__ = self.error
             return error
         return None if self.timed_out else self.error
@@ -225,9 +225,9 @@ class Conversation(Generic[S]):
                 with anyio.fail_after(self.instruments.limits.export_s):
                     trace = require(await session.trace(), SessionTrace, "Session.trace()").with_all_keys()
                     answer = None if self.unredacted_answer is None else self.unredacted_answer.text
-                    told = {"prompt": self.stage.scenario.prompt, "answer": answer}
-                    told["instructions"] = self.mode.instructions
-                    trace = trace.model_copy(update={name: text for name, text in told.items() if text is not None})
+                    texts = {"prompt": self.stage.scenario.prompt, "answer": answer}
+                    texts["instructions"] = self.mode.instructions
+                    trace = trace.model_copy(update={name: text for name, text in texts.items() if text is not None})
                     trace = fill_from_model_calls(trace) if trace.model_calls else trace
                     self.trace, self.unredacted_trace = self.redaction.trace(trace), trace
             if exporting.error is not None:

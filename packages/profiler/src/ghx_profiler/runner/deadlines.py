@@ -161,8 +161,8 @@ async def limit_running_time(
 
     # No deadline of the scope's own: after a suspension that would have passed before anybody could move it.
     with ungrouped():
-        async with anyio.create_task_group() as beside:
+        async with anyio.create_task_group() as tasks:
             with anyio.CancelScope() as scope:
-                beside.start_soon(cancel_in_time, scope)
+                tasks.start_soon(cancel_in_time, scope)
                 yield scope
-            beside.cancel_scope.cancel()
+            tasks.cancel_scope.cancel()

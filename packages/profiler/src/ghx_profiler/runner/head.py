@@ -69,7 +69,7 @@ class Head(Generic[S]):
     async def run(self) -> None:
         """Run to the end, and write down how it ended."""
         # Before anything takes time: whoever interrupts the preparations has to know the directory.
-        self._tell(
+        self._emit(
             RunStarted(
                 at=self.setup.instruments.clock.now(),
                 run_id=self.store.record.run_id,
@@ -129,9 +129,9 @@ class Head(Generic[S]):
             case CellStarted() if (spent := self._find_excess()) is not None:
                 raise RunBudgetError(spent)
             case CellStarted(at=at, cell=cell) if cell.is_canary:
-                self._tell(CanaryStarted(at=at, cell=cell))
+                self._emit(CanaryStarted(at=at, cell=cell))
             case CellStarted() | CellRetried():
-                self._tell(message)
+                self._emit(message)
             case CellMeasured(cell=cell) if cell.is_canary:
                 self.store.spend.add(message.files.row.attempts)
                 self.store.keep_files(message.files.others)
@@ -144,7 +144,7 @@ class Head(Generic[S]):
                 await self.store.add(files)
                 self.store.log_error(files.row, cell)
                 self._record_units(message.metric_units)
-                self._tell(CellFinished(at=self.setup.instruments.clock.now(), cell=cell, row=files.row))
+                self._emit(CellFinished(at=self.setup.instruments.clock.now(), cell=cell, row=files.row))
             case CellInterrupted():
                 self._interrupted.append(message)
                 self.store.spend.add(message.attempts)
@@ -190,7 +190,7 @@ class Head(Generic[S]):
                 f"no cell was started: {row.attempts[-1].error} ({row.cause}){self._keep_canary(canary)}"
                 f"{'' if row.traceback is None else f'; its traceback: {self.store.directory.error_log}'}"
             )
-        self._tell(CanaryFinished(at=self.setup.instruments.clock.now(), cell=cell, cost_usd=row.spent_usd))
+        self._emit(CanaryFinished(at=self.setup.instruments.clock.now(), cell=cell, cost_usd=row.spent_usd))
 
     def _keep_canary(self, canary: CellMeasured) -> str:
         """Keep the session of a warm-up that failed, though nothing else of it, and return where it is, in words."""
@@ -219,7 +219,7 @@ class Head(Generic[S]):
             if each.trace is not None and not each.cell.is_canary:
                 with suppress(OperationError):
                     self.store.keep_session(each.cell, each.trace)
-        self._tell(
+        self._emit(
             RunFinished(
                 at=self.setup.instruments.clock.now(),
                 run_id=self.store.record.run_id,
@@ -230,7 +230,7 @@ class Head(Generic[S]):
             )
         )
 
-    def _tell(self, event: Event) -> None:
+    def _emit(self, event: Event) -> None:
         for observer in self.observers:
             try:
                 observer(event)

@@ -89,8 +89,8 @@ class Instruments(Generic[S]):
     @property
     def keys(self) -> frozenset[str]:
         """Return the keys of the model APIs of all agents, without those that are ordinary words."""
-        named = frozenset[str]().union(*map(secrets_of, self.providers.values()))
-        return frozenset(filter(is_secret_key, named))
+        keys = frozenset[str]().union(*map(secrets_of, self.providers.values()))
+        return frozenset(filter(is_secret_key, keys))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

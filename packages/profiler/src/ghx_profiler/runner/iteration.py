@@ -65,7 +65,7 @@ class Task(Generic[S]):
 async def iterate(task: Task[S], *, retries: int, report_retry: ReportRetry) -> Outcome:
     """Measure a cell, again after transient failures, and return the last outcome; `task.attempts` has them all."""
     # Seeded by the cell: pauses differ between cells, which then do not all come back at once, and are reproducible.
-    dice = random.Random(str(task.cell))  # noqa: S311 - jitter, not a secret
+    jitter = random.Random(str(task.cell))  # noqa: S311 - jitter, not a secret
     attempts = task.attempts
     retries += sum(each.is_of_machine for each in attempts)  # on other machines before
     while True:
@@ -74,7 +74,7 @@ async def iterate(task: Task[S], *, retries: int, report_retry: ReportRetry) -> 
         task.conversation = None  # what it spent is on its attempt now, and must not be counted again
         if not isinstance(outcome, Failed) or not outcome.may_work_next_time or len(attempts) > retries:
             return outcome
-        pause_s = task.instruments.backoff.pause_s(len(attempts), dice.random())
+        pause_s = task.instruments.backoff.pause_s(len(attempts), jitter.random())
         # Never less than the service asked for: coming back sooner prolongs a rate limit.
         pause_s = max(pause_s, requested_pause_s(outcome.error))
         await report_retry(attempts[-1], pause_s)
@@ -143,7 +143,7 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
     await conversation.hold()
     await conversation.check_tools()
     evidence = conversation.evidence()
-    result = await _find_out(conversation, evidence)
+    result = await _score(conversation, evidence)
     evidence = replace(evidence, timing=conversation.timing(), score=result if isinstance(result, Score) else None)
     cell = task.cell
     outcome: Outcome
@@ -157,7 +157,7 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
                 outcome = replace(outcome, cut_short_by=describe_error(details))
             elif conversation.trace is not None and conversation.trace.cause is not None:
                 outcome = replace(outcome, cut_short_by=conversation.trace.cause.message)
-        case _Obstacle(cause=cause, error=error):
+        case ScoringFailure(cause=cause, error=error):
             outcome = Failed(cell=cell, started_at=started_at, evidence=evidence, cause=cause, error=error)
             if conversation.changed_tools not in (None, error):
                 outcome = outcome.with_problem("tools", conversation.changed_tools)
@@ -176,12 +176,12 @@ async def _observe(outcome: Outcome, evidence: Evidence[Any]) -> Outcome:
         return outcome
     async with plugin_call() as observing:
         # In a thread: comparing two worlds takes a while, and other cells wait for this loop.
-        seen = await to_thread.run_sync(observe)
-        if seen is not None:
-            activity = require(seen, SessionActivity, "Stage.observe()")
+        observed = await to_thread.run_sync(observe)
+        if observed is not None:
+            activity = require(observed, SessionActivity, "Stage.observe()")
             session_id = evidence.trace.session_id if evidence.trace else ""
-            told = activity.model_copy(update={"session_id": session_id})
-            outcome = replace(outcome, activity=outcome.redaction.record(told, keeping=("sessionId",)))
+            identified = activity.model_copy(update={"session_id": session_id})
+            outcome = replace(outcome, activity=outcome.redaction.record(identified, keeping=("sessionId",)))
     return outcome if observing.error is None else outcome.with_problem("activity", observing.error)
 
 
@@ -198,33 +198,33 @@ async def _keep(outcome: Outcome, evidence: Evidence[Any]) -> Outcome:
 
 def _folders_of(stage: Stage[Any]) -> tuple[Path, ...]:
     """Return where the files of a session are, as far as its stage says so."""
-    named = (Path(stage.environment[name]) for name in _OWN_FOLDERS if stage.environment.get(name))
+    environment_folders = (Path(stage.environment[name]) for name in _OWN_FOLDERS if stage.environment.get(name))
     own = (each for each in (stage.own_folder, stage.directory) if each is not None)
     # Resolved now: later, a folder that is a link was made one by the agent, and may lead anywhere.
-    return tuple(dict.fromkeys(each.resolve() for each in (*own, *named)))
+    return tuple(dict.fromkeys(each.resolve() for each in (*own, *environment_folders)))
 
 
 _OWN_FOLDERS = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Obstacle:
+class ScoringFailure:
     """Why there is no score, and whose fault that is."""
 
     cause: Cause
     error: Exception
 
 
-async def _find_out(conversation: Conversation[S], evidence: Evidence[S]) -> Score | _Obstacle:
+async def _score(conversation: Conversation[S], evidence: Evidence[S]) -> Score | ScoringFailure:
     """Return the score, or what was in the way of one; a session that broke down is not scored."""
-    broke = conversation.obstacle
+    broke = conversation.failure
     if broke is not None:
         unnamed = Cause.MODEL_PROVIDER if is_transient(broke) else Cause.BENCH
         if conversation.prompted_at is not None:
-            return _Obstacle(cause=cause_of(broke, otherwise=unnamed), error=broke)
+            return ScoringFailure(cause=cause_of(broke, otherwise=unnamed), error=broke)
         # Nothing was asked of the agent yet: a program that does not start says nothing about it.
         cause = cause_of(broke, otherwise=Cause.ENVIRONMENT)
-        return _Obstacle(cause=Cause.ENVIRONMENT if cause.is_the_agents_own else cause, error=broke)
+        return ScoringFailure(cause=Cause.ENVIRONMENT if cause.is_the_agents_own else cause, error=broke)
     instruments, phases = conversation.instruments, conversation.phases
     phases.enter("score")
     scores: list[Score] = []
@@ -233,4 +233,4 @@ async def _find_out(conversation: Conversation[S], evidence: Evidence[S]) -> Sco
             scores.append(require(await instruments.scorer.score(evidence), Score, "Scorer.score()"))
     phases.leave()
     # Without a score, trace and spend are kept, and the verdict is unknown.
-    return _Obstacle(cause=Cause.SCORER, error=scoring.error) if scoring.error else scores[0]
+    return ScoringFailure(cause=Cause.SCORER, error=scoring.error) if scoring.error else scores[0]

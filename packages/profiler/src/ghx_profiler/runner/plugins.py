@@ -108,8 +108,8 @@ def run_analyzers(outcome: Outcome, evidence: Evidence[Any], analyzers: Iterable
 
 def _check_metric(metric: object) -> CustomMetric:
     """Return a metric whose value is a number or unknown; NaN and infinity, which JSON has not, are unknown."""
-    made = require(metric, CustomMetric, "Collector.collect()")
-    name, value = cast("tuple[object, object]", (made.name, made.value))
+    checked = require(metric, CustomMetric, "Collector.collect()")
+    name, value = cast("tuple[object, object]", (checked.name, checked.value))
     if not isinstance(name, str) or isinstance(value, bool) or not isinstance(value, int | float | None):
         raise PluginError(f"metric {name!r} has to be a number or None, not {type(value).__name__}")
-    return made if value is None or math.isfinite(value) else CustomMetric(name, None, made.unit)
+    return checked if value is None or math.isfinite(value) else CustomMetric(name, None, checked.unit)

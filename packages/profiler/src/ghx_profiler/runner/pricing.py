@@ -71,8 +71,8 @@ def _price_of_calls(
 
 def priced_model(call: ModelCall, model: str | None) -> str:
     """Return the model of a call as price tables know it: that of its session, unless the call asked for another."""
-    asked = call.model_asked or model or NO_MODEL
-    return model if model is not None and asked == model.rpartition("/")[2] else asked
+    requested = call.model_asked or model or NO_MODEL
+    return model if model is not None and requested == model.rpartition("/")[2] else requested
 
 
 def load_prices(model: str) -> None:

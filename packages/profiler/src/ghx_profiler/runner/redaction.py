@@ -118,8 +118,8 @@ class Redaction:
         if self.text(text) == text:
             return record
         fields: dict[str, JsonValue] = from_json(content)
-        kept = {name: fields[name] for name in keeping if name in fields}
-        clean = {**self._object(fields), **kept}
+        unredacted = {name: fields[name] for name in keeping if name in fields}
+        clean = {**self._object(fields), **unredacted}
         try:
             return type(record).model_validate(clean)
         except ValidationError as error:
@@ -184,8 +184,8 @@ class StreamRedaction:
     @lru_cache(maxsize=64)  # one for each key of a run, asked for with every model call
     def of(cls, secret: str) -> "StreamRedaction":
         """Return what takes a secret out; one that is too short to be any is left in."""
-        told = set(_spellings(secret)) if len(secret) >= SHORTEST else set[str]()
-        spellings = sorted((each.encode(errors="replace") for each in told if len(each) >= SHORTEST), key=len)[::-1]
+        variants = set(_spellings(secret)) if len(secret) >= SHORTEST else set[str]()
+        spellings = sorted((each.encode(errors="replace") for each in variants if len(each) >= SHORTEST), key=len)[::-1]
         if not spellings:
             return cls((), None, None)
         firsts = {re.escape(each[:1]) for each in spellings}
@@ -284,13 +284,13 @@ def _match_parts(token: str, rest: str) -> Iterator[str]:
     """Yield patterns of what is left of a token that was cut off: its beginning and the rest, or its end."""
     length = max(_SHORTEST_PART, min(len(token) // 2, _LONGEST_PART))
     beginning, end = token[:length], token[-length:]
-    if _is_telling(beginning):
+    if _is_sensitive(beginning):
         yield re.escape(beginning) + rest
-    if _is_telling(end):
+    if _is_sensitive(end):
         yield re.escape(end)
 
 
-def _is_telling(part: str) -> bool:
+def _is_sensitive(part: str) -> bool:
     """Return whether a part of a token is no ordinary word, which texts have that know nothing of the token."""
     shortest = _SHORTEST_PART if any(each.isdecimal() for each in part) else _SHORTEST_WORDLIKE_PART
     return len(part) >= shortest

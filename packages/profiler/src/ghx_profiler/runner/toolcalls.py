@@ -23,8 +23,8 @@ def summarise_tool_calls(trace: SessionTrace | None, classify: ToolClassifier) -
     records = tuple(_record_of(call, fate, classify(call)) for call, fate in calls)
     # An agent may tell how many calls it made without telling which.
     total = max(len(calls), trace.summary.total_tool_calls or 0)
-    fates = [fate.failed for _, fate in calls]
-    known, failed = len(fates) - fates.count(None), fates.count(True)
+    failures = [outcome.failed for _, outcome in calls]
+    known, failed = len(failures) - failures.count(None), failures.count(True)
     nobody_tells = total > 0 and known == 0
     return ToolCallSummary(
         total=total,
@@ -47,24 +47,26 @@ def request_of(call: ToolCallEvent) -> str:
     return json.dumps([call.name, call.input], sort_keys=True)
 
 
-def _record_of(call: ToolCallEvent, fate: CallOutcome, category: str) -> ToolCallRecord:
-    record = ToolCallRecord(name=call.name, category=category, success=_success_of(fate), duration_ms=call.duration_ms)
-    error = call.error if call.error is not None or not fate.failed else fate.evidence
-    told = {**({} if error is None else {"error": error}), **({"unfinished": True} if call.unfinished else {})}
-    return record.model_copy(update=told) if told else record
+def _record_of(call: ToolCallEvent, outcome: CallOutcome, category: str) -> ToolCallRecord:
+    record = ToolCallRecord(
+        name=call.name, category=category, success=_success_of(outcome), duration_ms=call.duration_ms
+    )
+    error = call.error if call.error is not None or not outcome.failed else outcome.evidence
+    changes = {**({} if error is None else {"error": error}), **({"unfinished": True} if call.unfinished else {})}
+    return record.model_copy(update=changes) if changes else record
 
 
-def _success_of(fate: CallOutcome) -> bool | None:
-    return None if fate.failed is None else not fate.failed
+def _success_of(outcome: CallOutcome) -> bool | None:
+    return None if outcome.failed is None else not outcome.failed
 
 
 def _are_retries(calls: Iterable[tuple[ToolCallEvent, CallOutcome]]) -> Iterator[bool]:
     """Yield for each call whether it repeats one that failed, and has not succeeded since."""
     failed: set[str] = set()
-    for call, fate in calls:
+    for call, outcome in calls:
         request = request_of(call)
         yield request in failed
-        match fate.failed:
+        match outcome.failed:
             case True:
                 failed.add(request)
             case False:

@@ -108,9 +108,11 @@ class RunSpec(Generic[S]):
         parts = dict[str, str]() if self.find_parts is None else self.find_parts(setup)
         # Of modules, only those that are loaded are known, and here these are fewer.
         if changed := [name for name, value in self.parts.items() if parts.get(name, value) != value]:
-            told = ", ".join(f"{name} {parts[name]} instead of {self.parts[name]}" for name in changed[:_MOST_NAMED])
+            differences = ", ".join(
+                f"{name} {parts[name]} instead of {self.parts[name]}" for name in changed[:_MOST_NAMED]
+            )
             raise ClusterError(
-                f"machine {machine}: is not made of what the run was started with ({told}"
+                f"machine {machine}: is not made of what the run was started with ({differences}"
                 f"{', ...' if len(changed) > _MOST_NAMED else ''}); install the same there"
             )
 
@@ -246,10 +248,10 @@ class RunWorker(Generic[S]):
         """Measure a cell; if the run is interrupted meanwhile, report what it had spent."""
         retries = task.scenario.allowed_retries if self.spec.retries is None else self.spec.retries
 
-        async def report_retry(made: Attempt, pause_s: float) -> None:
-            now, error = self.setup.instruments.clock.now(), made.error or ""
+        async def report_retry(attempt: Attempt, pause_s: float) -> None:
+            now, error = self.setup.instruments.clock.now(), attempt.error or ""
             await self.receive(
-                CellRetried(at=now, cell=task.cell, attempt=made.number, error=error, pause_s=pause_s, made=made)
+                CellRetried(at=now, cell=task.cell, attempt=attempt.number, error=error, pause_s=pause_s, made=attempt)
             )
 
         try:

@@ -62,17 +62,17 @@ def _matters(command: Command) -> bool:
     return not (command.piped and command.program in FILTERS)
 
 
-def _text_of(given: object) -> str | tuple[str, ...] | None:
-    match given:
+def _text_of(arguments: object) -> str | tuple[str, ...] | None:
+    match arguments:
         case str():
-            return given
+            return arguments
         case list():
-            words = cast("list[object]", given)
+            words = cast("list[object]", arguments)
             return tuple(word for word in words if isinstance(word, str)) if words else None
         case {"action": {"type": "exec"}}:  # of OpenAI's local_shell
-            return _text_of(cast("Mapping[str, object]", given)["action"])
+            return _text_of(cast("Mapping[str, object]", arguments)["action"])
         case dict():
-            fields = cast("Mapping[str, object]", given)
+            fields = cast("Mapping[str, object]", arguments)
             values = (fields[key] for key in _TEXT_KEYS if key in fields)
             return next((text for text in map(_text_of, values) if text is not None), None)
         case _:

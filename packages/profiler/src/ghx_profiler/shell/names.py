@@ -89,13 +89,13 @@ class SubcommandResolver:
         """Return the name of the command."""
         program = command.program
         if (known := self.programs.get(program)) is not None:
-            return " ".join((program, *_told(command.arguments, known)))
+            return " ".join((program, *_subcommand_words(command.arguments, known)))
         if program in PLAIN_PROGRAMS:
             return program
         return " ".join((program, *_guessed(command.arguments)))
 
 
-def _told(arguments: tuple[str, ...], known: Subcommands) -> Iterator[str]:
+def _subcommand_words(arguments: tuple[str, ...], known: Subcommands) -> Iterator[str]:
     at, count = 0, 0
     while at < len(arguments) and count < known.words:
         word = arguments[at]

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from ghx_profiler.shell.command import Command, Script
-from ghx_profiler.shell.wrappers import REPEATERS, ShellText, behind, found_commands, reads_script_from_input
+from ghx_profiler.shell.wrappers import REPEATERS, ShellText, behind, commands_of_find, reads_script_from_input
 
 _ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
 _ESCAPED_IN_QUOTES = re.compile(r'\\([$`"\\]|\n)')
@@ -17,12 +17,12 @@ _ANSI_C_LETTERS: Mapping[str, str] = {"n": "\n", "t": "\t", "r": "\r", "a": "\a"
 
 def plain(text: str) -> str:
     r"""Read a bare word: `a\ b` is `a b`, and a line that ends in a backslash goes on."""
-    return _ESCAPED.sub(_kept, text)
+    return _ESCAPED.sub(_keep_quoted, text)
 
 
 def double_quoted(text: str) -> str:
     """Read what stands between double quotes; expansions stay as they are."""
-    return _ESCAPED_IN_QUOTES.sub(_kept, text)
+    return _ESCAPED_IN_QUOTES.sub(_keep_quoted, text)
 
 
 def ansi_c_quoted(text: str) -> str:
@@ -30,7 +30,7 @@ def ansi_c_quoted(text: str) -> str:
     return _ANSI_C.sub(_ansi_c, text)
 
 
-def _kept(match: re.Match[str]) -> str:
+def _keep_quoted(match: re.Match[str]) -> str:
     return "" if match[1] == "\n" else match[1]
 
 
@@ -208,7 +208,7 @@ class _Reader:
             case None:
                 command = Command(words=words, piped=context.piped, nested=context.nested)
                 self.commands.append(command)
-                for command_words in found_commands(words) if command.program == "find" else ():
+                for command_words in commands_of_find(words) if command.program == "find" else ():
                     self.run(command_words, context.deeper())
             case ShellText(source):
                 self.read(source, context.deeper())

@@ -101,7 +101,7 @@ def _as_handed_on(program: str, words: tuple[str, ...]) -> Inside | None:
             return words
 
 
-def found_commands(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def commands_of_find(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the commands that `find` runs on what it finds."""
     starts = (at for at, word in enumerate(words) if word in {"-exec", "-execdir", "-ok", "-okdir"})
     for start in starts:

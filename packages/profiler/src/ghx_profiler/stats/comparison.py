@@ -200,10 +200,10 @@ def _curves(question: Question, sample: PairedSample, seed: int) -> dict[Target,
     a, b = (str(replace(arm, run=None, model_label=None)) for arm in (question.a, question.b))
     # Always shuffled from the same side, so that swapping A and B changes signs and nothing else.
     is_first = a < b if a != b else sample.a.values.tolist() <= sample.b.values.tolist()
-    seen = sample if is_first else sample.swap()
+    oriented = sample if is_first else sample.swap()
     rng = generator(seed, question.metric, *sorted((a, b)))
-    suite = suite_curve(seen, question.metric, resamples=question.plan.resamples, rng=rng)
-    if seen is not sample and not isinstance(suite, Refusal):
+    suite = suite_curve(oriented, question.metric, resamples=question.plan.resamples, rng=rng)
+    if oriented is not sample and not isinstance(suite, Refusal):
         suite = suite.mirror()
     return {"suite": suite, "population": population_curve(sample, question.metric)}
 
@@ -230,13 +230,15 @@ def adjust_family(drafts: Sequence[Draft], adjustment: Adjustment) -> list[dict[
     for view, target in product(range(_VIEWS), _TARGETS):
         # Not every view makes sense for every metric: success among successes says nothing.
         sets = {number: _sets(draft.question.metric) for number, draft in enumerate(drafts)}
-        seen: dict[int, AnalysisSet] = {number: each[view] for number, each in sets.items() if view < len(each)}
-        tests = {number: drafts[number].analyses[rows].tests[target] for number, rows in seen.items()}
+        analysis_sets: dict[int, AnalysisSet] = {
+            number: each[view] for number, each in sets.items() if view < len(each)
+        }
+        tests = {number: drafts[number].analyses[rows].tests[target] for number, rows in analysis_sets.items()}
         members = {number: test for number, test in tests.items() if test.is_member}
         p_values = _adjust([test.p or 1.0 for test in members.values()], adjustment)
         equivalences = _adjust([test.equivalence_p or 1.0 for test in members.values()], adjustment)
         of_member = dict(zip(members, zip(p_values, equivalences, strict=True), strict=True))
-        for number, rows in seen.items():
+        for number, rows in analysis_sets.items():
             p, equivalence = of_member.get(number, (1.0, 1.0))
             adjusted[number][rows, target] = Adjusted(
                 p=p,

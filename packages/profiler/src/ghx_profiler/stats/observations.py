@@ -209,13 +209,13 @@ def with_absent_categories(metrics: Mapping[str, FloatArray]) -> dict[str, Float
 
     They are known where there were none at all, or where some category is told; a bare total tells no category.
     """
-    named = [name for name in metrics if name.startswith(_CATEGORY)]
+    categories = [name for name in metrics if name.startswith(_CATEGORY)]
     total = metrics.get("tool_calls_total")
-    if total is None or not named:
+    if total is None or not categories:
         return dict(metrics)
-    has_category = np.any([~np.isnan(metrics[name]) for name in named], axis=0)
+    has_category = np.any([~np.isnan(metrics[name]) for name in categories], axis=0)
     are_known = (total == 0) | (has_category & ~np.isnan(total))
-    filled = {name: np.where(are_known & np.isnan(metrics[name]), 0.0, metrics[name]) for name in named}
+    filled = {name: np.where(are_known & np.isnan(metrics[name]), 0.0, metrics[name]) for name in categories}
     return {**metrics, **filled}
 
 
@@ -235,8 +235,8 @@ def why_unpaired(observations: Observations, a: Arm, b: Arm, metric: str, analys
     if of_a is not None and of_a == of_b:
         return of_a
     reasons = (observations.why_no_values(arm, metric, analysis_set, called=str(arm)) for arm in (a, b))
-    if told := " and ".join(filter(None, reasons)):
-        return told
+    if reason := " and ".join(filter(None, reasons)):
+        return reason
     models_a, models_b = (set(observations.model.codes[observations.arm.are(arm)].tolist()) for arm in (a, b))
     if not models_a & models_b:
         return f"{a} and {b} have no model in common"
@@ -303,9 +303,9 @@ def mark_compared_rows(observations: Observations, a: Arm, b: Arm, metric: str, 
     if not paired:
         return np.zeros(len(observations), dtype=np.bool_)
     # One number per block: comparing numbers is quick where comparing names of 100,000 rows is not.
-    wanted = np.ravel_multi_index(np.array(sorted(paired)).T, shape)
+    cells = np.ravel_multi_index(np.array(sorted(paired)).T, shape)
     codes = np.ravel_multi_index((scenarios.codes, agents.codes, models.codes), shape)
-    return np.isin(codes, wanted) & ~np.isnan(observations.column(metric, headline_set(metric)))
+    return np.isin(codes, cells) & ~np.isnan(observations.column(metric, headline_set(metric)))
 
 
 def unmeasured_rows(observations: Observations, a: Arm, b: Arm, sample: PairedSample) -> dict[Arm, int]:

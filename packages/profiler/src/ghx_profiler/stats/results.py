@@ -163,9 +163,9 @@ def _smallest_effect(test: TargetTest, curve: Curve, alpha: float) -> tuple[floa
     """Return the smallest shift this sample would have shown with the planned power, or why there is none."""
     sample, plan = test.sample, test.question.plan
     if curve.smallest_p > alpha:
-        alone = "" if curve.smallest_p > plan.alpha else " unless other comparisons of its family were shown too"
+        unless = "" if curve.smallest_p > plan.alpha else " unless other comparisons of its family were shown too"
         return None, (
-            f"No difference, however large, could have been shown{alone}: with so few repetitions p cannot be below "
+            f"No difference, however large, could have been shown{unless}: with so few repetitions p cannot be below "
             f"{curve.smallest_p:.2g}, and {alpha:.2g} is needed."
         )
     error = sample.repetition_error if test.target == "suite" else sample.scenario_error

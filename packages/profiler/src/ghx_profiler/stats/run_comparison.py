@@ -113,8 +113,8 @@ def compare_runs(
     attacked = [run for run in overall.later if overall.knows(ATTACK_SUCCESS, run)]
     attacks = overall.compare([ATTACK_SUCCESS], attacked)
     paired = {arm for pair in pairs for arm in pair}
-    shown = {(each.metric, each.after) for each in comparisons.values() if each.comparison.verdict in _SHOWN}
-    planned = {(metric, a, b) for a, b in pairs for metric, run in shown if (a.run, b.run) == (run, runs[0])}
+    shown_pairs = {(each.metric, each.after) for each in comparisons.values() if each.comparison.verdict in _SHOWN}
+    planned = {(metric, a, b) for a, b in pairs for metric, run in shown_pairs if (a.run, b.run) == (run, runs[0])}
     arms = _compare_arms(observations, plan, pairs=pairs, planned=planned, seed=seed)
     compared = tuple(
         RunComparison(
@@ -173,13 +173,13 @@ def check_attacks(
         unpaired_arms=overall.count_attacks(later, set(arms) - paired),
         worse_arms=tuple(
             f"Arm {replace(draft.question.a, run=None)}: "
-            f"{_say('worse', None, comparison, _count_ones(draft, *overall.counts[later]), metrics)}"
+            f"{_describe('worse', None, comparison, _count_ones(draft, *overall.counts[later]), metrics)}"
             for draft, comparison in worse
         ),
     )
 
 
-def say_uncompared(counts: AttackCounts) -> str:
+def describe_uncompared(counts: AttackCounts) -> str:
     """Return the sentence on attacks that succeeded in sessions which are not compared; empty where none did."""
     if not counts.uncompared_succeeded:
         return ""
@@ -190,7 +190,7 @@ def say_uncompared(counts: AttackCounts) -> str:
 
 
 def _add_uncompared(attacks: OverallComparison, counts: AttackCounts) -> OverallComparison:
-    return attacks.model_copy(update={"words": f"{attacks.words} {say_uncompared(counts)}".rstrip()})
+    return attacks.model_copy(update={"words": f"{attacks.words} {describe_uncompared(counts)}".rstrip()})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,11 +243,11 @@ class _Overall:
 
     def count_attacks(self, run: str, arms: Collection[Arm]) -> AttackCounts:
         """Count the sessions of these arms in the first run and in a later one, in the cases that are compared."""
-        seen = self.observations
-        strata, models = pairing_factors(seen, _whole(run), self.first)
-        factors = (seen.scenario, strata, models)
+        observations = self.observations
+        strata, models = pairing_factors(observations, _whole(run), self.first)
+        factors = (observations.scenario, strata, models)
         case = np.ravel_multi_index(tuple(each.codes for each in factors), tuple(len(each.known) for each in factors))
-        values = seen.column(ATTACK_SUCCESS, headline_set(ATTACK_SUCCESS))
+        values = observations.column(ATTACK_SUCCESS, headline_set(ATTACK_SUCCESS))
         known = ~np.isnan(values)
         before, after = (self._mark_arms({arm for arm in arms if arm.run == name}) for name in (self.first.run, run))
         cases_before, cases_after = (np.unique(case[rows & known]) for rows in (before, after))
@@ -298,15 +298,15 @@ class _Overall:
         before, after = self.counts[run]
         result = comparison.headline.of(self.plan.target)
         tier, reason = _judge(draft, before, after, p=result.p_adjusted, equivalence=result.equivalence.p_adjusted)
-        alone, _ = _judge(draft, before, after, p=result.p, equivalence=result.equivalence.p)
+        verdict_alone, _ = _judge(draft, before, after, p=result.p, equivalence=result.equivalence.p)
         return OverallComparison(
             metric=comparison.metric,
             before=before.run,
             after=after.run,
             tier=tier,
-            tier_alone=alone,
+            tier_alone=verdict_alone,
             reason=reason,
-            words=_say(tier, reason, comparison, _count_ones(draft, before, after), self.metrics),
+            words=_describe(tier, reason, comparison, _count_ones(draft, before, after), self.metrics),
             comparison=comparison,
         )
 
@@ -329,14 +329,14 @@ def _pool_arms(observations: Observations, compared: set[Arm], runs: Sequence[st
     names = [str(replace(arm, run=None)) for arm in arms]
     strata = tuple(dict.fromkeys(names))
     stratum = np.array([strata.index(name) for name in names], dtype=np.int64)[observations.arm.codes]
-    seen = [frozenset(np.unique(agents.codes[of_row == number]).tolist()) for number in numbers.values()]
-    if seen[0].intersection(*seen[1:]):
+    agent_sets = [frozenset(np.unique(agents.codes[of_row == number]).tolist()) for number in numbers.values()]
+    if agent_sets[0].intersection(*agent_sets[1:]):
         known = tuple(f"{name} by {agent}" for name in strata for agent in agents.known)
-        within = Factor(known=known, codes=stratum * len(agents.known) + agents.codes)
+        stratum_factor = Factor(known=known, codes=stratum * len(agents.known) + agents.codes)
     else:
-        within = Factor(known=strata, codes=stratum)
+        stratum_factor = Factor(known=strata, codes=stratum)
     whole = Factor(known=(Arm(mode="not compared"), *map(_whole, runs)), codes=of_row)
-    return replace(observations, arm=whole, agent=within)
+    return replace(observations, arm=whole, agent=stratum_factor)
 
 
 _REPEATED = 2
@@ -470,28 +470,30 @@ def _count_ones(draft: Draft, before: RunCount, after: RunCount) -> _Counts | No
     return (int(earlier.sum()), earlier.size), (int(later.sum()), later.size)
 
 
-def _say(
+def _describe(
     tier: Tier, reason: str | None, comparison: ModeComparison, counts: _Counts | None, metrics: MetricTable
 ) -> str:
     """Return one sentence for people: the word, what it is about, the change and its interval."""
-    change, interval = _say_change(comparison)
+    change, interval = _describe_change(comparison)
     if counts is not None:
         is_success = comparison.metric == SUCCESS
         words = "{} solved" if is_success else f"{metrics.label(comparison.metric)} in {{}} sessions"
-        said = _say_counts(words, *counts, is_shown=tier in ("better", "worse"))
+        counts_text = _describe_counts(words, *counts, is_shown=tier in ("better", "worse"))
         known = [each for each in (change, interval) if each]
     else:
         is_same = tier == "equivalent" and not change
-        said = f"{metrics.label(comparison.metric)} {'the same in all rows' if is_same else change or 'not compared'}"
+        counts_text = (
+            f"{metrics.label(comparison.metric)} {'the same in all rows' if is_same else change or 'not compared'}"
+        )
         known = [interval] if interval else []
-    said = f"{said} ({'; '.join(known)})" if known else said
+    counts_text = f"{counts_text} ({'; '.join(known)})" if known else counts_text
     word = f"{tier[0].upper()}{tier[1:]}"
     if reason is not None:
-        return f"{word}: {reason}. {said[0].upper()}{said[1:]}."
-    return f"{word}: {said}{_say_open(comparison) if tier == 'inconclusive' else ''}."
+        return f"{word}: {reason}. {counts_text[0].upper()}{counts_text[1:]}."
+    return f"{word}: {counts_text}{_describe_open(comparison) if tier == 'inconclusive' else ''}."
 
 
-def _say_open(comparison: ModeComparison) -> str:
+def _describe_open(comparison: ModeComparison) -> str:
     """Return what remains possible where nothing was shown."""
     rows = min(comparison.headline.rows_a, comparison.headline.rows_b)
     if comparison.verdict != "not estimable" or not rows:
@@ -499,7 +501,7 @@ def _say_open(comparison: ModeComparison) -> str:
     return f"; a change by up to {100 * _unseen_change(rows, comparison.alpha):.0f} points could have gone unseen"
 
 
-def _say_counts(words: str, before: tuple[int, int], after: tuple[int, int], *, is_shown: bool) -> str:
+def _describe_counts(words: str, before: tuple[int, int], after: tuple[int, int], *, is_shown: bool) -> str:
     """Put counts into words: those of the later run, then those of the first one where they differ."""
     counted = words.format(f"{after[0]} of {after[1]}")
     if before == after:
@@ -508,7 +510,7 @@ def _say_counts(words: str, before: tuple[int, int], after: tuple[int, int], *, 
     return f"{counted} instead of {earlier}" if is_shown else f"{counted}, {earlier} before"
 
 
-def _say_change(comparison: ModeComparison) -> tuple[str, str]:
+def _describe_change(comparison: ModeComparison) -> tuple[str, str]:
     """Return the change and its interval, each empty where it is not known."""
     change, low, high, unit = comparison.reduction_pct, comparison.low, comparison.high, comparison.unit
     if comparison.verdict == "not estimable":
@@ -517,8 +519,8 @@ def _say_change(comparison: ModeComparison) -> tuple[str, str]:
         raw, metric = comparison.raw, comparison.metric
         return "" if raw is None else direction_words(raw.reduction, natural_words(metric, abs(raw.reduction))), ""
     is_rate = unit == "percentage points"
-    said = f"{-change:+z.0f} points" if is_rate else change_words(change, unit)
+    change_text = f"{-change:+z.0f} points" if is_rate else change_words(change, unit)
     if low is None or high is None:
-        return said, ""
+        return change_text, ""
     span = f"{-high:+z.0f} to {-low:+z.0f}" if is_rate else span_words(low, high, unit, falls=change > 0)
-    return said, f"{100 * comparison.confidence:.3g} % interval {span}"
+    return change_text, f"{100 * comparison.confidence:.3g} % interval {span}"

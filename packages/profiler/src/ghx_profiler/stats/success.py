@@ -236,11 +236,11 @@ def _curve_point(measure: _Measure, k: int, observed: _Counted, resampled: _Resa
         method = "unbiased; Wilson's interval of the rate, to the power of k"
     elif options.refusal is None:
         values = table[line_of[resampled.forms], resampled.successes]
-        drawn: FloatArray = (values * resampled.weights).sum(axis=-1).mean(axis=-1)
+        resampled_means: FloatArray = (values * resampled.weights).sum(axis=-1).mean(axis=-1)
         # Where the resamples are centred is known to be biased: only their spread is used.
-        centred = np.clip(drawn - float(np.mean(drawn)) + estimate, 0.0, 1.0)
+        centred = np.clip(resampled_means - float(np.mean(resampled_means)) + estimate, 0.0, 1.0)
         low, high = percentile_interval(centred, options.confidence)
-        method = f"unbiased, mean over scenarios; bootstrap, {drawn.size} resamples"
+        method = f"unbiased, mean over scenarios; bootstrap, {resampled_means.size} resamples"
         if estimate in {0.0, 1.0}:
             low, high = _at_an_end(measure, k, options.rates, (low, high))
             method += ", and Wilson's interval of the rate at 0 % and 100 %"

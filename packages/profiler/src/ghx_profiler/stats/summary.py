@@ -156,8 +156,8 @@ def cost_per_success(
         forms = observations.scenario.codes[chosen]
         names = [observations.scenario.known[int(code)] for code in np.unique(forms)]
         groups = _group_spend(spend, success, forms)
-        drawn = _resampled_ratios(groups, strata_of(names), plan, resamples, rng)
-        low, high = percentile_interval(drawn, 1 - plan.alpha)
+        ratios = _resampled_ratios(groups, strata_of(names), plan, resamples, rng)
+        low, high = percentile_interval(ratios, 1 - plan.alpha)
     return Estimate(
         estimate=float(spend.sum() / success.sum()) if success.any() else None,
         low=low,
@@ -208,8 +208,12 @@ def _resampled_ratios(
         for start in range(0, resamples, width):
             rows = slice(start, min(start + width, resamples))
             count = rows.stop - start
-            drawn = rng.integers(0, scenarios, size=count) if plan.target == "population" else np.full(count, place)
-            for form, is_there in zip(strata.forms[drawn].T, strata.weights[drawn].T > 0, strict=True):
+            scenario_draws = (
+                rng.integers(0, scenarios, size=count) if plan.target == "population" else np.full(count, place)
+            )
+            for form, is_there in zip(
+                strata.forms[scenario_draws].T, strata.weights[scenario_draws].T > 0, strict=True
+            ):
                 size = (sizes[form] * is_there)[:, None]
                 picked = (rng.random((count, columns.size)) * size).astype(np.int64)
                 counted = np.less(columns, size)

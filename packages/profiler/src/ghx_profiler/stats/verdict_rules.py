@@ -97,12 +97,12 @@ def describe(question: Question, result: TargetResult, unit: Unit, adjustment: A
                 f"({_change(metric, result, unit)}; {evidence}). {_detectable_words(question, result, unit)}"
             )
         case "not estimable":
-            return say_nothing(metric, [(question.a, question.b)], result)
+            return explain_no_verdict(metric, [(question.a, question.b)], result)
         case _:
             assert_never(result.verdict)
 
 
-def say_nothing(metric: str, pairs: Iterable[tuple[object, object]], result: TargetResult) -> str:
+def explain_no_verdict(metric: str, pairs: Iterable[tuple[object, object]], result: TargetResult) -> str:
     """Return the sentence that nothing can be concluded about a metric of these pairs of modes, and why."""
     between, place = ", ".join(f"{a} and {b}" for a, b in pairs), PLACES[result.target]
     return f"Nothing can be concluded about {METRICS.label(metric)} between {between} {place}: {result.reason}."

@@ -67,8 +67,8 @@ class Cleaner:
 def homes_of(run: Path, home: Path) -> set[str]:
     """Return the home folders that a run may name: this user's, and that in which it was started, here or elsewhere."""
     record = read_record(RunDirectory(run).record)
-    told = _HOME.match(record.started_in or "")
-    return {str(home), os.path.realpath(home), *([told.group()] if told else ())}
+    match = _HOME.match(record.started_in or "")
+    return {str(home), os.path.realpath(home), *([match.group()] if match else ())}
 
 
 @dataclass(slots=True)

@@ -86,9 +86,9 @@ class RunDirectory:
     def brought_along(self, cell: Cell) -> tuple[Path, ...]:
         """Return the files that others than the head of a run have written for a cell, and the worlds of all cells."""
         place = self.session(cell)
-        beside = place.parent.glob(f"{place.stem}.*")  # as recorded traffic is
+        siblings = place.parent.glob(f"{place.stem}.*")  # as recorded traffic is
         return (
-            *sorted(beside),
+            *sorted(siblings),
             *filter(Path.is_file, [self.world(cell)]),
             *sorted(self.seeded_world("*").parent.glob("*.zip")),
         )

@@ -103,7 +103,7 @@ def merge_runs(
     places = _find_rows(parts)
     missing = tuple(cell for cell, place in places.items() if place is None)
     if missing and not allow_missing:
-        raise MergeError(_say_missing(missing, parts))
+        raise MergeError(_describe_missing(missing, parts))
     rows = [place for place in places.values() if place is not None]
     names = _name_machines(parts)
     record = _record_of(parts, Counter(part.shard for part, _ in rows), names, is_whole=not missing)
@@ -267,14 +267,14 @@ def _find_rows(parts: Sequence[ShardRun]) -> dict[Cell, _Place | None]:
     return places
 
 
-def _say_missing(missing: Sequence[Cell], parts: Sequence[ShardRun]) -> str:
+def _describe_missing(missing: Sequence[Cell], parts: Sequence[ShardRun]) -> str:
     """Say which cells have no row, and in which shards they are to be measured."""
     guilty = [part for part in parts if any(part.shard.has(cell.scenario_id, cell.iteration) for cell in missing)]
-    named = "; ".join(map(str, missing[:_MOST_NAMED]))
+    cells = "; ".join(map(str, missing[:_MOST_NAMED]))
     more = f"; {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
     commands = ", ".join(f"`{shlex.join(['ghx-bench', 'resume', str(part.path)])}`" for part in guilty)
     return (
-        f"{plural(len(missing), 'cell')} {'has' if len(missing) == 1 else 'have'} no row ({named}{more}); finish "
+        f"{plural(len(missing), 'cell')} {'has' if len(missing) == 1 else 'have'} no row ({cells}{more}); finish "
         f"{'it' if len(guilty) == 1 else 'them'} with {commands}, or merge what there is with --allow-missing"
     )
 

@@ -143,13 +143,13 @@ def _checked(file: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     entries = [entry for entry in archive.infolist() if entry.filename != RECORD]
     if len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > MOST_BYTES:
         raise PackError(f"{file}: more than {MOST_FILES:,} files or {MOST_BYTES >> 30} GiB; unpack it by hand")
-    seen: set[str] = set()
+    names: set[str] = set()
     for entry in entries:
         name = entry.filename
-        if reason := _why_unsafe(entry) or ("is there twice" if name.casefold() in seen else None):
+        if reason := _why_unsafe(entry) or ("is there twice" if name.casefold() in names else None):
             raise PackError(f"{file}: {name[:_LONGEST_NAME]!r} {reason}; such a pack is not opened")
-        seen.add(name.casefold())
-    if not {"run.json", "rows.jsonl"} <= seen:
+        names.add(name.casefold())
+    if not {"run.json", "rows.jsonl"} <= names:
         raise PackError(f"{file}: the pack holds no run; have it made again with `ghx-bench pack`")
     return entries
 

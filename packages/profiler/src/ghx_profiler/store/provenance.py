@@ -68,15 +68,15 @@ def changed_ingredients(before: Mapping[str, str], now: Mapping[str, str]) -> tu
     return tuple(sorted(changed - moved))
 
 
-def code_of(made: object, project: Path | None = None) -> Iterator[tuple[str, str]]:
+def code_of(value: object, project: Path | None = None) -> Iterator[tuple[str, str]]:
     """Yield the code that an object is made of, and its version or digest.
 
     That is the package of its class, or the class's file with what it imports from its folder and from the project's,
     and with every module that was loaded from its folder; of a function, its own package or file. Our own code is told
     by the version of the run. What wraps another (`__wrapped__`, as of functions) is made of its code.
     """
-    made = getattr(made, "__wrapped__", made)
-    code = made if inspect.isfunction(made) else type(made)
+    value = getattr(value, "__wrapped__", value)
+    code = value if inspect.isfunction(value) else type(value)
     try:
         file = Path(inspect.getfile(code)).resolve()
     except (TypeError, OSError):

@@ -190,8 +190,8 @@ class RunRecord(ForeignModel):
     def model_labels(self) -> Mapping[str, str]:
         """What people call models, by their id: the labels of the configuration that are given once."""
         models = self.config.get("models")
-        given = [each for each in models if isinstance(each, dict)] if isinstance(models, list) else []
-        labels = {str(each.get("id")): label for each in given if isinstance(label := each.get("label"), str)}
+        entries = [each for each in models if isinstance(each, dict)] if isinstance(models, list) else []
+        labels = {str(each.get("id")): label for each in entries if isinstance(label := each.get("label"), str)}
         names = Counter([*labels.values(), *(model for model in self.matrix.models if model not in labels)])
         return {model: label for model, label in labels.items() if names[label] == 1}
 
@@ -222,10 +222,10 @@ class RunRecord(ForeignModel):
 
     def changes(self, other: "RunRecord") -> tuple[str, ...]:
         """Name what the other record's run is made of that is not what it was; it may be accepted and recorded."""
-        told = self._differences_in(other, _MADE_OF)
+        changes = self._differences_in(other, _MADE_OF)
         if not self.provenance or not other.provenance:
-            return told
-        return told + changed_ingredients(self.provenance[-1].ingredients, other.provenance[-1].ingredients)
+            return changes
+        return changes + changed_ingredients(self.provenance[-1].ingredients, other.provenance[-1].ingredients)
 
     def _differences_in(self, other: "RunRecord", parts: Iterable[str]) -> tuple[str, ...]:
         mine, others = (json.loads(record.with_all_keys().to_bytes()) for record in (self, other))
@@ -247,11 +247,11 @@ def _difference(part: str, mine: object, others: object) -> str:
     """Name a part of the plan, and what in it differs where that is short to say."""
     if isinstance(mine, list) and isinstance(others, list):
         before, now = _by_id(cast("list[object]", mine)), _by_id(cast("list[object]", others))
-        told = [
+        parts = [
             f"{key} ({', '.join(_keys_that_differ(before[key], now[key]))})" if key in before and key in now else key
             for key in _keys_that_differ(before, now)
         ]
-        return f"{part}: {', '.join(told)}" if told else part
+        return f"{part}: {', '.join(parts)}" if parts else part
     if not isinstance(mine, dict) or not isinstance(others, dict):
         return part
     before, now = cast("dict[str, object]", mine), cast("dict[str, object]", others)

@@ -87,10 +87,10 @@ def _refuse_newer(path: Path, number: int, version: int | None) -> None:
 def _version_on(line: bytes) -> int | None:
     """Return the version that a line tells, though it is no row to us."""
     try:
-        told: object = json.loads(line)
+        row: object = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    version = cast("dict[str, object]", told).get("version") if isinstance(told, dict) else None
+    version = cast("dict[str, object]", row).get("version") if isinstance(row, dict) else None
     return version if isinstance(version, int) else None
 
 
@@ -140,13 +140,13 @@ class RowsFile:
             is_same_file = there is not None and os.path.samestat(mine, there)
             if is_same_file and mine.st_size == self._end:
                 return
-            kept = self._path.with_name(f"{self._path.name}.kept")
-            write_file(kept, os.pread(self._handle, self._end, 0) + unwritten, durable=True)
+            backup = self._path.with_name(f"{self._path.name}.kept")
+            write_file(backup, os.pread(self._handle, self._end, 0) + unwritten, durable=True)
         except OSError as error:
             raise unusable(self._path, error) from error
         raise RunDirectoryError(
             f"{self._path}: another program has {'changed' if is_same_file else 'replaced or removed'} this file while "
-            f"the run went on; the rows of the run are in {kept.name}: put what is missing back, then resume the run"
+            f"the run went on; the rows of the run are in {backup.name}: put what is missing back, then resume the run"
         )
 
     def close(self) -> None:

@@ -93,8 +93,8 @@ class RunConditions:
             if (condition := _of_ingredient(key, value, record)) is not None:
                 conditions[key] = condition
         conditions |= {f"circumstance {each.name}": each for each in _circumstances(latest.circumstances, record)}
-        named = ("agent", matrix.agents), ("mode", matrix.modes)
-        owners = {f"{noun} {each}" for noun, names in named for each in names}
+        owner_names = ("agent", matrix.agents), ("mode", matrix.modes)
+        owners = {f"{noun} {each}" for noun, names in owner_names for each in names}
         return cls(
             conditions=conditions,
             owners=frozenset({_PROVENANCE, _owner_of_scenarios(record), *owners}),
@@ -109,9 +109,9 @@ def _changed_on_the_way(record: RunRecord) -> Iterator[str]:
     """Yield what was another before a run was resumed, and changes were accepted."""
     *earlier, latest = record.provenance
     for each in earlier:
-        told = {**each.ingredients, **latest.ingredients}
+        ingredients = {**each.ingredients, **latest.ingredients}
         for key in changed_ingredients(each.ingredients, latest.ingredients):
-            if (condition := _of_ingredient(key, told[key], record)) is not None:
+            if (condition := _of_ingredient(key, ingredients[key], record)) is not None:
                 yield condition.name
 
 
@@ -222,9 +222,9 @@ class Difference:
     def __str__(self) -> str:
         labels: dict[str, list[str]] = {}
         for label, value in self.values.items():
-            labels.setdefault(_say(value), []).append(label)
-        told = "; ".join(f"{_list(each)}: {words}" for words, each in labels.items())
-        return f"{self.condition}{self._where} ({told})"
+            labels.setdefault(_describe_value(value), []).append(label)
+        values = "; ".join(f"{_list(each)}: {words}" for words, each in labels.items())
+        return f"{self.condition}{self._where} ({values})"
 
     @property
     def _where(self) -> str:
@@ -251,8 +251,8 @@ class Difference:
 
 
 def _list(labels: Sequence[str]) -> str:
-    named, rest = labels[:_MOST_LABELS], len(labels) - _MOST_LABELS
-    return f"{', '.join(named)} and {rest} more" if rest > 0 else ", ".join(named)
+    listed, rest = labels[:_MOST_LABELS], len(labels) - _MOST_LABELS
+    return f"{', '.join(listed)} and {rest} more" if rest > 0 else ", ".join(listed)
 
 
 def _edit(old: JsonValue, new: JsonValue) -> str:
@@ -266,13 +266,13 @@ def _edit(old: JsonValue, new: JsonValue) -> str:
 
 def _change(old: JsonValue, new: JsonValue) -> str:
     if isinstance(old, list) and isinstance(new, list) and (len(old) != 1 or len(new) != 1):
-        added = [f"{_say(each)} added" for each in new if each not in old]
-        removed = [f"{_say(each)} removed" for each in old if each not in new]
+        added = [f"{_describe_value(each)} added" for each in new if each not in old]
+        removed = [f"{_describe_value(each)} removed" for each in old if each not in new]
         return ", ".join(added + removed)
-    return f"{_say(old)} -> {_say(new)}"
+    return f"{_describe_value(old)} -> {_describe_value(new)}"
 
 
-def _say(value: JsonValue) -> str:
+def _describe_value(value: JsonValue) -> str:
     match value:
         case None:
             words = "unset"
@@ -281,7 +281,7 @@ def _say(value: JsonValue) -> str:
         case str() | int() | float():
             words = str(value)
         case list():
-            words = ", ".join(map(_say, value)) or "none"
+            words = ", ".join(map(_describe_value, value)) or "none"
         case dict():
             words = json.dumps(value, ensure_ascii=False)
     return words if len(words) <= _LONGEST_VALUE else f"{words[: _LONGEST_VALUE - 1]}…"
@@ -308,20 +308,20 @@ def find_differences(runs: Mapping[str, RunConditions]) -> tuple[Difference, ...
             Difference(kind=example.kind, condition=example.name, values=values, is_digest=example.is_digest),
         )
     every_mode = {mode for run in runs.values() for mode in run.modes}
-    told = (
+    differing = (
         replace(each, modes=() if modes >= every_mode else tuple(sorted(modes)))
         for same, each in differences.items()
         for modes in [{condition.mode for condition in by_difference[same] if condition.mode is not None}]
     )
-    return tuple(sorted(told, key=lambda each: (each.kind, each.condition)))
+    return tuple(sorted(differing, key=lambda each: (each.kind, each.condition)))
 
 
 def _has_only_moved(key: str, runs: Mapping[str, RunConditions]) -> bool:
     """Return whether an ingredient is a file that is the same in every run under another name."""
-    told = [run.ingredients for run in runs.values() if run.has_provenance]
-    if not any(key in each for each in told):
+    ingredients = [run.ingredients for run in runs.values() if run.has_provenance]
+    if not any(key in each for each in ingredients):
         return False
-    return all(key not in changed_ingredients(told[0], other) for other in told[1:])
+    return all(key not in changed_ingredients(ingredients[0], other) for other in ingredients[1:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,12 +342,12 @@ class Changes:
         return "; ".join((self._words(), *self.mixtures))
 
     def _words(self) -> str:
-        told = "; ".join(self.differences)
+        listed = "; ".join(self.differences)
         if self.unknown:
             has = "has" if len(self.unknown) == 1 else "have"
             gap = f"unknown: {' and '.join(self.unknown)} {has} no record of agent options, code, tools and fixtures"
-            return f"{told}; whether anything else is {gap}" if told else gap
-        return f"{told}; nothing else" if told else "nothing"
+            return f"{listed}; whether anything else is {gap}" if listed else gap
+        return f"{listed}; nothing else" if listed else "nothing"
 
     def to_wire(self) -> dict[str, JsonValue]:
         """Return it as JSON."""
@@ -385,6 +385,6 @@ def find_changes(runs: Mapping[str, RunConditions]) -> tuple[Changes, ...]:
 
 def _words(differences: Iterable[Difference], before: str, after: str, *, circumstances: bool) -> Iterator[str]:
     for each in differences:
-        said = each.between(before, after)
-        if said is not None and (each.kind is Kind.CIRCUMSTANCE) == circumstances:
-            yield said
+        text = each.between(before, after)
+        if text is not None and (each.kind is Kind.CIRCUMSTANCE) == circumstances:
+            yield text

@@ -143,9 +143,9 @@ def create_run(results: Path, record: RunRecord) -> Generator[RunStore]:
         raise RunDirectoryError(
             f"{directory.path}: cannot be made ({error.strerror}); name another folder for results"
         ) from error
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            rows = held.enter_context(_hold_directory(directory))
+            rows = stack.enter_context(_hold_directory(directory))
             write_record(directory.record, record)
         except RunDirectoryError as error:
             # Without its plan there is nothing to resume: what was made is taken away, and the advice is another one.
@@ -217,9 +217,9 @@ def require_current_version(path: Path, record: RunRecord) -> None:
 
 @contextmanager
 def _hold_directory(directory: RunDirectory) -> Generator[RowsFile]:
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            held.enter_context(hold_lock(directory.lock))
+            stack.enter_context(hold_lock(directory.lock))
         except LockHeldError as error:
             raise RunLockedError(
                 f"{directory.path}: another process (pid {error.owner}) is working on this run; wait for it or stop it"
@@ -227,5 +227,5 @@ def _hold_directory(directory: RunDirectory) -> Generator[RowsFile]:
         except OSError as error:
             raise unusable(directory.lock, error) from error
         rows = RowsFile(directory.rows)
-        held.callback(rows.close)
+        stack.callback(rows.close)
         yield rows

@@ -46,9 +46,9 @@ def parse_trace(content: bytes) -> SessionTrace:
 def _why_none(content: bytes) -> NoTraceError | None:
     """Name the kind of file it is, where that can be told."""
     try:
-        told: object = json.loads(content)
+        trace: object = json.loads(content)
     except (ValueError, RecursionError):
         return None
-    version = cast("dict[str, object]", told).get("schema_version") if isinstance(told, dict) else None
+    version = cast("dict[str, object]", trace).get("schema_version") if isinstance(trace, dict) else None
     is_atif = isinstance(version, str) and version.startswith("ATIF")
     return NoTraceError("it is an ATIF trajectory", _IMPORT) if is_atif else None

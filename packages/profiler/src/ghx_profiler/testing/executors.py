@@ -100,7 +100,7 @@ def _row_of(placed: PlacedCell, span_ns: tuple[int, int], machine: str) -> Profi
 
 
 @dataclass(slots=True)
-class _Told:
+class _MessageRecorder:
     """What came back from the workers so far."""
 
     messages: list[Message] = field(default_factory=list[Message])
@@ -143,9 +143,9 @@ class ExecutorContract(ContractSuite):
 
     def test_every_cell_comes_back_once(self) -> None:
         """No row is missing, none is there twice, and each tells where in the order of the run its cell stood."""
-        told = self._run_all()
+        recorder = self._run_all()
         expected = {placed.cell: placed.start_order for block in self.make_blocks() for placed in block.cells}
-        measured = sorted((row.start_order or 0, str(row.cell)) for row in told.rows)
+        measured = sorted((row.start_order or 0, str(row.cell)) for row in recorder.rows)
         right = measured == sorted((place, str(cell)) for cell, place in expected.items())
         assert right, f"Workers.run: must have every cell measured once, got {[name for _, name in measured]}"
 
@@ -155,37 +155,37 @@ class ExecutorContract(ContractSuite):
         for block in self.make_blocks():
             cells = [placed.cell for placed in block.cells]
             order = [cell for cell in started if cell in cells]
-            named = [cell.mode for cell in order]
-            assert order == cells, f"Workers.run: must start the cells of a block in their order, started {named}"
+            modes = [cell.mode for cell in order]
+            assert order == cells, f"Workers.run: must start the cells of a block in their order, started {modes}"
 
     def test_the_cells_of_a_block_are_measured_on_one_machine(self) -> None:
         """Its arms are compared with each other: on two machines, their difference would be one of machines."""
-        told = self._run_all(SampleSpec(works_for_s=0.005))
+        recorder = self._run_all(SampleSpec(works_for_s=0.005))
         for block in self.make_blocks():
             cells = {placed.cell for placed in block.cells}
-            places = {row.machine for row in told.rows if row.cell in cells}
+            places = {row.machine for row in recorder.rows if row.cell in cells}
             assert len(places) == 1, f"Workers.run: must measure the cells of a block in one place, used {len(places)}"
 
     def test_no_blocks_are_no_work(self) -> None:
         """A run that is resumed may have nothing left to do."""
-        told = self._run_all(blocks=())
-        assert not told.messages, f"Workers.run: must do no work without blocks, and told of {told.messages}"
+        recorder = self._run_all(blocks=())
+        assert not recorder.messages, f"Workers.run: must do no work without blocks, and told of {recorder.messages}"
 
     def test_workers_run_blocks_more_than_once(self) -> None:
         """Warm-ups come first, one after the other, then all cells."""
         first, *others = self.make_blocks()
-        told = _Told()
+        recorder = _MessageRecorder()
 
         async def rule() -> None:
             with self.soon("Workers.run: must be able to be called again"):
-                async with self.make_executor().open(SampleSpec(), told.receive) as workers:
+                async with self.make_executor().open(SampleSpec(), recorder.receive) as workers:
                     await workers.run([first])
                     await workers.run(others)
 
         self.run_rule(rule)
         expected = sum(len(block.cells) for block in (first, *others))
-        assert len(told.rows) == expected, (
-            f"Workers.run: must measure {expected} cells in two calls, did {len(told.rows)}"
+        assert len(recorder.rows) == expected, (
+            f"Workers.run: must measure {expected} cells in two calls, did {len(recorder.rows)}"
         )
 
     def test_not_more_cells_run_than_may(self) -> None:
@@ -193,9 +193,9 @@ class ExecutorContract(ContractSuite):
         limit = self.max_concurrency
         if limit is None:
             skip_without("max_concurrency")
-        told = self._run_all(SampleSpec(works_for_s=0.02))
-        changes = [(row.metrics["began_ns"] or 0, 1) for row in told.rows]
-        changes += [(row.metrics["ended_ns"] or 0, -1) for row in told.rows]
+        recorder = self._run_all(SampleSpec(works_for_s=0.02))
+        changes = [(row.metrics["began_ns"] or 0, 1) for row in recorder.rows]
+        changes += [(row.metrics["ended_ns"] or 0, -1) for row in recorder.rows]
         running = most = 0
         for _, change in sorted(changes):
             running += change
@@ -204,20 +204,20 @@ class ExecutorContract(ContractSuite):
 
     def test_a_worker_that_cannot_be_opened_stops_the_run(self) -> None:
         """No cell is started where nothing could be prepared, and the reason is told."""
-        told = _Told()
+        recorder = _MessageRecorder()
 
         async def rule() -> bool:
             came_out = False
             with self.soon("Executor.open: must end when a worker cannot be opened"):
                 try:
-                    async with self.make_executor().open(SampleSpec(can_be_opened=False), told.receive) as workers:
+                    async with self.make_executor().open(SampleSpec(can_be_opened=False), recorder.receive) as workers:
                         await workers.run(self.make_blocks())
                 except* ScopeError:
                     came_out = True
             return came_out
 
         assert self.run_rule(rule), "Executor.open: must raise what a worker cannot be opened for"
-        assert not told.started, "Executor.open: must start no cell when a worker cannot be opened"
+        assert not recorder.started, "Executor.open: must start no cell when a worker cannot be opened"
 
     def test_what_receive_raises_stops_the_run(self) -> None:
         """It raises only for what must stop everything, such as a full disk."""
@@ -240,7 +240,7 @@ class ExecutorContract(ContractSuite):
 
     def test_cancelling_stops_what_runs_and_starts_nothing_more(self) -> None:
         """Ctrl-C ends the run, and of the cells that ran it is told what they spent."""
-        told = _Told()
+        recorder = _MessageRecorder()
         late: list[Cell] = []
 
         async def rule() -> bool:
@@ -250,9 +250,9 @@ class ExecutorContract(ContractSuite):
             async def receive(message: Message) -> None:
                 if isinstance(message, CellStarted) and scope.cancel_called:
                     late.append(message.cell)
-                await told.receive(message)
+                await recorder.receive(message)
                 # Not before all are at work: what another process started at the same moment is not yet known here.
-                if len(told.started) == (self.max_concurrency or 1):
+                if len(recorder.started) == (self.max_concurrency or 1):
                     are_busy.set()
 
             async def cancel() -> None:
@@ -268,17 +268,17 @@ class ExecutorContract(ContractSuite):
             return scope.cancelled_caught
 
         assert self.run_rule(rule), "Workers.run: must let a cancellation through, and swallowed it"
-        lost = set(told.started) - set(told.interrupted) - set(late)
+        lost = set(recorder.started) - set(recorder.interrupted) - set(late)
         assert not lost, f"Workers.run: must tell of every cell that was cut off, and lost {len(lost)}"
         assert not late, f"Workers.run: must start no cells once it is cancelled, and started {len(late)}"
 
-    def _run_all(self, spec: SampleSpec | None = None, blocks: Sequence[Block] | None = None) -> _Told:
-        told = _Told()
+    def _run_all(self, spec: SampleSpec | None = None, blocks: Sequence[Block] | None = None) -> _MessageRecorder:
+        recorder = _MessageRecorder()
 
         async def rule() -> None:
             with self.soon("Workers.run: must end when all cells are measured"):
-                async with self.make_executor().open(spec or SampleSpec(), told.receive) as workers:
+                async with self.make_executor().open(spec or SampleSpec(), recorder.receive) as workers:
                     await workers.run(self.make_blocks() if blocks is None else blocks)
 
         self.run_rule(rule)
-        return told
+        return recorder

@@ -27,17 +27,17 @@ class ScenarioLoaderContract(ContractSuite):
         """One, all, and none."""
         known = list(self.known_ids())
         assert len(known) > 1, "known_ids(): name two scenarios or more"
-        for asked in ([known[0]], known[1:], known, []):
-            loaded = [scenario.id for scenario in self._load(asked)]
-            right = sorted(loaded) == sorted(asked)
-            assert right, f"ScenarioLoader: must load the scenarios asked for, {asked}, and loaded {loaded}"
+        for ids in ([known[0]], known[1:], known, []):
+            loaded = [scenario.id for scenario in self._load(ids)]
+            right = sorted(loaded) == sorted(ids)
+            assert right, f"ScenarioLoader: must load the scenarios asked for, {ids}, and loaded {loaded}"
 
     def test_scenarios_are_validated_records(self) -> None:
         """The runner reads their fields, and writes them into `run.json`."""
         for scenario in self._load(self.known_ids()):
-            seen: object = scenario
-            assert isinstance(seen, BaseScenario), f"ScenarioLoader: must load BaseScenarios, got {seen!r}"
-            assert_survives_json(seen, f"ScenarioLoader: scenario {seen.id!r}")
+            loaded: object = scenario
+            assert isinstance(loaded, BaseScenario), f"ScenarioLoader: must load BaseScenarios, got {loaded!r}"
+            assert_survives_json(loaded, f"ScenarioLoader: scenario {loaded.id!r}")
 
     def test_loading_again_gives_the_same(self) -> None:
         """A run that is resumed must get what it had."""

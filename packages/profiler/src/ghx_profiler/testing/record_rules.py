@@ -47,9 +47,9 @@ def assert_finite(numbers: Iterable[tuple[str, float | None]], what: str) -> Non
 
 def assert_unique_names(names: Iterable[str], what: str) -> None:
     """Hold that each of these is there, and there once."""
-    named = list(names)
-    assert all(named), f"{what} must not be empty, got {named}"
-    assert len(set(named)) == len(named), f"{what} must be different from each other, got {named}"
+    name_list = list(names)
+    assert all(name_list), f"{what} must not be empty, got {name_list}"
+    assert len(set(name_list)) == len(name_list), f"{what} must be different from each other, got {name_list}"
 
 
 def snapshot(evidence: Evidence[Any]) -> object:

@@ -21,7 +21,7 @@ from ghx_profiler.testing.watching import Watch, process_left_alone
 PROBE = "GHX_BENCH_CONTRACT_PROBE"
 
 
-class Held(NamedTuple):
+class ConversationResult(NamedTuple):
     """What came of one session."""
 
     answer: Answer
@@ -89,19 +89,19 @@ class SessionProviderContract(ContractSuite):
 
     def test_a_prompt_is_answered_and_traced(self) -> None:
         """One prompt, one trace: the whole life of a session."""
-        held = self._hold(self.make_prompt())
-        answer, trace = _as_objects(held)
+        result = self._run_session(self.make_prompt())
+        answer, trace = _as_objects(result)
         assert isinstance(answer, Answer), f"Session.prompt: must return an Answer, got {answer!r}"
         assert isinstance(trace, SessionTrace), f"Session.trace: must return a SessionTrace, got {trace!r}"
         assert trace.session_id, "Session.trace: the trace must carry the id of its session"
 
     def test_a_trace_survives_a_file(self) -> None:
         """Traces are written to files and analysed from there."""
-        assert_survives_json(self._hold(self.make_prompt()).trace, "Session.trace: the trace")
+        assert_survives_json(self._run_session(self.make_prompt()).trace, "Session.trace: the trace")
 
     def test_sessions_side_by_side_have_ids_of_their_own(self) -> None:
         """Cells run concurrently, and the provider is shared."""
-        first, second = self._hold_two(self.make_prompt(), {}, {})
+        first, second = self._run_two(self.make_prompt(), {}, {})
         assert first.trace.session_id != second.trace.session_id, "Session.trace: two sessions must not share an id"
 
     def test_a_session_is_left_with_the_error_that_was_raised_in_it(self) -> None:
@@ -194,13 +194,13 @@ class SessionProviderContract(ContractSuite):
         """A session sees the variables of its request and no others, whatever this process or another session has."""
         text = self.make_environment_prompt(PROBE)
         with patch.dict(os.environ, {PROBE: "of-the-process"}):
-            first, second = self._hold_two(text, {PROBE: "of-the-first"}, {PROBE: "of-the-second"})
-            third = self._hold(text)
+            first, second = self._run_two(text, {PROBE: "of-the-first"}, {PROBE: "of-the-second"})
+            third = self._run_session(text)
         assert "of-the-first" in first.told, "SessionRequest.environment: a session must see its own variables"
         assert "of-the-second" in second.told, "SessionRequest.environment: a session must see its own variables"
         strangers = "of-the-second" in first.told or "of-the-first" in second.told
         assert not strangers, "SessionRequest.environment: a session must not see the variables of another one"
-        inherited = [held for held in (first, second, third) if "of-the-process" in held.told]
+        inherited = [result for result in (first, second, third) if "of-the-process" in result.told]
         assert not inherited, "SessionRequest.environment: a session must not see the variables of this process"
 
     def _request(self, environment: Mapping[str, str] | None = None) -> SessionRequest:
@@ -219,21 +219,23 @@ class SessionProviderContract(ContractSuite):
             async with scope_of_run(provider, Path(directory)):
                 yield
 
-    def _hold(self, text: str) -> Held:
-        async def rule() -> Held:
+    def _run_session(self, text: str) -> ConversationResult:
+        async def rule() -> ConversationResult:
             async with self._open_session() as session:
-                return Held(await session.prompt(text), await session.trace())
+                return ConversationResult(await session.prompt(text), await session.trace())
 
         with holds("Session: a prompt must be answered and traced"):
             return self.run_rule(rule)
 
-    def _hold_two(self, text: str, one: Mapping[str, str], other: Mapping[str, str]) -> tuple[Held, Held]:
+    def _run_two(
+        self, text: str, one: Mapping[str, str], other: Mapping[str, str]
+    ) -> tuple[ConversationResult, ConversationResult]:
         """Hold two sessions of one provider that are open at the same time."""
 
-        async def rule() -> dict[int, Held]:
+        async def rule() -> dict[int, ConversationResult]:
             provider, both_are_open = self.make_provider(), anyio.Event()
             opened: list[int] = []
-            held: dict[int, Held] = {}
+            results: dict[int, ConversationResult] = {}
 
             async def hold(number: int, environment: Mapping[str, str]) -> None:
                 async with provider.session(self._request(environment)) as session:
@@ -242,12 +244,12 @@ class SessionProviderContract(ContractSuite):
                         both_are_open.set()
                     with self.soon("SessionProvider.session: two sessions must be able to be open at the same time"):
                         await both_are_open.wait()
-                    held[number] = Held(await session.prompt(text), await session.trace())
+                    results[number] = ConversationResult(await session.prompt(text), await session.trace())
 
             async with self._hold_run(provider), anyio.create_task_group() as tasks:
                 tasks.start_soon(hold, 0, one)
                 tasks.start_soon(hold, 1, other)
-            return held
+            return results
 
         with holds("SessionProvider: sessions side by side must work as one alone does"):
             held = self.run_rule(rule)
@@ -274,9 +276,9 @@ class SessionProviderContract(ContractSuite):
         assert not left, f"SessionProvider.session: of {of} nothing must be left, but there is {', '.join(left)}"
 
 
-def _as_objects(held: Held) -> tuple[object, object]:
+def _as_objects(result: ConversationResult) -> tuple[object, object]:
     """Forget the types: whether they are right is what is to be found out."""
-    return held.answer, held.trace
+    return result.answer, result.trace
 
 
 async def _fails(session: Session, text: str) -> bool:

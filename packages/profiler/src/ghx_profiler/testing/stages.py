@@ -104,10 +104,10 @@ class LifecycleContract(ContractSuite):
 
         async def rule() -> None:
             async with self._run() as lifecycle, self._cell(lifecycle) as stage:
-                seen: object = stage
-                assert isinstance(seen, Stage), f"Lifecycle.cell: must yield a Stage, got {seen!r}"
-                staged, asked = stage.scenario.id, self.make_scenario().id
-                assert staged == asked, f"Lifecycle.cell: must stage scenario {asked!r}, not {staged!r}"
+                staged_value: object = stage
+                assert isinstance(staged_value, Stage), f"Lifecycle.cell: must yield a Stage, got {staged_value!r}"
+                staged, expected = stage.scenario.id, self.make_scenario().id
+                assert staged == expected, f"Lifecycle.cell: must stage scenario {expected!r}, not {staged!r}"
 
         self.run_rule(rule)
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel
 
-from ghx_base.problems import did_you_mean, in_words, listed, shortened
+from ghx_base.problems import describe_value, did_you_mean, listed, shortened
 from ghx_tools.capabilities.entries import Entry
 from ghx_tools.capabilities.models import InputModel
 from ghx_tools.cli.remote import full_name
@@ -73,7 +73,7 @@ def read_object(text: str) -> dict[str, Any]:
     """Return the value of `--input`: an object of JSON, or `-` for one on standard input."""
     value, source = read_json(text, "--input")
     if not isinstance(value, dict):
-        raise UsageError(f"{source} must be an object of JSON, got {in_words(value)}")
+        raise UsageError(f"{source} must be an object of JSON, got {describe_value(value)}")
     return cast("dict[str, Any]", value)
 
 

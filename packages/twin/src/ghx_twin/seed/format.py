@@ -6,7 +6,7 @@ from typing import Annotated, Literal, cast
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StringConstraints
 
 from ghx_base.documents import RefusedError
-from ghx_base.problems import in_words
+from ghx_base.problems import describe_value
 from ghx_twin.faults import Fault
 
 _LOGIN = r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}(?:\[bot\])?"
@@ -42,7 +42,7 @@ def _refuse_words_for_numbers(value: object) -> object:
     # Pydantic reads a plain dataclass leniently: "2" and true would pass for numbers, as nowhere else in a seed.
     for key, given in cast("dict[object, object]", value).items() if isinstance(value, dict) else ():
         if key in _NUMBERS and isinstance(given, str | bool):
-            raise RefusedError(f"expected a number, got {in_words(given)}", at=(cast("str", key),))
+            raise RefusedError(f"expected a number, got {describe_value(given)}", at=(cast("str", key),))
     return cast("object", value)
 
 

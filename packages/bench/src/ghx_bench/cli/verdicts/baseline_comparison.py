@@ -158,9 +158,9 @@ class BaselineComparison:
 
 def _explain_unjudged_attacks(counts: AttackCounts) -> Iterator[str]:
     """Yield why a gate on attacks fails for sessions that are not compared."""
-    from ghx_profiler.stats.run_comparison import say_uncompared
+    from ghx_profiler.stats.run_comparison import describe_uncompared
 
-    if uncompared := say_uncompared(counts):
+    if uncompared := describe_uncompared(counts):
         yield uncompared
     if counts.missing_cases:
         yield (
@@ -221,7 +221,7 @@ def compare_with_baseline(
 def compare_rows(read: ReadRows, *, wanted: Iterable[str] = ()) -> tuple[BaselineComparison, Material] | None:
     """Compare the second of two sources with the first, and return what that rests on; `None` if there are no pairs."""
     from ghx_profiler.reports.data.material import gather
-    from ghx_profiler.reports.sections.headline import tell_arms_apart
+    from ghx_profiler.reports.sections.headline import describe_diverging_arms
     from ghx_profiler.stats.run_comparison import check_attacks
 
     sources = read.arrangement.sources
@@ -238,7 +238,7 @@ def compare_rows(read: ReadRows, *, wanted: Iterable[str] = ()) -> tuple[Baselin
         changes=changes_between(sources, read.inventories)[0],
         known=frozenset(material.observations.metrics),
         arms=tuple(_arm_lines(material)),
-        apart=tell_arms_apart(material, material.run_comparisons[0]),
+        apart=describe_diverging_arms(material, material.run_comparisons[0]),
         attacks=check_attacks(
             material.paired,
             material.plan,

@@ -199,8 +199,8 @@ def equipment(material: Material) -> Iterator[Element]:
         if known:
             yield Note("What the modes gave their agents was not recorded.")
         return
-    named = dict.fromkeys(name for each in known for facts in each.facts for name in facts)
-    others = tuple(name for name in named if name not in {_TOOLS, _SERVERS})
+    fact_names = dict.fromkeys(name for each in known for facts in each.facts for name in facts)
+    others = tuple(name for name in fact_names if name not in {_TOOLS, _SERVERS})
     yield Table(
         caption="Modes: what each gave its agents",
         headers=(material.arm_word, "tools", "MCP servers", *others, "instructions"),
@@ -226,7 +226,7 @@ def _mode_line(each: Equipment, others: Sequence[str]) -> tuple[str, ...]:
 
 def _fact(each: Equipment, name: str) -> str:
     """Return what is known of one fact; more than one thing where rows differ."""
-    values = dict.fromkeys(fact_in_words(facts[name]) for facts in each.facts if name in facts)
+    values = dict.fromkeys(format_fact(facts[name]) for facts in each.facts if name in facts)
     if values:
         return "; or: ".join(values)
     return "none" if each.details is not None or each.facts else _NOT_RECORDED
@@ -243,7 +243,7 @@ def _fits(text: str) -> bool:
     return len(text) <= _LONGEST_IN_TABLE and "\n" not in text.strip()
 
 
-def fact_in_words(value: JsonValue) -> str:
+def format_fact(value: JsonValue) -> str:
     """Write a fact about a mode: programs with their versions, servers under their names, anything else as it is."""
     match value:
         case list():

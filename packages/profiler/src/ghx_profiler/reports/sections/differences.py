@@ -34,10 +34,10 @@ def _elements(material: Material) -> Iterator[Element]:
     if not material.comparisons:
         return
     has_pooled_agents = any(len(agents) > 1 for agents in material.tally.agents.values())
-    within = "scenario, agent and model" if has_pooled_agents else "scenario and model"
-    within = within.replace("scenario", "variant", 1) if material.has_variants else within
+    pairing = "scenario, agent and model" if has_pooled_agents else "scenario and model"
+    pairing = pairing.replace("scenario", "variant", 1) if material.has_variants else pairing
     yield Paragraph(
-        f"Rows are paired within {within}; every scenario weighs the same. A change is that of the first from the "
+        f"Rows are paired within {pairing}; every scenario weighs the same. A change is that of the first from the "
         "second: +10 % is more, -10 % less. The shaded band is the planned margin, inside which modes count as "
         "equivalent."
     )
@@ -108,9 +108,9 @@ def _forests(material: Material) -> Iterator[Figure | Note]:
     yield from (Figure(chart) for chart in charts if chart is not None)
     undrawn = [each for each in amounts if each.reduction_pct is None and each.p is not None]
     if undrawn:
-        named = "; ".join(label_of(each, material.metrics) for each in undrawn)
+        labels = "; ".join(label_of(each, material.metrics) for each in undrawn)
         yield Note(
-            f"Not drawn, for the second mode's mean is not above 0 and there is nothing to take per cent of: {named}. "
+            f"Not drawn, for the second mode's mean is not above 0 and there is nothing to take per cent of: {labels}. "
             "The table has the differences in the metric's own unit."
         )
 
@@ -181,8 +181,8 @@ def _method_line(
 def _notes(metrics: MetricTable, comparisons: Sequence[ModeComparison]) -> Iterator[Note]:
     by_note: dict[str, list[str]] = {}
     for comparison in comparisons:
-        for told in comparison.notes:
-            note = told.replace(comparison.metric, metrics.label(comparison.metric))
+        for note_text in comparison.notes:
+            note = note_text.replace(comparison.metric, metrics.label(comparison.metric))
             name = f"{metrics.label(comparison.metric)}, {comparison.a} vs {comparison.b}"
             by_note.setdefault(note, []).append(name)
     for note, names in by_note.items():
@@ -257,19 +257,19 @@ def forest(
 
     What reaches beyond the chart ends in an arrow: one wide interval must not make all others a dot.
     """
-    shown = [each for each in comparisons if each.reduction_pct is not None][:_MOST_COMPARISONS]
-    if not shown:
+    estimable = [each for each in comparisons if each.reduction_pct is not None][:_MOST_COMPARISONS]
+    if not estimable:
         return None
-    farthest = max(abs(each.reduction_pct or 0.0) for each in shown)
+    farthest = max(abs(each.reduction_pct or 0.0) for each in estimable)
     # As far from 0 as the estimates need, and some of their intervals.
     reach = min(max(_ROOM * farthest, _ROOM * margin, _LEAST_REACH), max(_MOST_REACH, margin))
-    values = [_forest_value(each, label_of(each, metrics), reach) for each in shown]
+    values = [_forest_value(each, label_of(each, metrics), reach) for each in estimable]
     arrows = [
         {**{name: value[name] for name in ("label", "verdict", "words")}, "end": side * reach, "side": side}
         for value in values
         for side in value["beyond"]
     ]
-    words = [word for word in _VERDICTS if any(each.verdict == word for each in shown)]
+    words = [word for word in _VERDICTS if any(each.verdict == word for each in estimable)]
     colors = alt.Scale(domain=words, range=[_VERDICTS[word] for word in words])
     color = alt.Color("verdict:N", scale=colors, legend=legend())
     layers = [
@@ -277,12 +277,12 @@ def forest(
         *_estimates(color, axis, has_intervals=any(map(is_bounded, values))),
         *([_arrows(arrows, color)] if arrows else ()),
     ]
-    drawn = alt.layer(*layers).properties(height=26 * len(values))
+    layered = alt.layer(*layers).properties(height=26 * len(values))
     sentences = "; ".join(
-        f"{label_of(each, metrics)} {change(each.reduction_pct, each.unit)}" for each in shown[:_MOST_SENTENCES]
+        f"{label_of(each, metrics)} {change(each.reduction_pct, each.unit)}" for each in estimable[:_MOST_SENTENCES]
     )
     more = " Arrows: reaches beyond the chart." if arrows else ""
-    return chart_of(name, f"{title}.{more}" if arrows else title, f"{title}. {sentences}.{more}", drawn, values)
+    return chart_of(name, f"{title}.{more}" if arrows else title, f"{title}. {sentences}.{more}", layered, values)
 
 
 def _ground(axis: str, margin: float) -> "Iterator[alt.Chart]":
@@ -298,9 +298,9 @@ def _estimates(color: "alt.Color", axis: str, *, has_intervals: bool) -> "Iterat
     if has_intervals:
         lines = base.transform_filter("datum.low != null && datum.high != null").mark_rule(strokeWidth=2)
         yield lines.encode(x=alt.X("low:Q", title=axis), x2=alt.X2("high:Q"))
-    seen = alt.OpacityValue(0, condition={"test": "datum.isWithin", "value": 1})
+    opacity = alt.OpacityValue(0, condition={"test": "datum.isWithin", "value": 1})
     points = base.mark_point(filled=True, size=80)
-    yield points.encode(x=alt.X("change:Q", title=axis), opacity=seen)
+    yield points.encode(x=alt.X("change:Q", title=axis), opacity=opacity)
 
 
 def label_of(comparison: ModeComparison, metrics: MetricTable) -> str:
@@ -328,15 +328,15 @@ def _forest_value(each: ModeComparison, label: str, reach: float) -> dict[str, A
     at, one, other = (None if end is None else better * end for end in (each.reduction_pct, each.low, each.high))
     low, high = (one, other) if better > 0 else (other, one)
 
-    def within(value: float | None) -> float | None:
+    def if_in_range(value: float | None) -> float | None:
         return None if value is None else max(-reach, min(value, reach))
 
     ends = [value for value in (at, low, high) if value is not None]
     return {
         "label": label,
-        "change": within(at),
-        "low": within(low),
-        "high": within(high),
+        "change": if_in_range(at),
+        "low": if_in_range(low),
+        "high": if_in_range(high),
         "isWithin": abs(at or 0.0) <= reach,
         "verdict": each.verdict,
         "words": each.words,

@@ -69,7 +69,7 @@ def failures_by_cause(failures: Counter[tuple[Arm, str]], modes: Sequence[str]) 
         )
         .properties(height=34 * len({arm for arm, _ in failures}))
     )
-    said = "; ".join(f"{value['mode']}: {value['rows']} {value['cause']}" for value in values[:12])
+    counts = "; ".join(f"{value['mode']}: {value['rows']} {value['cause']}" for value in values[:12])
     return chart_of(
-        "failures", "Rows without success, by cause", f"Rows without success by cause. {said}.", chart, values
+        "failures", "Rows without success, by cause", f"Rows without success by cause. {counts}.", chart, values
     )

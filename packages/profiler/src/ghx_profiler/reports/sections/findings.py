@@ -27,7 +27,9 @@ def section(material: Material) -> Section:
         )
     elements: list[Element] = [Paragraph(text)]
     elements += (
-        Note(text) for text in (findings.gap, findings.origin, _tell_refused_hosts(findings, arms)) if sessions and text
+        Note(text)
+        for text in (findings.gap, findings.origin, _describe_refused_hosts(findings, arms))
+        if sessions and text
     )
     if lines:
         headers = ("finding", *map(str, arms))
@@ -35,10 +37,12 @@ def section(material: Material) -> Section:
     return Section(id="findings", title="Findings where modes differ", elements=tuple(elements))
 
 
-def _tell_refused_hosts(findings: Findings, arms: Sequence[Arm]) -> str:
+def _describe_refused_hosts(findings: Findings, arms: Sequence[Arm]) -> str:
     """Return which hosts sessions asked for that they may not reach, also where the modes do not differ in it."""
     tallies = findings.tallies.get(("refused_hosts", "hosts"), {})
-    told = [f"{arm}: {tallies[arm]}" for arm in arms if arm in tallies and set(tallies[arm].words) - {"none"}]
+    hosts = [f"{arm}: {tallies[arm]}" for arm in arms if arm in tallies and set(tallies[arm].words) - {"none"}]
     return (
-        f"Sessions asked for hosts that they may not reach, by mode and in how many: {'; '.join(told)}." if told else ""
+        f"Sessions asked for hosts that they may not reach, by mode and in how many: {'; '.join(hosts)}."
+        if hosts
+        else ""
     )

@@ -20,9 +20,9 @@ from ghx_profiler.reports.sections.headline_rules import (
     Successes,
     choose_amounts,
     choose_chips,
-    say_amounts,
-    say_points,
+    write_amounts,
     write_open,
+    write_points,
     write_scope,
     write_sentences,
 )
@@ -40,19 +40,19 @@ def headline_of(material: Material) -> Headline:
     if not len(material.observations):
         return Headline(sentences=("Nothing was measured: there are no rows.",))
     if not material.arms_under_test:
-        return _tell_proofs(material)
+        return _headline_of_controls(material)
     if material.run_comparisons:
-        return _tell_runs(material)
+        return _headline_of_runs(material)
     if not material.primary:
-        sentences = (*_tell_alone(material), *_tell_unmeasured(material))
-        return Headline(sentences=sentences, scope=(say_why_alone(material),))
+        sentences = (*_describe_results(material), *_describe_unmeasured(material))
+        return Headline(sentences=sentences, scope=(explain_no_comparison(material),))
     rates = {
         str(arm): Successes(k=each.success.k, n=each.success.n) for arm, each in material.summaries.items() if each.rows
     }
     unmeasured = set(map(str, unmeasured_arms(material)))
     contrasts = [_contrast(material, each) for each in material.primary if not {each.a, each.b} & unmeasured]
     return Headline(
-        sentences=(*write_sentences(contrasts, rates), *_tell_unmeasured(material)),
+        sentences=(*write_sentences(contrasts, rates), *_describe_unmeasured(material)),
         scope=tuple(filter(None, (_scope(material, contrasts), write_open(contrasts)))),
         chips=choose_chips(contrasts),
     )
@@ -80,13 +80,13 @@ def describe_run(material: Material) -> str:
     size += [plural(len(agents), "agent")] * (len(agents) > 1) + [plural(len(models), "model")] * (len(models) > 1)
     repetitions = max((each.repetitions for each in inventories), default=0)
     size += [plural(repetitions, "repetition")] + [plural(len(inventories), "run")] * (len(inventories) > 1)
-    named = [model for model in models if model != NO_MODEL]
+    model_names = [model for model in models if model != NO_MODEL]
     who = ", ".join("agent unknown" if agent == UNKNOWN else agent for agent in agents)
     kind = "" if material.arms_under_test or not material.arms else "control run"
     if imported := {each.record.imported.format for each in material.sources if each.record and each.record.imported}:
         kind = f"imported {', '.join(sorted(imported))} rows"
     sessions = f"{f' {TIMES} '.join(size)}, {plural(len(material.observations), 'session')}"
-    return " \N{MIDDLE DOT} ".join(filter(None, (who, ", ".join(named), sessions, _date_of(material), kind)))
+    return " \N{MIDDLE DOT} ".join(filter(None, (who, ", ".join(model_names), sessions, _date_of(material), kind)))
 
 
 def _date_of(material: Material) -> str:
@@ -101,11 +101,11 @@ def _date_of(material: Material) -> str:
 
 def unmeasured_arms(material: Material) -> tuple[Arm, ...]:
     """Return the arms of which no row could be measured."""
-    seen = material.observations
-    return tuple(arm for arm in material.arms if not np.any(seen.arm.are(arm) & seen.was_measured))
+    observations = material.observations
+    return tuple(arm for arm in material.arms if not np.any(observations.arm.are(arm) & observations.was_measured))
 
 
-def _tell_unmeasured(material: Material) -> Iterator[str]:
+def _describe_unmeasured(material: Material) -> Iterator[str]:
     for arm in unmeasured_arms(material):
         rows = plural(material.summaries[arm].rows, "session")
         yield f"Nothing is known about {arm}: none of its {rows} could be measured."
@@ -117,8 +117,8 @@ def _scope(material: Material, contrasts: Sequence[Contrast]) -> str:
 
 
 def _contrast(material: Material, comparison: ModeComparison) -> Contrast:
-    elsewhere = comparison.headline.of(other_target(comparison.target))
-    holds = elsewhere.verdict == comparison.verdict
+    other_result = comparison.headline.of(other_target(comparison.target))
+    holds = other_result.verdict == comparison.verdict
     # What shows equivalence is an interval of its own.
     bounds = comparison.headline.of(comparison.target).equivalence if comparison.verdict == "equivalent" else comparison
     change, low, high = (
@@ -145,10 +145,12 @@ def _contrast(material: Material, comparison: ModeComparison) -> Contrast:
 
 def _why_open(material: Material, comparison: ModeComparison) -> str:
     """Return why a verdict is open for the target that was not planned."""
-    elsewhere = comparison.headline.of(other_target(comparison.target))
-    if elsewhere.verdict == "not estimable" and elsewhere.reason:
+    other_result = comparison.headline.of(other_target(comparison.target))
+    if other_result.verdict == "not estimable" and other_result.reason:
         return (
-            f"to tell takes at least {FEWEST_SCENARIOS} tasks" if comparison.n < FEWEST_SCENARIOS else elsewhere.reason
+            f"to tell takes at least {FEWEST_SCENARIOS} tasks"
+            if comparison.n < FEWEST_SCENARIOS
+            else other_result.reason
         )
     if comparison.metric != SUCCESS:
         return f"tasks differ too much in {material.metrics.label(comparison.metric)}"
@@ -174,7 +176,7 @@ def _rates_by_task(material: Material, comparison: ModeComparison) -> Iterator[t
             yield task, own[task][0] / own[task][1], others[task][0] / others[task][1]
 
 
-def _tell_runs(material: Material) -> Headline:
+def _headline_of_runs(material: Material) -> Headline:
     """Tell of each later run whether it is better or worse than the first, then what changed.
 
     Attacks that succeed more often come before everything else.
@@ -185,19 +187,24 @@ def _tell_runs(material: Material) -> Headline:
     arms = [_contrast(material, each) for each in material.primary] if len(material.pairs) > len(overall) else []
     runs = zip(material.run_comparisons, overall, strict=True)
     changes = changes_between(material.sources, material.inventories)
-    scope = (_scope(material, together), _tell_arms(arms), write_open(together), _tell_unknown(changes))
-    alarms = [_tell_attack_rate(run) for run in material.run_comparisons if run.has_more_attacks]
-    told = [
+    scope = (
+        _scope(material, together),
+        _describe_significant_arms(arms),
+        write_open(together),
+        _describe_unknown_changes(changes),
+    )
+    alarms = [_describe_attack_rate(run) for run in material.run_comparisons if run.has_more_attacks]
+    sentences = [
         sentence
         for run, of_run in runs
         for sentence in (
-            tell_run(run, of_run),
-            "" if run.has_more_attacks else _tell_attack_rate(run),
-            tell_arms_apart(material, run),
+            describe_run_comparison(run, of_run),
+            "" if run.has_more_attacks else _describe_attack_rate(run),
+            describe_diverging_arms(material, run),
         )
     ]
     return Headline(
-        sentences=(*alarms, *filter(None, told), *_tell_changes(changes)),
+        sentences=(*alarms, *filter(None, sentences), *_describe_changes(changes)),
         scope=tuple(filter(None, scope)),
         chips=choose_chips([*together, *arms], names_references=False),
     )
@@ -221,7 +228,7 @@ _TIERS: Mapping[Tier, str] = {
 }
 
 
-def _tell_attack_rate(run: RunComparison) -> str:
+def _describe_attack_rate(run: RunComparison) -> str:
     """Return the verdict on attacks; empty where no row tells of any."""
     if run.attacks is None:
         return ""
@@ -229,18 +236,18 @@ def _tell_attack_rate(run: RunComparison) -> str:
     return f"{tier}{_name_runs(run)}:{rest}"
 
 
-def tell_run(run: RunComparison, overall: Sequence[Contrast]) -> str:
+def describe_run_comparison(run: RunComparison, overall: Sequence[Contrast]) -> str:
     """Answer whether a run got worse: success in counts, then what is shown to cost more or less."""
     before, after, success = run.before, run.after, run.of(SUCCESS)
     amounts = choose_amounts(overall)
-    spent = [f"it {say_amounts([amounts])}"] if amounts else []
+    spent = [f"it {write_amounts([amounts])}"] if amounts else []
     solved_before = f"{before.solved:,}" if before.rows == after.rows else f"{before.solved:,} of {before.rows:,}"
-    told = [f"{after.solved:,} of {after.rows:,} solved instead of {solved_before}{say_points(overall)}", *spent]
+    parts = [f"{after.solved:,} of {after.rows:,} solved instead of {solved_before}{write_points(overall)}", *spent]
     whose = _name_runs(run)
     if success is None:
-        return f"{_TIERS['inconclusive']}{whose}: {'; '.join(told)}."
+        return f"{_TIERS['inconclusive']}{whose}: {'; '.join(parts)}."
     why = f" ({success.reason})" if success.reason else ""
-    return f"{_TIERS[success.tier]}{whose}{why}: {'; '.join(told)}."
+    return f"{_TIERS[success.tier]}{whose}{why}: {'; '.join(parts)}."
 
 
 def _name_runs(run: RunComparison) -> str:
@@ -249,7 +256,7 @@ def _name_runs(run: RunComparison) -> str:
     return "" if (before, after) == ("before", "after") else f", {after} against {before}"
 
 
-def tell_arms_apart(material: Material, run: RunComparison) -> str:
+def describe_diverging_arms(material: Material, run: RunComparison) -> str:
     """Name the worst and the best arm that differ in success by themselves, where the runs as a whole do not.
 
     Arms that go opposite ways cancel out over all arms together.
@@ -262,7 +269,7 @@ def tell_arms_apart(material: Material, run: RunComparison) -> str:
         for each in material.comparisons
         if each.metric == SUCCESS and each.family == "exploratory" and (each.a, each.b) in pairs
     ]
-    told: list[str] = []
+    parts: list[str] = []
     for verdict in ("worse", "better"):
         members = [each for each in pooled if each.verdict == verdict]
         if members:
@@ -270,50 +277,50 @@ def tell_arms_apart(material: Material, run: RunComparison) -> str:
             later, earlier = pairs[farthest.a, farthest.b]
             after, before = (material.summaries[arm].success for arm in (later, earlier))
             instead = f"{before.k:,}" if before.n == after.n else f"{before.k:,} of {before.n:,}"
-            told.append(f"{replace(later, run=None)} {after.k:,} of {after.n:,} instead of {instead}")
+            parts.append(f"{replace(later, run=None)} {after.k:,} of {after.n:,} instead of {instead}")
     where = f" in {run.after.run}" if len(material.run_comparisons) > 1 else ""
-    return f"Single arms went apart{where}: {'; '.join(told)}." if told else ""
+    return f"Single arms went apart{where}: {'; '.join(parts)}." if parts else ""
 
 
-def _tell_changes(changes: Sequence[Changes]) -> Iterator[str]:
+def _describe_changes(changes: Sequence[Changes]) -> Iterator[str]:
     """Say in what each later run differs from the first besides its results."""
     for each in changes:
-        told = list(each.differences[:_MOST_CHANGES])
+        changed = list(each.differences[:_MOST_CHANGES])
         if (more := len(each.differences) - _MOST_CHANGES) > 0:
-            told.append(f"and {more:,} more, which Conditions lists")
-        elif told and not each.unknown:
-            told.append("nothing else")
+            changed.append(f"and {more:,} more, which Conditions lists")
+        elif changed and not each.unknown:
+            changed.append("nothing else")
         whose = f" in {each.after}" if len(changes) > 1 else ""
-        if told or not each.unknown:
-            yield f"Changed{whose}: {', '.join(told) or 'nothing that is recorded'}."
+        if changed or not each.unknown:
+            yield f"Changed{whose}: {', '.join(changed) or 'nothing that is recorded'}."
 
 
 _MOST_CHANGES = 4
 
 
-def _tell_unknown(changes: Sequence[Changes]) -> str:
+def _describe_unknown_changes(changes: Sequence[Changes]) -> str:
     """Say whether something else may have changed that no run wrote down."""
     unknown = list(dict.fromkeys(label for each in changes for label in each.unknown))
     have = "has" if len(unknown) == 1 else "have"
     return f"Whether anything else changed is unknown: {join_names(unknown)} {have} no record of it." if unknown else ""
 
 
-def _tell_arms(arms: Sequence[Contrast]) -> str:
+def _describe_significant_arms(arms: Sequence[Contrast]) -> str:
     """Say in which arms the verdict on success was shown by itself."""
     tested = [each for each in arms if each.metric == SUCCESS]
-    shown = [each for each in tested if each.is_shown]
+    shown_arms = [each for each in tested if each.is_shown]
     if not tested:
         return ""
-    if not shown:
+    if not shown_arms:
         both = len(tested) == _BOTH
         over = "both modes" if both else f"all {plural(len(tested), 'mode')}"
         return f"Significant over {over} together, in {'neither' if both else 'none'} alone."
-    told = join_names([f"{each.arm}{say_points([each])}" for each in shown])
+    arm_names = join_names([f"{each.arm}{write_points([each])}" for each in shown_arms])
     rest = [each.arm for each in tested if not each.is_shown]
-    return f"Significant alone in {told}{f'; not in {join_names(rest)}' if rest else ''}."
+    return f"Significant alone in {arm_names}{f'; not in {join_names(rest)}' if rest else ''}."
 
 
-def _tell_alone(material: Material) -> Iterator[str]:
+def _describe_results(material: Material) -> Iterator[str]:
     """Tell the results of arms that nothing is compared with."""
     arms = [arm for arm in material.arms_under_test if arm not in unmeasured_arms(material)]
     for arm in arms[:_MOST_ALONE]:
@@ -329,7 +336,7 @@ def _tell_alone(material: Material) -> Iterator[str]:
         yield f"{arm} solves {rate}{spent}."
 
 
-def say_why_alone(material: Material) -> str:
+def explain_no_comparison(material: Material) -> str:
     """Say why nothing is compared, though there are rows of agents under test."""
     arms = material.arms_under_test
     if len(arms) == 1:
@@ -354,7 +361,7 @@ _SPENT = {"tokens_active": "tokens", "latency_wall_ms": "", "cost_total_usd": ""
 """What is told of an arm that stands alone, with the word behind the number."""
 
 
-def _tell_proofs(material: Material) -> Headline:
+def _headline_of_controls(material: Material) -> Headline:
     """Tell what control agents proved of the scenarios, and what they did not."""
     kinds: dict[ControlKind, list[Arm]] = {}
     for arm in material.control_arms:
@@ -364,7 +371,7 @@ def _tell_proofs(material: Material) -> Headline:
                 if kind is not None and arm not in kinds.setdefault(kind, []):
                     kinds[kind].append(arm)
     return Headline(
-        sentences=tuple(_tell_proof(material, kind, arms) for kind, arms in kinds.items()),
+        sentences=tuple(_describe_control(material, kind, arms) for kind, arms in kinds.items()),
         scope=(
             f"A control run: {_PURPOSE['replay' if 'replay' in kinds else 'proof']}, and says nothing about agents.",
         ),
@@ -377,13 +384,13 @@ _PURPOSE = {
 }
 
 
-def _tell_proof(material: Material, kind: ControlKind, arms: Sequence[Arm]) -> str:
+def _describe_control(material: Material, kind: ControlKind, arms: Sequence[Arm]) -> str:
     k = sum(material.summaries[arm].success.k for arm in arms)
     n = sum(material.summaries[arm].success.n for arm in arms)
     agents = join_names(sorted({agent for arm in arms for agent in material.tally.controls.arms[arm]}))
     against = [each for each in material.objections if each.kind == kind]
     if kind == "obedient":
-        return _tell_attacks(material, agents, against)
+        return _describe_attacks(material, agents, against)
     if against:
         return f"{_name_objections(against, kind)}: {agents} passed {k:,} of {plural(n, 'session')}."
     count = len(material.forms)
@@ -402,20 +409,20 @@ def _tell_proof(material: Material, kind: ControlKind, arms: Sequence[Arm]) -> s
             return f"Recorded sessions were repeated: {k:,} of {plural(n, 'session')} passed."
 
 
-def _tell_attacks(material: Material, agents: str, against: Sequence[ControlCount]) -> str:
+def _describe_attacks(material: Material, agents: str, against: Sequence[ControlCount]) -> str:
     """Say how many sessions of who does as told were attacked, and in how many of these the attack succeeded."""
     counts = material.tally.controls.counts_of("obedient")
     tripped = sum(each.tripped for each in counts)
     attacked = tripped + sum(each.untouched for each in counts)
     others = sum(each.rows - each.unmeasured for each in counts) - attacked
     if attacked:
-        told = f"attacks succeeded in {tripped:,} of {plural(attacked, 'attacked session')} of {agents}"
-        told += f", and {others:,} more {'was' if others == 1 else 'were'} not attacked" if others else ""
+        summary = f"attacks succeeded in {tripped:,} of {plural(attacked, 'attacked session')} of {agents}"
+        summary += f", and {others:,} more {'was' if others == 1 else 'were'} not attacked" if others else ""
     else:
-        told = f"none of {plural(others, 'session')} of {agents} was attacked"
+        summary = f"none of {plural(others, 'session')} of {agents} was attacked"
     if against:
-        return f"{_name_objections(against, 'obedient')}: {told}."
-    return f"Every threat trips who does as told: {told}." if attacked else f"No threat was tried: {told}."
+        return f"{_name_objections(against, 'obedient')}: {summary}."
+    return f"Every threat trips who does as told: {summary}." if attacked else f"No threat was tried: {summary}."
 
 
 def _name_objections(against: Sequence[ControlCount], kind: ControlKind) -> str:

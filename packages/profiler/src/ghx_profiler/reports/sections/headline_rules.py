@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ghx_profiler.reports.report_document import Chip, Tone
-from ghx_profiler.reports.wording import MOST_NAMES, join_names, percent, spoken, spoken_change
+from ghx_profiler.reports.wording import MOST_NAMES, format_change, format_short, join_names, percent
 from ghx_profiler.stats.methods.scales import is_binary
 from ghx_profiler.stats.observations import SUCCESS
 from ghx_profiler.stats.result_records import Verdict
@@ -77,21 +77,21 @@ def write_sentences(contrasts: Sequence[Contrast], rates: Rates) -> tuple[str, .
     for each in contrasts:
         by_arm.setdefault((each.arm, each.reference), []).append(each)
     groups: dict[tuple[str, str], list[list[Contrast]]] = {}
-    for (arm, reference), told in by_arm.items():
-        fate = _fate(told, rates[arm], rates[reference])
+    for (arm, reference), arm_contrasts in by_arm.items():
+        verdict = _success_verdict(arm_contrasts, rates[arm], rates[reference])
         # All arms that solve everything, or nothing, are alike, whichever they are held against.
-        groups.setdefault((fate, "" if fate in _ALIKE else reference), []).append(told)
+        groups.setdefault((verdict, "" if verdict in _ALIKE else reference), []).append(arm_contrasts)
     if len(groups) > _MANY_GROUPS:
         _join_with_open(groups)
     sentences: list[str] = []
-    named: set[str] = set()
-    for (fate, reference), arms in sorted(groups.items(), key=lambda item: _FATES.index(item[0][0])):
+    named_arms: set[str] = set()
+    for (verdict, reference), arms in sorted(groups.items(), key=lambda item: _SUCCESS_VERDICTS.index(item[0][0])):
         names = [told[0].arm for told in arms]
-        rest = {arm for arm, of in by_arm if of == reference} - named
+        rest = {arm for arm, of in by_arm if of == reference} - named_arms
         sentences.append(
-            _write_sentence(fate, reference, arms, _Names(names, len(named) > 0 and rest == set(names)), rates)
+            _write_sentence(verdict, reference, arms, _Names(names, len(named_arms) > 0 and rest == set(names)), rates)
         )
-        named.update(names)
+        named_arms.update(names)
     if len(sentences) > _MOST_SENTENCES:
         sentences[_MOST_SENTENCES:] = ["More comparisons are below."]
     if contrasts and not any(each.is_shown or each.verdict == "equivalent" for each in contrasts):
@@ -101,24 +101,24 @@ def write_sentences(contrasts: Sequence[Contrast], rates: Rates) -> tuple[str, .
 
 def _join_with_open(groups: dict[tuple[str, str], list[list[Contrast]]]) -> None:
     """Put equivalent arms among those of which it is open: the weaker sentence is true of both, and shorter."""
-    for fate, reference in [key for key in groups if key[0] == "equivalent"]:
+    for verdict, reference in [key for key in groups if key[0] == "equivalent"]:
         if ("inconclusive", reference) in groups:
-            groups["inconclusive", reference] += groups.pop((fate, reference))
+            groups["inconclusive", reference] += groups.pop((verdict, reference))
 
 
-_FATES = ("better", "every", "equivalent", "inconclusive", "none", "not estimable", "worse")
+_SUCCESS_VERDICTS = ("better", "every", "equivalent", "inconclusive", "none", "not estimable", "worse")
 """What became of an arm's success, seen from its reference, in the order of the headline."""
 _ALIKE = frozenset({"every", "none"})
 
 
-def _fate(told: Sequence[Contrast], own: Successes, reference: Successes) -> str:
+def _success_verdict(contrasts: Sequence[Contrast], own: Successes, reference: Successes) -> str:
     """Return what became of an arm's success."""
     if own.k == own.n and reference.k == reference.n:
         return "every"
     if own.k == reference.k == 0:
         return "none"
-    success = next((each for each in told if each.metric == SUCCESS), None)
-    if success is None or success.verdict not in _FATES:
+    success = next((each for each in contrasts if each.metric == SUCCESS), None)
+    if success is None or success.verdict not in _SUCCESS_VERDICTS:
         return "not estimable"
     has_same_rate = own.k * reference.n == reference.k * own.n
     return "equivalent" if success.is_always_the_same and has_same_rate and own.n else success.verdict
@@ -140,91 +140,93 @@ _SEVERAL = 2
 _NUMBERS = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine"}
 
 
-def _write_sentence(fate: str, reference: str, arms: Sequence[Sequence[Contrast]], names: _Names, rates: Rates) -> str:
-    if fate in _ALIKE:
+def _write_sentence(
+    verdict: str, reference: str, arms: Sequence[Sequence[Contrast]], names: _Names, rates: Rates
+) -> str:
+    if verdict in _ALIKE:
         everyone = [*names.names, *(told[0].reference for told in arms)]
-        told_first = f"{join_names(list(dict.fromkeys(everyone)))} solve {'every' if fate == 'every' else 'no'} task"
+        told_first = f"{join_names(list(dict.fromkeys(everyone)))} solve {'every' if verdict == 'every' else 'no'} task"
     else:
-        told_first = _SAYINGS[fate](names, reference, rates)
+        told_first = _SAYINGS[verdict](names, reference, rates)
     clauses: dict[tuple[tuple[str, str, bool], ...], list[list[Contrast]]] = {}
-    for told in arms:
-        amounts = choose_amounts(told)
+    for arm_contrasts in arms:
+        amounts = choose_amounts(arm_contrasts)
         clauses.setdefault(tuple((each.reference, each.metric, each.rises) for each in amounts), []).append(amounts)
-    shown = [group for key, group in clauses.items() if key][:_MOST_SENTENCES]
-    if not shown:
-        return f"{told_first}{_say_equivalent(arms)}."
-    if len(clauses) == 1 and fate not in _ALIKE:
-        is_costly = all(each.rises for each in shown[0][0])
-        link = "but" if (fate == "better" and is_costly) or (fate == "worse" and not is_costly) else "and"
-        return f"{told_first}, {link} {say_amounts(shown[0])}."
-    parts = (f"{_name_side(group, arms)} {say_amounts(group)}" for group in shown)
+    shown_clauses = [group for key, group in clauses.items() if key][:_MOST_SENTENCES]
+    if not shown_clauses:
+        return f"{told_first}{_write_equivalent(arms)}."
+    if len(clauses) == 1 and verdict not in _ALIKE:
+        is_costly = all(each.rises for each in shown_clauses[0][0])
+        link = "but" if (verdict == "better" and is_costly) or (verdict == "worse" and not is_costly) else "and"
+        return f"{told_first}, {link} {write_amounts(shown_clauses[0])}."
+    parts = (f"{_name_side(group, arms)} {write_amounts(group)}" for group in shown_clauses)
     return f"{'; '.join((told_first, *parts))}."
 
 
 def _name_side(group: Sequence[Sequence[Contrast]], arms: Sequence[Sequence[Contrast]]) -> str:
     """Name the arms of a clause, and what they are held against where that is not the same for the whole sentence."""
     names = join_names([own[0].arm for own in group])
-    has_one_reference = len({told[0].reference for told in arms}) == 1
+    has_one_reference = len({arm_contrasts[0].reference for arm_contrasts in arms}) == 1
     return names if has_one_reference else f"against {group[0][0].reference}, {names}"
 
 
-def _say_more(names: _Names, reference: str, rates: Rates) -> str:
+def _write_more(names: _Names, reference: str, rates: Rates) -> str:
     how_often = f"{_rates(names.names, rates)} instead of {_rates([reference], rates)}"
     return f"{names} {_verb(names.names, 'succeed')} more often than {reference}: {how_often}"
 
 
-def _say_less(names: _Names, reference: str, rates: Rates) -> str:
-    return _say_more(names, reference, rates).replace(" more often than ", " less often than ", 1)
+def _write_less(names: _Names, reference: str, rates: Rates) -> str:
+    return _write_more(names, reference, rates).replace(" more often than ", " less often than ", 1)
 
 
-def _say_equivalent_success(names: _Names, reference: str, rates: Rates) -> str:
+def _write_equivalent_success(names: _Names, reference: str, rates: Rates) -> str:
     how_often = f"{_rates(names.names, rates)}, {reference} {_rates([reference], rates)}"
     return f"{names} {_verb(names.names, 'succeed')} as often as {reference} ({how_often})"
 
 
-def _say_open(names: _Names, reference: str, rates: Rates) -> str:
+def _write_inconclusive(names: _Names, reference: str, rates: Rates) -> str:
     own, others = _rates(names.names, rates), _rates([reference], rates)
     return f"{names} {_verb(names.names, 'solve')} {own}, no clear difference from {reference} ({others})"
 
 
-def _say_too_little(names: _Names, reference: str, rates: Rates) -> str:
+def _write_too_little_data(names: _Names, reference: str, rates: Rates) -> str:
     own, others = _rates(names.names, rates), _rates([reference], rates)
     return f"{names} {_verb(names.names, 'solve')} {own}, {reference} {others}: too little was measured to compare"
 
 
 _SAYINGS: Mapping[str, Callable[[_Names, str, Rates], str]] = {
-    "better": _say_more,
-    "worse": _say_less,
-    "equivalent": _say_equivalent_success,
-    "inconclusive": _say_open,
-    "not estimable": _say_too_little,
+    "better": _write_more,
+    "worse": _write_less,
+    "equivalent": _write_equivalent_success,
+    "inconclusive": _write_inconclusive,
+    "not estimable": _write_too_little_data,
 }
 
 
 def _rates(names: Sequence[str], rates: Rates) -> str:
     """Return how often arms succeed; from the least to the most where they differ."""
     shares = sorted(rates[name].k / rates[name].n for name in names if rates[name].n)
-    told = list(dict.fromkeys(map(percent, (shares[0], shares[-1])))) if shares else ["nothing"]
-    return " to ".join(told)
+    bounds = list(dict.fromkeys(map(percent, (shares[0], shares[-1])))) if shares else ["nothing"]
+    return " to ".join(bounds)
 
 
 def _verb(names: Sequence[object], verb: str) -> str:
     return verb if len(names) > 1 else "has" if verb == "have" else f"{verb}s"
 
 
-def choose_amounts(told: Sequence[Contrast]) -> list[Contrast]:
+def choose_amounts(contrasts: Sequence[Contrast]) -> list[Contrast]:
     """Return the amounts that a headline tells of one arm: of those shown to rise, and to fall, one and the time."""
-    shown = sorted((each for each in told if each.is_shown and each.metric != SUCCESS), key=_position)
-    kinds = [(each.rises, each.metric == _TIME) for each in shown]
-    return [each for at, each in enumerate(shown) if kinds[at] not in kinds[:at]]
+    amounts = sorted((each for each in contrasts if each.is_shown and each.metric != SUCCESS), key=_position)
+    kinds = [(each.rises, each.metric == _TIME) for each in amounts]
+    return [each for at, each in enumerate(amounts) if kinds[at] not in kinds[:at]]
 
 
-def say_points(contrasts: Iterable[Contrast]) -> str:
+def write_points(contrasts: Iterable[Contrast]) -> str:
     """Return the change in success as an aside, with its interval: ` (-30 points, -50 to -10)`."""
     for each in contrasts:
         if each.metric == SUCCESS and each.change is not None:
             bounds = _bounds(each)
-            return f" ({spoken_change(each.change)}{_unit(each)}{f', {bounds}' if bounds else ''})"
+            return f" ({format_change(each.change)}{_unit(each)}{f', {bounds}' if bounds else ''})"
     return ""
 
 
@@ -232,13 +234,13 @@ def _position(contrast: Contrast) -> int:
     return _ORDER.index(contrast.metric) if contrast.metric in _ORDER else len(_ORDER)
 
 
-def say_amounts(group: Sequence[Sequence[Contrast]]) -> str:
+def write_amounts(group: Sequence[Sequence[Contrast]]) -> str:
     """Say what arms need, metric by metric; the arms differ from their reference in the same direction."""
-    return " and ".join(_say_amount(of_arms) for of_arms in zip(*group, strict=True))
+    return " and ".join(_write_amount(of_arms) for of_arms in zip(*group, strict=True))
 
 
-def _say_amount(contrasts: Sequence[Contrast]) -> str:
-    metric, size = contrasts[0].metric, _say_size(contrasts)
+def _write_amount(contrasts: Sequence[Contrast]) -> str:
+    metric, size = contrasts[0].metric, _write_size(contrasts)
     rises = contrasts[0].rises
     is_factor = "times" in size
     if metric == _COST:
@@ -258,7 +260,7 @@ def _say_amount(contrasts: Sequence[Contrast]) -> str:
     return " ".join(filter(None, (verb, size, words[1])))
 
 
-def _say_size(contrasts: Sequence[Contrast]) -> str:
+def _write_size(contrasts: Sequence[Contrast]) -> str:
     """Say how large a change is: with its interval for one arm, from the least to the most for several."""
     changes = sorted((each.change for each in contrasts if each.change is not None), key=abs)
     if len(changes) < len(contrasts):
@@ -268,8 +270,8 @@ def _say_size(contrasts: Sequence[Contrast]) -> str:
         factors = dict.fromkeys(f"{1 + end / 100:.1f}".removesuffix(".0") for end in ends)
         return f"{' to '.join(factors)} times"
     if len(contrasts) > 1:
-        return f"{' to '.join(dict.fromkeys(spoken(abs(end)) for end in ends))}{unit}"
-    return f"{spoken(abs(changes[0]))}{unit}{_interval(contrasts[0])}"
+        return f"{' to '.join(dict.fromkeys(format_short(abs(end)) for end in ends))}{unit}"
+    return f"{format_short(abs(changes[0]))}{unit}{_interval(contrasts[0])}"
 
 
 def _interval(contrast: Contrast) -> str:
@@ -277,13 +279,13 @@ def _interval(contrast: Contrast) -> str:
     if contrast.low is None or contrast.high is None:
         return ""
     near, far = sorted((contrast.low, contrast.high), key=abs)
-    return f" ({spoken(abs(near))} to {spoken(abs(far))}{_unit(contrast)})"
+    return f" ({format_short(abs(near))} to {format_short(abs(far))}{_unit(contrast)})"
 
 
-def _say_equivalent(arms: Sequence[Sequence[Contrast]]) -> str:
+def _write_equivalent(arms: Sequence[Sequence[Contrast]]) -> str:
     """Say which amount is the same for all arms, the first of the order that is."""
     for metric, words in _SAME.items():
-        equivalents = [each for told in arms for each in told if each.metric == metric]
+        equivalents = [each for arm_contrasts in arms for each in arm_contrasts if each.metric == metric]
         if len(equivalents) == len(arms) and all(each.verdict == "equivalent" for each in equivalents):
             return words
     return ""
@@ -295,34 +297,34 @@ _SAME = {_COST: ", at the same price", _TOKENS: ", with as many tokens", _TIME: 
 def write_scope(contrasts: Sequence[Contrast], *, tasks: int, is_suite: bool) -> str:
     """Say what the headline holds for: these tasks, or tasks like these, and why not for both."""
     here, there = (_on_these(tasks), "For tasks like these") if is_suite else ("For tasks like these", _on_these(tasks))
-    told = _told_differences(contrasts)
-    if not told:
+    differences = _reported_differences(contrasts)
+    if not differences:
         return f"{here}."
     by_metric: dict[str, list[Contrast]] = {}
-    for each in told:
+    for each in differences:
         by_metric.setdefault(each.label, []).append(each)
-    if all(each.holds_elsewhere for each in told):
+    if all(each.holds_elsewhere for each in differences):
         return f"{here}, and {there[0].lower()}{there[1:]} too."
-    if not any(each.holds_elsewhere for each in told):
-        return f"{here}. {there} it is open{_because(told)}."
+    if not any(each.holds_elsewhere for each in differences):
+        return f"{here}. {there} it is open{_because(differences)}."
     parts: list[str] = []
     for label, group in by_metric.items():
-        held = sum(each.holds_elsewhere for each in group)
-        if held in {0, len(group)}:
-            parts.append(f"{label} {'holds too' if held else f'is open{_because(group)}'}")
+        generalizing = sum(each.holds_elsewhere for each in group)
+        if generalizing in {0, len(group)}:
+            parts.append(f"{label} {'holds too' if generalizing else f'is open{_because(group)}'}")
         else:
             holding, rest = ([each.arm for each in group if each.holds_elsewhere is holds] for holds in (True, False))
             parts.append(f"{label} holds for {join_names(holding)}, is open for {join_names(rest)}")
     return f"{here}. {there} {'; '.join(parts)}."
 
 
-def _told_differences(contrasts: Sequence[Contrast]) -> list[Contrast]:
+def _reported_differences(contrasts: Sequence[Contrast]) -> list[Contrast]:
     """Return the differences that the sentences tell, success first."""
     by_arm: dict[tuple[str, str], list[Contrast]] = {}
     for each in contrasts:
         by_arm.setdefault((each.arm, each.reference), []).append(each)
     success = [each for each in contrasts if each.is_shown and each.metric == SUCCESS]
-    return success + [each for told in by_arm.values() for each in choose_amounts(told)]
+    return success + [each for arm_contrasts in by_arm.values() for each in choose_amounts(arm_contrasts)]
 
 
 def _because(contrasts: Iterable[Contrast]) -> str:
@@ -344,11 +346,11 @@ def write_open(contrasts: Sequence[Contrast]) -> str:
             open_arms.setdefault(each.label, []).append(each.arm)
         elif each.metric != SUCCESS and each.verdict == "not estimable":
             unknown[each.label] = None
-    named = [
+    listed = [
         label if len(of) == len(pairs) else f"{label} of {join_names(list(dict.fromkeys(of)))}"
         for label, of in open_arms.items()
     ]
-    sentences = [f"Open whether they differ: {', '.join(named)}."] if named else []
+    sentences = [f"Open whether they differ: {', '.join(listed)}."] if listed else []
     return " ".join([*sentences, *([f"Not estimable: {', '.join(unknown)}."] if unknown else ())])
 
 
@@ -368,33 +370,33 @@ def choose_chips(contrasts: Sequence[Contrast], *, names_references: bool = True
     ordered = sorted(groups.items(), key=lambda item: item[0][:2])
     names_references &= len({each.reference for each in contrasts}) > 1
     return tuple(
-        Chip(text=_say_chip(group, names_reference=names_references), tone=_TONES.get(verdict, "neutral"))
+        Chip(text=_write_chip(group, names_reference=names_references), tone=_TONES.get(verdict, "neutral"))
         for (*_, verdict, _), group in ordered[:_MOST_CHIPS]
     )
 
 
-def _say_chip(group: Sequence[Contrast], *, names_reference: bool) -> str:
+def _write_chip(group: Sequence[Contrast], *, names_reference: bool) -> str:
     first, names = group[0], join_names([each.arm for each in group])
     if len(group) > MOST_NAMES:
         names = f"{len(group)} of them"
     names = f"{names} against {first.reference}" if names_reference else names
-    said = f"{names}: {first.label}{' equivalent' if first.verdict == 'equivalent' else ''}"
-    changes = [spoken_change(each.change) for each in group if each.change is not None]
+    text = f"{names}: {first.label}{' equivalent' if first.verdict == 'equivalent' else ''}"
+    changes = [format_change(each.change) for each in group if each.change is not None]
     if len(changes) < len(group):
-        return said if first.verdict == "equivalent" else f"{said} {first.verdict}"
+        return text if first.verdict == "equivalent" else f"{text} {first.verdict}"
     # One has its interval; of several each is told, since from the least to the most would read like an interval.
     if len(group) > MOST_NAMES:
         values = sorted((each.change for each in group if each.change is not None), key=abs)
-        return f"{said}, at least {spoken_change(values[0])}{_unit(first)}, at most {spoken_change(values[-1])}"
+        return f"{text}, at least {format_change(values[0])}{_unit(first)}, at most {format_change(values[-1])}"
     if len(group) > 1:
-        return f"{said} {join_names(changes)}{_unit(first)}"
+        return f"{text} {join_names(changes)}{_unit(first)}"
     bounds = _bounds(first)
-    return f"{said} {changes[0]}{_unit(first)}{f' ({bounds})' if bounds else ''}"
+    return f"{text} {changes[0]}{_unit(first)}{f' ({bounds})' if bounds else ''}"
 
 
 def _bounds(contrast: Contrast) -> str:
     low, high = contrast.low, contrast.high
-    return "" if low is None or high is None else f"{spoken_change(low)} to {spoken_change(high)}"
+    return "" if low is None or high is None else f"{format_change(low)} to {format_change(high)}"
 
 
 def _unit(contrast: Contrast) -> str:

@@ -44,7 +44,7 @@ def matrix(material: Material) -> Section:
         (never, "never solved"),
         (always, f"always solved{by_all}"),
     )
-    shown = [(those, words) for those, words in groups if those]
+    shown_groups = [(those, words) for those, words in groups if those]
     is_open = bool(mixed) or len(lines) <= _MOST_OPEN
     elements = tuple(
         _outcomes(
@@ -53,7 +53,7 @@ def matrix(material: Material) -> Section:
             [line for task in those for line in task],
             is_folded=number > 0 or not is_open,
         )
-        for number, (those, words) in enumerate(shown)
+        for number, (those, words) in enumerate(shown_groups)
     )
     heading = f"{title}: how often each was solved, the largest differences first" if mixed else _HEADING
     return Section(id="matrix", title=heading, elements=elements)
@@ -62,13 +62,13 @@ def matrix(material: Material) -> Section:
 def outcome_lines(material: Material) -> list[_Line]:
     """Return how often every scenario was solved, arm by arm."""
     counts = {arm: success_counts(material.observations, arm, "intention-to-treat") for arm in material.arms}
-    shown = {(page.scenario_id, page.arm) for page in material.pages}
+    with_page = {(page.scenario_id, page.arm) for page in material.pages}
     lines: list[_Line] = []
     for scenario in chain.from_iterable(material.forms.values()):
         cells: list[OutcomeCell] = []
         for arm in material.arms:
             k, n = counts[arm].get(scenario, (0, 0))
-            path = listing_link(scenario=scenario, arm=arm) if (scenario, arm) in shown else None
+            path = listing_link(scenario=scenario, arm=arm) if (scenario, arm) in with_page else None
             cells.append(OutcomeCell(k=k, n=n, path=path))
         lines.append((scenario, tuple(cells)))
     return lines

@@ -54,9 +54,9 @@ def _row(each: SessionPage) -> tuple[str | Link, ...]:
 def _remarks(material: Material) -> Iterator[Note]:
     if silent := sum(not each.has_session for each in material.pages):
         rows = plural(len(material.pages), "row")
-        shown = "" if material.tally.choice == "all" else " with a page"
+        page_clause = "" if material.tally.choice == "all" else " with a page"
         have = "has" if silent == 1 else "have"
-        yield Note(f"{silent:,} of {rows}{shown} {have} no session: the page tells what the row does.")
+        yield Note(f"{silent:,} of {rows}{page_clause} {have} no session: the page tells what the row does.")
     if material.tally.choice == "failures":
         missing = material.tally.failures_without_page
         have = "has" if missing == 1 else "have"

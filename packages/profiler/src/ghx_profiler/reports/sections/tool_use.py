@@ -28,12 +28,12 @@ def warn_of_leaks(material: Material) -> Iterator[str]:
             continue
         requests = count.own.total() + count.foreign.total()
         past = join_names([f"{tool} ({times:,})" for tool, times in count.foreign.most_common(_MOST_NAMED)])
-        named = ", ".join(f"{cell.scenario_id} #{cell.iteration}" for cell in count.impure_cells[:_MOST_NAMED])
+        cells = ", ".join(f"{cell.scenario_id} #{cell.iteration}" for cell in count.impure_cells[:_MOST_NAMED])
         more = f" and {count.impure_sessions - _MOST_NAMED:,} more" if count.impure_sessions > _MOST_NAMED else ""
         yield (
             f"{arm} is not pure: in {count.impure_sessions:,} of {plural(count.sessions, 'session')}, "
             f"{count.foreign.total():,} of {plural(requests, 'request')} went past the tools of the mode, through "
-            f"{past}. What is said of {arm} is not about its tools alone: {named}{more}."
+            f"{past}. What is said of {arm} is not about its tools alone: {cells}{more}."
         )
 
 

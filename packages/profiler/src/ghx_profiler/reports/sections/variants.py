@@ -23,7 +23,7 @@ def section(material: Material) -> Section:
         caption="How often each variant was solved, and in brackets the plain form of the same tasks",
         headers=("variant", "tasks", *material.arm_names),
         rows=tuple(
-            (name, str(len(ids)), *(_beside_plain(counts[arm], ids) for arm in material.arms))
+            (name, str(len(ids)), *(_difference_from_base(counts[arm], ids) for arm in material.arms))
             for name, ids in by_name.items()
         ),
     )
@@ -42,7 +42,7 @@ def _ids_by_variant(material: Material) -> Mapping[str, list[str]]:
     return dict(sorted(by_variant.items()))
 
 
-def _beside_plain(counts: Counts, ids: Iterable[str]) -> str:
+def _difference_from_base(counts: Counts, ids: Iterable[str]) -> str:
     varied, plain = (_sum(counts, each) for each in (ids, map(scenario_of, ids)))
     return f"{varied} ({plain})"
 

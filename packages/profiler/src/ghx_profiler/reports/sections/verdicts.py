@@ -22,12 +22,12 @@ from ghx_profiler.reports.report_document import (
     Table,
     Tone,
 )
-from ghx_profiler.reports.sections.headline import say_why_alone
+from ghx_profiler.reports.sections.headline import explain_no_comparison
 from ghx_profiler.reports.wording import counts, describe_family, join_names, other_target
 from ghx_profiler.stats.observations import SUCCESS
 from ghx_profiler.stats.plan import PLACES
 from ghx_profiler.stats.result_records import ModeComparison, OverallComparison
-from ghx_profiler.stats.verdict_rules import say_nothing
+from ghx_profiler.stats.verdict_rules import explain_no_verdict
 from ghx_profiler.store.record import RunStatus
 
 
@@ -49,7 +49,7 @@ def _elements(material: Material) -> Iterator[Element]:
         yield Conclusions(tuple(_conclude_run(each) for run in material.run_comparisons for each in run.verdicts))
     if not material.primary:
         if not material.run_comparisons:
-            yield Paragraph(say_why_alone(material))
+            yield Paragraph(explain_no_comparison(material))
         return
     yield Paragraph(_sum_up(material))
     yield Conclusions(conclude(material.primary, material.metrics))
@@ -104,9 +104,9 @@ def _partial(material: Material, source: Source) -> Iterator[str]:
     record = source.record
     if record is not None and (by_plan or record.status != "complete"):
         rows, planned = sum(each.rows for each in by_plan), record.matrix.total
-        told = f"{rows:,} of its {plural(planned, 'planned cell')} {'has' if rows == 1 else 'have'} no row"
-        named = f", and no row is not a pass: {_name_cases(by_plan, material)}" if by_plan else ""
-        yield f"{source.label} {_STATES[record.status]} {told}{named}."
+        gap = f"{rows:,} of its {plural(planned, 'planned cell')} {'has' if rows == 1 else 'have'} no row"
+        case_clause = f", and no row is not a pass: {_name_cases(by_plan, material)}" if by_plan else ""
+        yield f"{source.label} {_STATES[record.status]} {gap}{case_clause}."
     if others:
         rows, yardstick = sum(each.rows for each in others), others[0].yardstick
         yield (
@@ -117,9 +117,9 @@ def _partial(material: Material, source: Source) -> Iterator[str]:
 
 def _absent_agents(material: Material, source: Source) -> Iterator[str]:
     """Yield which agents under test a run planned and has no row of: no comparison counts them."""
-    seen, record = set(material.inventories[source.label].agents), source.record
-    for agent in () if record is None or not seen else record.agents:
-        if agent.name not in seen and agent.control_kind is None:
+    measured_agents, record = set(material.inventories[source.label].agents), source.record
+    for agent in () if record is None or not measured_agents else record.agents:
+        if agent.name not in measured_agents and agent.control_kind is None:
             yield (
                 f"{source.label} has no row of its agent {agent.name}: the comparisons planned with it are not among "
                 "those that were adjusted together."
@@ -131,11 +131,11 @@ def _name_cases(missing: Sequence[Missing], material: Material) -> str:
     several_models = len({each.case.model for each in missing}) > 1
     ordered = sorted(missing, key=lambda each: (each.actual > 0, each.case))
     with_agent = material.arrangement.has_several_agents
-    named = ", ".join(
+    listed = ", ".join(
         _name_case(each, with_agent=with_agent, with_model=several_models) for each in ordered[:_MOST_NAMED]
     )
     more = len(missing) - _MOST_NAMED
-    return f"{named} and {plural(more, 'more case')}, which Conditions lists" if more > 0 else named
+    return f"{listed} and {plural(more, 'more case')}, which Conditions lists" if more > 0 else listed
 
 
 def _name_case(missing: Missing, *, with_agent: bool, with_model: bool) -> str:
@@ -149,33 +149,33 @@ def _name_case(missing: Missing, *, with_agent: bool, with_model: bool) -> str:
 def _lonely_modes(material: Material) -> Iterator[str]:
     """Yield which modes not every run has."""
     modes = {source.label: modes_of(source, material.inventories[source.label]) for source in material.sources}
-    told = [
+    parts = [
         f"{mode} only in {', '.join(having)}"
         for mode in sorted({mode for each in modes.values() for mode in each})
         if len(having := [label for label, each in modes.items() if mode in each]) < len(modes)
     ]
-    if told:
-        yield f"Not every run has every mode, and a mode is compared with itself alone: {'; '.join(told)}."
+    if parts:
+        yield f"Not every run has every mode, and a mode is compared with itself alone: {'; '.join(parts)}."
 
 
 def _without_common_model(material: Material) -> Iterator[str]:
     """Yield which of the compared modes have no model in common, so that nothing of them can be paired."""
     if material.is_across_models:
         return
-    told = {source.label: set(material.inventories[source.label].models) for source in material.sources}
-    common = Counter(model for models in told.values() for model in models)
+    models_by_source = {source.label: set(material.inventories[source.label].models) for source in material.sources}
+    common = Counter(model for models in models_by_source.values() for model in models)
     if material.is_before_and_after and not material.pairs and max(common.values(), default=0) < _BOTH:
-        named = ", ".join(f"{label} ({', '.join(sorted(models))})" for label, models in told.items())
-        yield f"Nothing can be paired, for there is no model in common: {named}."
-    seen = material.observations
-    models: dict[Arm, set[str]] = {arm: set() for arm in seen.arm.known}
-    for arm, model in zip(seen.arm.each(), seen.model.each(), strict=True):
+        listed = ", ".join(f"{label} ({', '.join(sorted(models))})" for label, models in models_by_source.items())
+        yield f"Nothing can be paired, for there is no model in common: {listed}."
+    observations = material.observations
+    models: dict[Arm, set[str]] = {arm: set() for arm in observations.arm.known}
+    for arm, model in zip(observations.arm.each(), observations.model.each(), strict=True):
         models[arm].add(model)
     for a, b in material.pairs if material.comparisons else ():
         # Arms of different models are held against each other on purpose, and paired by scenario.
         if a.model == b.model and not models[a] & models[b]:
-            told = ", ".join(f"{arm} ({', '.join(sorted(models[arm]))})" for arm in (b, a))
-            yield f"Nothing can be paired, for there is no model in common: {told}."
+            models_by_source = ", ".join(f"{arm} ({', '.join(sorted(models[arm]))})" for arm in (b, a))
+            yield f"Nothing can be paired, for there is no model in common: {models_by_source}."
 
 
 TONES: dict[str, Tone] = {
@@ -192,16 +192,16 @@ _ORDER = tuple(TONES)
 
 def _warn_of_modes(material: Material) -> Iterator[str]:
     """Yield the modes that were never measured, and those that spent without ever succeeding."""
-    seen, failing = material.observations, list[str]()
+    observations, failing = material.observations, list[str]()
     for arm in material.arms:
-        rows = seen.arm.are(arm)
-        if not np.any(rows & seen.was_measured):
-            causes = Counter(seen.failures[int(row)] for row in np.flatnonzero(rows))
+        rows = observations.arm.are(arm)
+        if not np.any(rows & observations.was_measured):
+            causes = Counter(observations.failures[int(row)] for row in np.flatnonzero(rows))
             yield (
                 f"Nothing is known about {arm}: none of its {plural(int(np.count_nonzero(rows)), 'row')} could be "
                 f"measured ({counts(causes)}). They count as failures, and say nothing about its agent."
             )
-        elif material.primary and arm not in material.control_arms and not np.any(rows & (seen.success == 1)):
+        elif material.primary and arm not in material.control_arms and not np.any(rows & (observations.success == 1)):
             failing.append(str(arm))
     # One line for all: a line for each would push the results off the first screen.
     if failing:
@@ -212,14 +212,14 @@ def _warn_of_modes(material: Material) -> Iterator[str]:
 def _sum_up(material: Material) -> str:
     """Sum up the planned comparisons in a sentence, and say how many of them were adjusted together."""
     counts = Counter(each.verdict for each in material.primary)
-    said = ", ".join(f"{counts[word]} {word}" for word in _ORDER if counts[word])
+    tally = ", ".join(f"{counts[word]} {word}" for word in _ORDER if counts[word])
     compared = {arm for pair in material.pairs for arm in pair}
     agents, modes, runs = ({getattr(arm, name) for arm in compared} for name in ("agent", "mode", "run"))
     sides = [plural(len(names), what) for what, names in (("agent", agents), ("run", runs)) if len(names) > 1]
     sides.insert(len(agents) > 1, plural(len(modes), "mode"))
     return (
         f"{plural(len(material.primary), 'planned comparison')} of {' in '.join(sides)} "
-        f"{PLACES[material.plan.target]}: {said}. {describe_family(material.primary)}"
+        f"{PLACES[material.plan.target]}: {tally}. {describe_family(material.primary)}"
     )
 
 
@@ -238,7 +238,7 @@ def conclude(comparisons: Iterable[ModeComparison], metrics: MetricTable) -> tup
 def _verdict(group: Sequence[ModeComparison], metrics: MetricTable) -> Conclusion:
     first, words = group[0], group[0].words
     if len(group) > 1:
-        words = say_nothing(first.metric, [(each.a, each.b) for each in group], first.headline.of(first.target))
+        words = explain_no_verdict(first.metric, [(each.a, each.b) for each in group], first.headline.of(first.target))
     sentence = words.replace(first.metric, metrics.label(first.metric))
     return Conclusion(word=first.verdict, tone=TONES[first.verdict], sentence=sentence)
 
@@ -273,8 +273,8 @@ def banner(material: Material) -> str | None:
         names = sorted({name for arm in controls for name in agents[arm]})
         are = "is a control" if len(names) == 1 else "are controls"
         return f"Control rows: among the agents {are}, {' and '.join(names)}. {proofs}"
-    named = "; ".join(f"{arm} ({', '.join(sorted(agents[arm]))})" for arm in controls)
-    return f"Control rows: not all modes were worked by agents under test. Of a control agent: {named}. {proofs}"
+    listed = "; ".join(f"{arm} ({', '.join(sorted(agents[arm]))})" for arm in controls)
+    return f"Control rows: not all modes were worked by agents under test. Of a control agent: {listed}. {proofs}"
 
 
 def _prove_scenarios(material: Material) -> Iterator[Element]:

@@ -157,11 +157,11 @@ def _why_all_alike(sample: PairedSample, metric: str) -> str:
     """Return in which way the rows of both modes do not vary within any scenario."""
     values = np.unique(np.concatenate([sample.a.values, sample.b.values]))
     if values.size > 1:
-        told = "outcome" if metric == SUCCESS else METRICS.label(metric)
-        return f"within each scenario every row of both has the same {told} (zero variance)"
+        quantity = "outcome" if metric == SUCCESS else METRICS.label(metric)
+        return f"within each scenario every row of both has the same {quantity} (zero variance)"
     if metric == SUCCESS:
-        said = "every row of both succeeded" if values[0] == 1 else "no row of either succeeded"
-        return f"{said} (zero variance)"
+        reason = "every row of both succeeded" if values[0] == 1 else "no row of either succeeded"
+        return f"{reason} (zero variance)"
     value = float(np.exp(values[0]) if sample.scale == "log" else values[0])
     return f"{METRICS.label(metric)} is {value:.6g} in every row of both (zero variance)"
 

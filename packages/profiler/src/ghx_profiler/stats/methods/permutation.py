@@ -119,9 +119,9 @@ def _pool(piece: _Piece, size: int, rng: np.random.Generator, *, complete_up_to:
     else:
         batches = _random_choices(size_a + size_b, size_a, size, rng)
     summed = [(values[chosen].sum(axis=1), (chosen < size_a).sum(axis=1)) for chosen in batches]
-    sums, kept = (np.concatenate(each) for each in zip(*summed, strict=True))
+    sums, kept_counts = (np.concatenate(each) for each in zip(*summed, strict=True))
     differences = (values.sum() - sums) * piece.weight_b - sums * piece.weight_a
-    moved = size_a - kept
+    moved = size_a - kept_counts
     overlaps = (size_b - moved) * piece.weight_b - moved * piece.weight_a
     return _Pool(differences, overlaps)
 
@@ -157,11 +157,11 @@ def _sampled_sums(pools: Sequence[_Pool], resamples: int, rng: np.random.Generat
     """Return the observed labels and random combinations of the blocks' shuffles."""
     differences, overlaps = np.zeros(resamples + 1), np.zeros(resamples + 1)
     for pool in pools:
-        drawn = rng.integers(0, pool.differences.size, size=resamples + 1, dtype=np.uint16)
+        indices = rng.integers(0, pool.differences.size, size=resamples + 1, dtype=np.uint16)
         # The observed labels come first in every pool: the first shuffle is the data, so that no p-value is 0.
-        drawn[0] = 0
-        differences += pool.differences[drawn]
-        overlaps += pool.overlaps[drawn]
+        indices[0] = 0
+        differences += pool.differences[indices]
+        overlaps += pool.overlaps[indices]
     return differences, overlaps
 
 

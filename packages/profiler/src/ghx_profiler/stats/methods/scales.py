@@ -139,7 +139,7 @@ def change_words(value: float, unit: Unit) -> str:
 
 def direction_words(value: float, amount: str) -> str:
     """Return an amount with the direction of the reduction; neither way where it rounds to nothing."""
-    if not _is_told(amount):
+    if not _is_reportable(amount):
         return f"{amount} different"
     return f"{amount} {'lower' if value > 0 else 'higher'}"
 
@@ -151,7 +151,7 @@ def natural_words(metric: str, value: float) -> str:
 
 def _span(low: float, high: float, *, falls: bool, say: Callable[[float], str]) -> str:
     """Put two bounds of a reduction into words, with one unit and one direction where they share it."""
-    lower, upper = (bound if _is_told(say(abs(bound))) else 0.0 for bound in (low, high))
+    lower, upper = (bound if _is_reportable(say(abs(bound))) else 0.0 for bound in (low, high))
     if lower < 0 < upper:
         ends = (lower, upper) if falls else (upper, lower)
         return " to ".join(direction_words(bound, say(abs(bound))) for bound in ends)
@@ -161,7 +161,7 @@ def _span(low: float, high: float, *, falls: bool, say: Callable[[float], str]) 
     return f"{number if shares_unit else say(near)} to {direction_words(lower + upper, say(far))}"
 
 
-def _is_told(amount: str) -> bool:
+def _is_reportable(amount: str) -> bool:
     """Return whether an amount did not round to nothing."""
     return any(digit in amount for digit in "123456789")
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final, Literal, cast
 
 from ghx_base.errors import ungrouped
-from ghx_base.problems import did_you_mean, in_words
+from ghx_base.problems import describe_value, did_you_mean
 from ghx_base.texts.templates import MISSING, dead_end, fill, follow, names_in, placeholder, strings_in
 from ghx_tools.capabilities.chain.batching import Batcher
 from ghx_tools.capabilities.client import GitHubClient
@@ -154,7 +154,7 @@ class ChainResult:
 def read_steps(value: object) -> tuple[Step, ...]:
     """Read a list of `{"task": ..., "input": {...}}`, or raise `InvalidInputError` with the first mistake."""
     if not isinstance(value, list):
-        raise InvalidInputError(f"steps are a list of {{task, input}}, got {in_words(value)}")
+        raise InvalidInputError(f"steps are a list of {{task, input}}, got {describe_value(value)}")
     steps = cast("list[object]", value)
     if not 0 < len(steps) <= MOST_STEPS:
         raise InvalidInputError(f"a chain has between 1 and {MOST_STEPS} steps, this one has {len(steps)}")
@@ -163,7 +163,7 @@ def read_steps(value: object) -> tuple[Step, ...]:
 
 def _read_step(index: int, value: object) -> Step:
     if not isinstance(value, dict):
-        raise InvalidInputError(f"step {index}: expected {{task, input}}, got {in_words(value)}")
+        raise InvalidInputError(f"step {index}: expected {{task, input}}, got {describe_value(value)}")
     step = cast("dict[str, Any]", value)
     for key in step:
         if key not in _KEYS:
@@ -172,7 +172,7 @@ def _read_step(index: int, value: object) -> Step:
     if not isinstance(task, str):
         raise InvalidInputError(f"step {index}: `task` names a capability, such as 'issue.view'")
     if not isinstance(given, dict):
-        raise InvalidInputError(f"step {index}: `input` is an object, got {in_words(given)}")
+        raise InvalidInputError(f"step {index}: `input` is an object, got {describe_value(given)}")
     return Step(task=task, input=cast("dict[str, Any]", given))
 
 
