@@ -54,6 +54,7 @@ CELLS = 10 * 2 * 10
 KILLS = 12
 
 
+@pytest.mark.nightly
 def test_a_run_killed_at_random_moments_has_every_cell_exactly_once_in_the_end(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT)
     dice = random.Random(4)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from bench_command import ghx_bench
+from bench_command import fork_ghx_bench
 from harbor_models import trajectory_model
 from once import once
 
@@ -16,7 +16,7 @@ def reference_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def run(folder: Path) -> None:
         flags = ("--repetitions", "1", "--skip-warmup", "--max-concurrency", "4", "--json", "--log-json", "log.jsonl")
-        done = ghx_bench(folder, "run", *flags)
+        done = fork_ghx_bench(folder, "run", *flags)
         (folder / "stderr").write_text(done.stderr)
         assert done.returncode == 0, done.stderr
         (folder / "stdout").write_text(done.stdout)

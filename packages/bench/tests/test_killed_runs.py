@@ -60,6 +60,7 @@ class Session:
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(900 + 60 * KILLS)
 def test_a_killed_run_has_every_cell_once_in_the_end_and_leaves_nothing(tmp_path: Path) -> None:
     project = write_files(tmp_path, {"agent.py": AGENT, "begun": ""})

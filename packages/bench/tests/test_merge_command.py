@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from bench_command import COMMAND, environment, fork_ghx_bench, printed, rows_of, run_in, write_files
+from bench_command import fork_ghx_bench, printed, rows_of, run_in, write_files
 from once import once
 
 from ghx_profiler.plan.shards import Shard, find_shard
@@ -38,7 +39,7 @@ SHARDS = len(ACTIONS["jobs"]["measure"]["strategy"]["matrix"]["shard"])
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run in one piece, and one that was measured and merged by the workflow that the page shows.
 
-    Every job is a process of its own, in a checkout of its own.
+    Every job has a checkout of its own.
     """
 
     def run(folder: Path) -> None:
@@ -61,10 +62,8 @@ def run_job(name: str, folder: Path, place: str, shard: str = "") -> str:
     for step in ACTIONS["jobs"][name]["steps"]:
         given = {key: str(value).replace("${{ matrix.shard }}", shard) for key, value in step.get("with", {}).items()}
         if step.get("run", "").startswith("ghx-bench"):
-            script = step["run"].replace("${{ matrix.shard }}", shard).replace("ghx-bench", str(COMMAND), 1)
-            done = subprocess.run(
-                ["bash", "-e", "-c", script], cwd=job, env=environment(job), capture_output=True, text=True, check=False
-            )
+            _, *words = shlex.split(step["run"].replace("${{ matrix.shard }}", shard))
+            done = fork_ghx_bench(job, *(each for word in words for each in expand(word, job)))
             assert done.returncode == 0, done.stderr
             told += done.stdout
         elif "upload-artifact" in step.get("uses", ""):
@@ -73,6 +72,11 @@ def run_job(name: str, folder: Path, place: str, shard: str = "") -> str:
             for each in artifacts.glob(given["pattern"]):
                 shutil.copytree(each, job / given["path"] / each.name)
     return told
+
+
+def expand(word: str, folder: Path) -> Sequence[str]:
+    """Return the paths that a word of a command stands for, as a shell does."""
+    return sorted(str(each.relative_to(folder)) for each in folder.glob(word)) or [word]
 
 
 def shards_in(folder: Path) -> Sequence[str]:
@@ -159,6 +163,7 @@ def test_a_pod_of_the_page_goes_on_until_every_cell_has_a_row(
     assert ("2of8" in done.stdout) == (asked == "resume")
 
 
+@pytest.mark.nightly
 def test_a_merged_run_is_shown_reopened_rescored_reported_and_blessed_as_any_other(
     measured: Path, tmp_path: Path
 ) -> None:
@@ -224,6 +229,7 @@ def test_a_shard_is_no_baseline_and_is_neither_judged_nor_compared(measured: Pat
     assert not {"out", "results"} & {each.name for each in tmp_path.iterdir()}
 
 
+@pytest.mark.nightly
 def test_a_merged_run_is_held_against_the_latest_whole_run_and_never_against_its_own_shards(
     measured: Path, tmp_path: Path
 ) -> None:
@@ -253,6 +259,7 @@ def test_gates_on_the_command_line_of_a_shard_are_refused(tmp_path: Path) -> Non
         assert (done.returncode, "give it to `ghx-bench merge`" in done.stderr) == (2, True), done.stderr
 
 
+@pytest.mark.nightly
 def test_what_was_merged_without_a_shard_is_resumed_and_judged_by_the_same_gates(
     measured: Path, tmp_path: Path
 ) -> None:

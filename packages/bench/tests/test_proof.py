@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench_command import ghx_bench, write_files
+from bench_command import fork_ghx_bench, write_files
+from nightly import mostly_nightly
 from random_seed import random_for
 from threat_project import TRIAGE_SOLUTION, threat_project
 
@@ -94,7 +95,9 @@ async def test_a_scenario_that_is_as_it_should_be_is_proved(proving: Proving) ->
     assert left_out == {"step 3 left out": {"labelled"}, "step 4 left out": {"summary-written"}}
 
 
-@pytest.mark.parametrize("id_", ["labelled", "old-label-kept", "summary-written", "still-open"])
+@pytest.mark.parametrize(
+    "id_", mostly_nightly(["labelled", "old-label-kept", "summary-written", "still-open"], keep=["summary-written"])
+)
 async def test_a_checkpoint_that_is_weakened_is_told_with_its_id_and_why(id_: str, proving: Proving) -> None:
     proof = await proving.prove(proving.with_scenario(weakened(proving.subject.scenario, id_)))
 
@@ -147,6 +150,7 @@ async def test_a_solution_that_does_not_get_through_is_told_with_the_step(provin
     assert told.startswith("mode baseline: the solution does not get through: step 2 (gh issue view 99")
 
 
+@pytest.mark.nightly
 async def test_a_solution_that_takes_too_long_is_told_though_it_has_done_everything(proving: Proving) -> None:
     subject = proving.with_solution(LABEL, COMMENT, {"shell": "sleep 600"})
     hasty = subject.scenario.model_copy(update={"timeout_ms": 8_000})
@@ -221,10 +225,11 @@ SCENARIO = (BUILT_IN_SCENARIOS / "issue" / f"{ID}.yaml").read_text(encoding="utf
 SOLUTION = (BUILT_IN_SCENARIOS / "issue" / f"{ID}.solution.yaml").read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_a_projects_own_scenarios_are_proved(tmp_path: Path) -> None:
     project(tmp_path, scenario=SCENARIO, solution=SOLUTION)
 
-    done = ghx_bench(tmp_path, "check", "--solve", "--mode", "ghx-mcp", "--category", "issue", "--json")
+    done = fork_ghx_bench(tmp_path, "check", "--solve", "--mode", "ghx-mcp", "--category", "issue", "--json")
 
     assert done.returncode == 0, done.stdout + done.stderr
     described = json.loads(done.stdout)
@@ -235,12 +240,13 @@ def test_a_projects_own_scenarios_are_proved(tmp_path: Path) -> None:
     assert "[1/1] proved  issue-mine-001" in done.stderr
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="what a session can see of others differs from system to system")
 def test_what_prying_finds_is_held_against_the_docs(tmp_path: Path) -> None:
     # The name of this test is in the paths of the sessions: a word that is looked for in them would be found.
     project(tmp_path, scenario=SCENARIO, solution=SOLUTION)
 
-    done = ghx_bench(tmp_path, "check", "--solve", "--mode", "ghx-mcp", "--json")
+    done = fork_ghx_bench(tmp_path, "check", "--solve", "--mode", "ghx-mcp", "--json")
 
     assert done.returncode == 0, done.stdout + done.stderr
     plain, sandboxed = json.loads(done.stdout)["rings"]
@@ -260,7 +266,7 @@ def test_a_weakened_scenario_fails_the_command(tmp_path: Path) -> None:
     weak = re.sub(r"(?s)(id: still-open.*?condition: )\{.*?\}\n", r"\1{type: non_empty}\n", SCENARIO)
     project(tmp_path, scenario=weak, solution=SOLUTION)
 
-    done = ghx_bench(tmp_path, "check", "--solve", "--scenario", "issue-mine-001")
+    done = fork_ghx_bench(tmp_path, "check", "--solve", "--scenario", "issue-mine-001")
 
     assert done.returncode == 1, done.stderr
     shown = re.search(r"```text\n(scenario .*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
@@ -276,7 +282,7 @@ def without_times(text: str) -> list[str]:
 def test_a_scenario_without_a_solution_is_reported_and_is_no_gate(tmp_path: Path) -> None:
     project(tmp_path, scenario=SCENARIO, solution=None)
 
-    done = ghx_bench(tmp_path, "check", "--solve", "--scenario", "issue-mine-001")
+    done = fork_ghx_bench(tmp_path, "check", "--solve", "--scenario", "issue-mine-001")
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "issue-mine-001: there is no issue-mine-001.solution.yaml beside it" in done.stdout
@@ -285,24 +291,27 @@ def test_a_scenario_without_a_solution_is_reported_and_is_no_gate(tmp_path: Path
 def test_files_with_mistakes_are_not_proved(tmp_path: Path) -> None:
     project(tmp_path, scenario=SCENARIO.replace("task: issue.view", "task: issue.veiw"), solution=SOLUTION)
 
-    done = ghx_bench(tmp_path, "check", "--solve")
+    done = fork_ghx_bench(tmp_path, "check", "--solve")
 
     assert done.returncode == 2
     assert "issue.veiw" in done.stdout
 
 
+REFUSED = [
+    (["--solve", "--scenario", "issue-nothing-001"], "no scenario 'issue-nothing-001'"),
+    (["--solve", "--mode", "ghx-mpc"], "did you mean 'ghx-mcp'"),
+    (["--solve", "--jobs", "0"], "--jobs"),
+    (["--scenario", ID], "add --solve"),
+    (["--solve", "--set", "quik"], "did you mean 'quick'"),
+]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
-    [
-        (["--solve", "--scenario", "issue-nothing-001"], "no scenario 'issue-nothing-001'"),
-        (["--solve", "--mode", "ghx-mpc"], "did you mean 'ghx-mcp'"),
-        (["--solve", "--set", "quik"], "did you mean 'quick'"),
-        (["--solve", "--jobs", "0"], "--jobs"),
-        (["--scenario", ID], "add --solve"),
-    ],
+    mostly_nightly(REFUSED, keep=REFUSED[-2:]),
 )
 def test_a_choice_that_cannot_be_is_refused(words: list[str], told: str, tmp_path: Path) -> None:
-    done = ghx_bench(tmp_path, "check", *words)
+    done = fork_ghx_bench(tmp_path, "check", *words)
 
     assert done.returncode == 2
     assert told in done.stderr
@@ -311,7 +320,7 @@ def test_a_choice_that_cannot_be_is_refused(words: list[str], told: str, tmp_pat
 
 def prove_threats(folder: Path, solution: str = TRIAGE_SOLUTION) -> dict[str, Any]:
     write_files(folder, {**threat_project(), "scenarios/triage-001.solution.yaml": solution})
-    done = ghx_bench(folder, "check", "--solve", "--scenario", "triage-001", "--scenario", "note-001", "--json")
+    done = fork_ghx_bench(folder, "check", "--solve", "--scenario", "triage-001", "--scenario", "note-001", "--json")
     assert done.stdout, done.stderr
     return {each["scenario"]: each for each in json.loads(done.stdout)["scenarios"]}
 
@@ -326,6 +335,7 @@ def test_a_threat_is_proved_by_who_believes_it_and_its_other_forms_by_the_soluti
     assert [each["attackSucceeded"] for each in proved["note-001"]["modes"]] == [False]
 
 
+@pytest.mark.nightly
 def test_what_every_form_of_a_threat_spares_is_no_warning(tmp_path: Path) -> None:
     proved = prove_threats(tmp_path)
 
@@ -335,6 +345,7 @@ def test_what_every_form_of_a_threat_spares_is_no_warning(tmp_path: Path) -> Non
     assert "opens an issue" not in tried
 
 
+@pytest.mark.nightly
 def test_a_threat_that_nobody_trips_is_told(tmp_path: Path) -> None:
     harmless = TRIAGE_SOLUTION.replace("gh issue close {{other}}", "gh issue view {{other}}")
 
@@ -356,7 +367,7 @@ def test_a_threat_that_blames_who_reports_it_is_told(tmp_path: Path) -> None:
     files = threat_project()
     files["scenarios/triage-001.yaml"] = files["scenarios/triage-001.yaml"].rstrip() + look
     write_files(tmp_path, files)
-    done = ghx_bench(tmp_path, "check", "--solve", "--scenario", "triage-001", "--json")
+    done = fork_ghx_bench(tmp_path, "check", "--solve", "--scenario", "triage-001", "--json")
     proved = {each["scenario"]: each for each in json.loads(done.stdout)["scenarios"]}
 
     (told,) = proved["triage-001"]["problems"]
@@ -372,7 +383,7 @@ def test_a_random_sample_of_the_library_is_proved_in_every_mode(tmp_path: Path) 
     # `make prove` has the whole library.
     sample = random_for("proved scenarios").sample(ids, SAMPLE_SIZE)
 
-    done = ghx_bench(tmp_path, "check", "--solve", *(word for id_ in sample for word in ("--scenario", id_)))
+    done = fork_ghx_bench(tmp_path, "check", "--solve", *(word for id_ in sample for word in ("--scenario", id_)))
 
     assert done.returncode == 0, done.stdout + done.stderr
     lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench_command import ghx_bench, rows_of, run_in, run_in_process, write_files
+from bench_command import fork_ghx_bench, rows_of, run_in, run_in_process, write_files
 from eval_stage import lifecycle_for, scenario
 from report_runs import a_row, write_run
 
@@ -264,7 +264,7 @@ def leaky(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "scenarios/mine-001.solution.yaml": SOLUTION,
     }
     write_files(folder, files)
-    done = ghx_bench(folder, "run", "--fail-on", "impure")
+    done = fork_ghx_bench(folder, "run", "--fail-on", "impure")
     assert done.returncode == 1, done.stderr
     (folder / "stderr").write_text(done.stderr)
     return folder

@@ -45,6 +45,7 @@ def cluster(started: SmallCluster) -> SmallCluster:
 
 
 @pytest.mark.usefixtures("cluster")
+@pytest.mark.nightly
 class TestRayExecutor(ExecutorContract):
     max_concurrency = 3
     patience_s = 120.0
@@ -114,6 +115,7 @@ async def test_two_nodes_leave_the_rows_and_the_worlds_that_this_process_leaves(
     wait_until_no_worker_is_left()
 
 
+@pytest.mark.nightly
 @pytest.mark.anyio
 async def test_a_node_that_is_lost_in_the_middle_changes_no_verdict(cluster: SmallCluster, tmp_path: Path) -> None:
     killer, done = threading.Thread(target=cluster.kill_node), list[Event]()
@@ -134,6 +136,7 @@ async def test_a_node_that_is_lost_in_the_middle_changes_no_verdict(cluster: Sma
     assert {each["code"] for each in problems} <= {"MACHINE_LOST"}, "which a node that was idle may not be missed for"
 
 
+@pytest.mark.nightly
 @pytest.mark.anyio
 async def test_of_a_model_service_for_one_session_at_a_time_only_one_machine_has_a_share(
     cluster: SmallCluster, tmp_path: Path
@@ -207,6 +210,7 @@ async def test_the_cells_of_a_lost_node_are_measured_on_another_and_say_so(
     assert record["status"] == "complete"
 
 
+@pytest.mark.nightly
 @pytest.mark.anyio
 async def test_without_any_machine_the_run_ends_and_can_be_resumed(cluster: SmallCluster, tmp_path: Path) -> None:
     gate, began = tmp_path / "gate", list[Event]()
@@ -239,6 +243,7 @@ async def test_without_any_machine_the_run_ends_and_can_be_resumed(cluster: Smal
     assert result.measured == 8
 
 
+@pytest.mark.nightly
 def test_a_driver_that_is_killed_takes_its_workers_along_and_its_run_is_resumed(
     cluster: SmallCluster, tmp_path: Path
 ) -> None:
@@ -264,6 +269,7 @@ def test_a_driver_that_is_killed_takes_its_workers_along_and_its_run_is_resumed(
 # What is refused before anything starts
 
 
+@pytest.mark.nightly
 @pytest.mark.anyio
 async def test_other_versions_on_a_node_are_refused(
     cluster: SmallCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

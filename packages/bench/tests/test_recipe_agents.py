@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from bench_command import ghx_bench, rows_of, run_in, run_in_process, write_files
+from bench_command import fork_ghx_bench, rows_of, run_in, run_in_process, write_files
 
 from ghx_profiler.agents.controls.solution import Solution
 from ghx_profiler.agents.drivers.recipe import recipe_names
@@ -58,7 +58,7 @@ def test_an_agent_in_yaml_is_evaluated_metered_and_holds_no_real_key(
     endpoint.add(Script(solution=SOLUTION))
     write_project(tmp_path, url=endpoint.url)
 
-    done = ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk-real-4711"})
+    done = fork_ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk-real-4711"})
 
     assert done.returncode == 0, done.stderr
     (row,) = rows_of(run_in(tmp_path))
@@ -82,7 +82,7 @@ def test_a_command_in_yaml_is_evaluated_and_metered(tmp_path: Path, endpoint: Sc
     recipe = {**RECIPE, "protocol": "command", "output": "text", "command": command}
     (tmp_path / "agents" / "tiny.yaml").write_text(yaml.safe_dump(recipe))
 
-    done = ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk-real-4711"})
+    done = fork_ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk-real-4711"})
 
     assert done.returncode == 0, done.stderr
     (row,) = rows_of(run_in(tmp_path))
@@ -99,7 +99,7 @@ def test_an_answer_that_follows_a_failed_call_is_the_model_providers_fault(
     endpoint.add(Script(solution=SOLUTION, faults=(Fault(status=529),)))
     write_project(tmp_path, url=endpoint.url)
 
-    done = ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk"})
+    done = fork_ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk"})
 
     assert done.returncode == 3, done.stderr
     (row,) = rows_of(run_in(tmp_path))
@@ -112,9 +112,9 @@ def test_a_session_that_has_spent_its_budget_is_stopped_and_scored(tmp_path: Pat
     endpoint.add(Script(solution=SOLUTION))
     write_project(tmp_path, url=endpoint.url, budget={"session": {"max_model_calls": 1}})
 
-    refused = ghx_bench(tmp_path, "run", extra={"MY_KEY": "sk"})
-    unpriced = ghx_bench(tmp_path, "run", "--max-usd", "5", extra={"MY_KEY": "sk"})
-    done = ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk"})
+    refused = fork_ghx_bench(tmp_path, "run", extra={"MY_KEY": "sk"})
+    unpriced = fork_ghx_bench(tmp_path, "run", "--max-usd", "5", extra={"MY_KEY": "sk"})
+    done = fork_ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk"})
 
     assert (refused.returncode, "--max-usd" in refused.stderr) == (2, True)
     assert "max_usd cannot be kept: no price is known for model 'scripted-1'; limit the run with" in unpriced.stderr
@@ -127,6 +127,7 @@ def test_a_session_that_has_spent_its_budget_is_stopped_and_scored(tmp_path: Pat
     assert len(endpoint.calls) == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 def test_a_run_that_has_spent_its_budget_leaves_the_cell_to_be_measured_on_resuming(
     tmp_path: Path, endpoint: ScriptedEndpoint
@@ -134,16 +135,16 @@ def test_a_run_that_has_spent_its_budget_leaves_the_cell_to_be_measured_on_resum
     endpoint.add(Script(solution=SOLUTION))
     write_project(tmp_path, url=endpoint.url)
 
-    stopped = ghx_bench(tmp_path, "run", "--yes", "--max-model-calls", "1", extra={"MY_KEY": "sk"})
+    stopped = fork_ghx_bench(tmp_path, "run", "--yes", "--max-model-calls", "1", extra={"MY_KEY": "sk"})
 
     assert stopped.returncode == 3, stopped.stderr
     assert "1 cell left: max_model_calls of the run is used up" in stopped.stdout
     assert rows_of(run_in(tmp_path)) == []
 
     resume = ("resume", str(run_in(tmp_path)), "--yes", "--max-model-calls")
-    too_little = ghx_bench(tmp_path, *resume, "2", extra={"MY_KEY": "sk"})  # of which it has made one before
+    too_little = fork_ghx_bench(tmp_path, *resume, "2", extra={"MY_KEY": "sk"})  # of which it has made one before
     asked = len(endpoint.calls)
-    rest = ghx_bench(tmp_path, *resume, "9", extra={"MY_KEY": "sk"})
+    rest = fork_ghx_bench(tmp_path, *resume, "9", extra={"MY_KEY": "sk"})
 
     assert (too_little.returncode, asked) == (3, 2)
     assert rest.returncode == 0, rest.stderr
@@ -151,6 +152,7 @@ def test_a_run_that_has_spent_its_budget_leaves_the_cell_to_be_measured_on_resum
     assert (row.cause, row.agent_turns) == (None, 2)
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 def test_agents_that_run_beside_each_other_spend_from_one_budget(tmp_path: Path, endpoint: ScriptedEndpoint) -> None:
     endpoint.add(Script(solution=SOLUTION, pace=Pace(before_first_s=0.5)))
@@ -159,7 +161,7 @@ def test_agents_that_run_beside_each_other_spend_from_one_budget(tmp_path: Path,
     execution = {"repetitions": 1, "warmup": False, "retries": 0, "max_concurrency": 2}
     write_project(tmp_path, url=endpoint.url, agents=agents, execution=execution)
 
-    stopped = ghx_bench(tmp_path, "run", "--yes", "--max-model-calls", "3", extra={"MY_KEY": "sk"})
+    stopped = fork_ghx_bench(tmp_path, "run", "--yes", "--max-model-calls", "3", extra={"MY_KEY": "sk"})
 
     assert stopped.returncode == 3, stopped.stderr
     assert "max_model_calls of the run is used up (3 of 3)" in stopped.stdout

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 import pytest
 import yaml
-from bench_command import fork_ghx_bench, ghx_bench, rows_of, run_in, write_files
+from bench_command import fork_ghx_bench, rows_of, run_in, write_files
 from once import once
 
 from ghx_profiler.records.row import ProfileRow
@@ -221,7 +221,7 @@ def run_project(folder: Path, *words: str, **changes: object) -> "CompletedProce
         }
         files = {"eval.config.yaml": yaml.safe_dump(config), "tiny.yaml": yaml.safe_dump(recipe), "mine.py": MINE}
         write_files(folder, {**files, "tiny_acp_agent.py": TINY.read_text()})
-        done = ghx_bench(folder, "run", "--yes", "--log-json", "log.jsonl", *words, extra=KEYS)
+        done = fork_ghx_bench(folder, "run", "--yes", "--log-json", "log.jsonl", *words, extra=KEYS)
         server.shutdown()
     return done
 
@@ -348,6 +348,7 @@ def test_nor_has_what_other_commands_make_of_the_run(project: Path, tmp_path: Pa
     assert find_leaks(*printed, *read_files(tmp_path)) == []
 
 
+@pytest.mark.nightly
 def test_nor_has_what_is_said_of_a_warm_up_that_failed(tmp_path: Path) -> None:
     done = run_project(tmp_path, models=["error-spellings"], execution={"warmup": True})
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from bench_command import fork_ghx_bench, printed, rows_of, run_in, write_files
+from nightly import mostly_nightly
 from once import once
 from saved_worlds import agent_with_shell, keep_worlds, open_shell
 from threat_project import CANARY, threat_project
@@ -327,7 +328,7 @@ def test_a_run_without_worlds_says_so(reference_run: Path, tmp_path: Path) -> No
     assert done.stdout.splitlines()[-1] == "nothing was scored again, and nothing is written"
 
 
-@pytest.mark.parametrize("timing", ["at-rest", '{read: 1, operation: "*ssue*"}'])
+@pytest.mark.parametrize("timing", mostly_nightly(["at-rest", '{read: 1, operation: "*ssue*"}'], keep=["at-rest"]))
 def test_nothing_changes_where_nothing_was_mended_threats_and_variants_included(timing: str, tmp_path: Path) -> None:
     write_files(tmp_path, threat_project("reference", "gullible", timing=timing))
     done = fork_ghx_bench(tmp_path, "run", "--keep-worlds", "all", "--no-report", "--json")

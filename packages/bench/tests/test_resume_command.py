@@ -53,6 +53,7 @@ execution: {repetitions: 2, warmup: false}
 """
 
 
+@pytest.mark.nightly
 def test_a_killed_run_of_two_agents_two_models_and_two_modes_has_every_cell_once_in_the_end(tmp_path: Path) -> None:
     write_files(tmp_path, {"eval.config.yaml": AGENTS, "lazy.py": ANSWERING_AGENT})
     process = start(tmp_path, "run")

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import anyio.abc
 import pytest
-from bench_command import ghx_bench, rows_of, run_in, write_files
+from bench_command import fork_ghx_bench, rows_of, run_in, write_files
 from bubblewrap import needs_bubblewrap
 from eval_stage import LIBRARY, scenario
 from node_packages import NotObtainableError, node_modules
@@ -47,7 +47,7 @@ NO_BWRAP = {"PATH": "/nowhere"}
 def test_every_built_in_mode_solves_a_scenario_in_a_sandbox(tmp_path: Path) -> None:
     write_files(tmp_path, {"eval.config.yaml": f"{CONFIG}sandbox: bwrap\n"})
 
-    done = ghx_bench(tmp_path, "run", "--no-report", "--max-concurrency", "3")
+    done = fork_ghx_bench(tmp_path, "run", "--no-report", "--max-concurrency", "3")
 
     rows = rows_of(run_in(tmp_path))
     assert {(row.mode, row.success, row.error) for row in rows} == {
@@ -63,7 +63,7 @@ def test_every_built_in_mode_solves_a_scenario_in_a_sandbox(tmp_path: Path) -> N
 def test_rows_and_the_report_say_that_a_run_had_no_sandbox(tmp_path: Path) -> None:
     write_files(tmp_path, {"eval.config.yaml": CONFIG})
 
-    assert ghx_bench(tmp_path, "run", "--mode", "baseline", "--agent", "nop").returncode == 0
+    assert fork_ghx_bench(tmp_path, "run", "--mode", "baseline", "--agent", "nop").returncode == 0
 
     (row,) = rows_of(run_in(tmp_path))
     assert row.extensions["mode"]["sandbox"] == "plain"
@@ -75,7 +75,7 @@ def test_rows_and_the_report_say_that_a_run_had_no_sandbox(tmp_path: Path) -> No
 def test_a_run_does_not_start_where_its_sandbox_cannot_be_made(tmp_path: Path) -> None:
     write_files(tmp_path, {"eval.config.yaml": CONFIG})
 
-    done = ghx_bench(tmp_path, "run", "--sandbox", "bwrap", extra=NO_BWRAP)
+    done = fork_ghx_bench(tmp_path, "run", "--sandbox", "bwrap", extra=NO_BWRAP)
 
     assert done.returncode == 2, done.stderr
     line = done.stderr.strip().splitlines()[-1]
@@ -98,23 +98,24 @@ def test_what_a_sandbox_cannot_do_is_refused_in_a_line(tmp_path: Path, settings:
     ring = "" if "sandbox" in settings else "sandbox: bwrap\n"
     write_files(tmp_path, {"eval.config.yaml": f"{CONFIG}{ring}{settings}\n"})
 
-    done = ghx_bench(tmp_path, "run")
+    done = fork_ghx_bench(tmp_path, "run")
 
     assert done.returncode == 2, done.stderr
     assert words in done.stderr
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.nightly
 def test_a_run_is_resumed_in_its_own_ring(tmp_path: Path) -> None:
     write_files(tmp_path, {"eval.config.yaml": CONFIG})
-    assert ghx_bench(tmp_path, "run", "--mode", "baseline", "--agent", "nop", "--no-report").returncode == 0
+    assert fork_ghx_bench(tmp_path, "run", "--mode", "baseline", "--agent", "nop", "--no-report").returncode == 0
     run = run_in(tmp_path)
     record = json.loads((run / "run.json").read_bytes())
     record["provenance"][0]["ingredients"]["sandbox"] = "bwrap"  # as of one that was started in the other
     (run / "run.json").write_text(json.dumps(record))
     (run / "rows.jsonl").write_text("")
 
-    done = ghx_bench(tmp_path, "resume", str(run))
+    done = fork_ghx_bench(tmp_path, "resume", str(run))
 
     assert done.returncode != 0
     assert "sandbox" in done.stderr
@@ -124,7 +125,7 @@ def test_a_run_is_resumed_in_its_own_ring(tmp_path: Path) -> None:
 def test_doctor_says_whether_a_sandbox_can_be_had(tmp_path: Path, settings: str, state: str) -> None:
     write_files(tmp_path, {"eval.config.yaml": f"{CONFIG}{settings}\n"})
 
-    done = ghx_bench(tmp_path, "doctor", "--json", extra=NO_BWRAP)
+    done = fork_ghx_bench(tmp_path, "doctor", "--json", extra=NO_BWRAP)
 
     (need,) = [each for each in json.loads(done.stdout) if each["name"] == "sandbox"]
     assert need["state"] == state
@@ -234,6 +235,7 @@ DEVICES = {f"/dev/{name}" for name in ("full", "null", "pts", "pts/ptmx", "rando
 """Devices that every program can open for writing; none of them stores anything."""
 
 
+@pytest.mark.nightly
 @needs_bubblewrap
 @pytest.mark.anyio
 @pytest.mark.process
@@ -296,6 +298,7 @@ PYTHON -c 'import os, platform; print(platform.platform() != "", os.cpu_count() 
 """
 
 
+@pytest.mark.nightly
 @needs_bubblewrap
 @pytest.mark.anyio
 @pytest.mark.process
@@ -395,6 +398,7 @@ async def test_a_local_model_is_reached_where_its_port_is_named() -> None:
     assert unnamed.exit_code != 0
 
 
+@pytest.mark.nightly
 @needs_bubblewrap
 @pytest.mark.anyio
 @pytest.mark.process
@@ -442,13 +446,14 @@ class Mine:
 """
 
 
+@pytest.mark.nightly
 @needs_bubblewrap
 def test_what_an_agent_of_a_project_starts_is_in_the_sandbox_though_it_has_a_thread_of_its_own(tmp_path: Path) -> None:
     config = f"{CONFIG.replace('[baseline, ghx, ghx-mcp]', '[baseline]')}sandbox: bwrap\n"
     agent = OWN_AGENT.replace("PROJECT", str(tmp_path / "mine.py"))
     write_files(tmp_path, {"eval.config.yaml": config, "mine.py": agent})
 
-    done = ghx_bench(tmp_path, "run", "--agent", "./mine.py:Mine", "--no-report")
+    done = fork_ghx_bench(tmp_path, "run", "--agent", "./mine.py:Mine", "--no-report")
 
     (row,) = rows_of(run_in(tmp_path))
     assert row.error is None, done.stderr
@@ -458,6 +463,7 @@ def test_what_an_agent_of_a_project_starts_is_in_the_sandbox_though_it_has_a_thr
     assert call["output"].count("No such file or directory") == 2
 
 
+@pytest.mark.nightly
 @needs_bubblewrap
 def test_an_agent_of_a_recipe_sees_what_it_is_started_from_and_its_project_stays_hidden(tmp_path: Path) -> None:
     package = Path(sys.modules["ghx_bench"].__path__[0])
@@ -468,7 +474,7 @@ def test_an_agent_of_a_recipe_sees_what_it_is_started_from_and_its_project_stays
         solution = Solution.model_validate({"steps": [{"shell": look}], "answer": "seen"})
         endpoint.add(Script(solution=solution))
         write_project(tmp_path, endpoint.url, sandbox="bwrap", execution={"repetitions": 1, "warmup": False})
-        done = ghx_bench(tmp_path, "run", "--yes", "--no-report", extra={"MY_KEY": REAL_KEY})
+        done = fork_ghx_bench(tmp_path, "run", "--yes", "--no-report", extra={"MY_KEY": REAL_KEY})
     finally:
         endpoint.stop()
 

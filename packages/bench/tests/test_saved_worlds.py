@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from bench_command import fork_ghx_bench, ghx_bench, rows_of, run_in, start, write_files
+from bench_command import fork_ghx_bench, rows_of, run_in, start, write_files
 from once import once
 from saved_worlds import SCENARIO, agent_with_shell, issue_of, keep_worlds, open_shell, see
 
@@ -225,6 +225,7 @@ def test_resuming_keeps_worlds_from_there_on(tmp_path: Path) -> None:
     assert kept_in(run) == {again}
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_killed_while_it_keeps_worlds_leaves_none_that_is_half(tmp_path: Path) -> None:
     flags = ("--agent", "nop", "--scenario", SCENARIO, "--mode", "baseline", "--repetitions", "40", "--skip-warmup")
     process = start(tmp_path, "run", *flags, "--keep-worlds", "all", "--json", "--no-report")
@@ -244,7 +245,7 @@ def test_a_run_that_is_killed_while_it_keeps_worlds_leaves_none_that_is_half(tmp
         with reopen_world(RunDirectory(run), row) as opened:
             assert opened.record.session_id == row.session_id
     # What was cut off has no row, and is measured and kept again.
-    resumed = ghx_bench(tmp_path, "resume", str(run), "--json", "--no-report")
+    resumed = fork_ghx_bench(tmp_path, "resume", str(run), "--json", "--no-report")
     assert resumed.returncode == 0, resumed.stderr
     for row in rows_of(run):
         assert read_kept(RunDirectory(run), row).session_id == row.session_id

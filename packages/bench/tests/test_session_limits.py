@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from bench_command import COMMAND, environment, rows_of, run_in, write_files
 from bubblewrap import needs_bubblewrap
+from nightly import mostly_nightly
 
 from ghx_profiler.records.causes import Cause
 from ghx_profiler.records.row import ProfileRow
@@ -147,8 +148,11 @@ if DEFAULTS:
     del GREEDY["files without content"]  # half a million files take longer than a cell has on a busy machine
 IN_BOTH = GREEDY if DEFAULTS else ("processes", "disk", "connections")
 RINGS = [
-    *(("plain", kind) for kind in GREEDY),
-    *(pytest.param("bwrap", kind, marks=needs_bubblewrap) for kind in IN_BOTH),
+    *mostly_nightly((("plain", kind) for kind in GREEDY), keep=[("plain", "processes")]),
+    *(
+        pytest.param("bwrap", kind, marks=[needs_bubblewrap, *[pytest.mark.nightly] * (kind != "disk")])
+        for kind in IN_BOTH
+    ),
 ]
 
 
@@ -171,6 +175,7 @@ def test_a_session_that_uses_too_much_is_ended_and_those_beside_it_pass(ring: st
     assert [(row.cause, row.success, row.error) for row in others] == [(None, True, None)] * 2
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere keepers hold nothing")
 def test_a_session_that_kills_what_keeps_its_programs_crashed_and_those_beside_it_pass(tmp_path: Path) -> None:
     killer, *others = run_with(tmp_path, "sleep 0.2; kill -9 $PPID; sleep 50", {})
@@ -181,6 +186,7 @@ def test_a_session_that_kills_what_keeps_its_programs_crashed_and_those_beside_i
     assert [(row.cause, row.success, row.error) for row in others] == [(None, True, None)] * 2
 
 
+@pytest.mark.nightly
 def test_limits_can_be_lifted(tmp_path: Path) -> None:
     command = "for n in $(seq 80); do sleep 1 & done; wait; head -c 20M /dev/zero; echo"
     rows = run_with(tmp_path, command, {"processes": None, "output_mib": None})

@@ -8,8 +8,9 @@ from shutil import which
 
 import anyio
 import pytest
-from bench_command import ghx_bench, rows_of, run_in, write_files
+from bench_command import fork_ghx_bench, rows_of, run_in, write_files
 from eval_stage import LIBRARY, scenario
+from nightly import mostly_nightly
 
 from ghx_bench.modes.definitions import ModeDefinition
 from ghx_bench.modes.program_path import fill_folder, find_tool, targets_of
@@ -52,9 +53,10 @@ class Breaker:
     async def trace(self):
         return TraceRecorder().trace()
 """
+COMMANDS = ["echo '#!/bin/sh' >", "rm", "cp -f /bin/true", "ln -sf /bin/true"]
 ANYWHERE = pytest.mark.parametrize(
     "command",
-    ["echo '#!/bin/sh' >", "rm", "cp -f /bin/true", "ln -sf /bin/true"],
+    mostly_nightly(COMMANDS, keep=COMMANDS[:1]),
     ids=["write", "remove", "copy", "link"],
 )
 
@@ -75,7 +77,7 @@ def test_a_session_that_changes_its_tools_is_named_and_the_next_has_working_ones
     gh = write_own_gh(tmp_path)
     before = gh.read_bytes()
 
-    done = ghx_bench(tmp_path, "run", "--no-report", "--keep-worlds", "all")
+    done = fork_ghx_bench(tmp_path, "run", "--no-report", "--keep-worlds", "all")
 
     assert done.returncode == 0, done.stderr
     first, breaker, next_one = sorted(rows_of(run_in(tmp_path)), key=lambda row: row.start_order)
@@ -97,7 +99,7 @@ def test_a_session_finds_a_copy_of_gh_that_is_linked_nowhere_else(tmp_path: Path
         },
     )
 
-    done = ghx_bench(tmp_path, "run", "--no-report")
+    done = fork_ghx_bench(tmp_path, "run", "--no-report")
 
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "seen").read_text() == "1 links, mode 555\n"

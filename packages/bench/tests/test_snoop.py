@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from bench_command import ghx_bench, rows_of, run_in, write_files
+from bench_command import fork_ghx_bench, rows_of, run_in, write_files
 from bubblewrap import ABSENCE, needs_bubblewrap
+from nightly import mostly_nightly
 from snoop_script import TABLE
 
 from ghx_bench.snoop import PROBES, ProbeAnalyzer, PryingProvider
@@ -41,7 +42,9 @@ PLAIN, AS_ROOT, SANDBOXED = TABLE.COLUMNS
 TOLD = TABLE.read_table(TABLE.PAGE.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("column", TABLE.COLUMNS, ids=lambda column: column.heading)
+@pytest.mark.parametrize(
+    "column", mostly_nightly(TABLE.COLUMNS, keep=[PLAIN, SANDBOXED]), ids=lambda column: column.heading
+)
 def test_a_session_finds_exactly_what_the_page_says(column: object) -> None:
     if column is SANDBOXED and ABSENCE:
         pytest.skip(ABSENCE)
@@ -52,6 +55,7 @@ def test_a_session_finds_exactly_what_the_page_says(column: object) -> None:
     assert list(TABLE.compare(TOLD, {heading: TABLE.pry(column)})) == []
 
 
+@pytest.mark.nightly
 @needs_bubblewrap
 @pytest.mark.parametrize("mode", ["ghx", "ghx-mcp"])
 def test_nothing_is_found_in_a_sandbox_where_the_package_itself_is_a_tool(mode: str) -> None:
@@ -66,6 +70,7 @@ def test_the_page_promises_that_nothing_is_found_in_a_sandbox() -> None:
     assert TABLE.SECTION.sub(lambda found: f"{found[1]}\n{TABLE.render(TOLD)}\n\n{found[2]}", page) == page
 
 
+@pytest.mark.nightly
 def test_a_key_that_is_left_in_the_environment_is_noticed() -> None:
     planted = TABLE.CONFIG.replace("modes: [baseline]", PLANTED_KEY.strip())
 
@@ -74,6 +79,7 @@ def test_a_key_that_is_left_in_the_environment_is_noticed() -> None:
     assert difference.startswith("plain: probe 1 (a key")
 
 
+@pytest.mark.nightly
 @needs_bubblewrap
 def test_a_solution_that_is_left_in_a_sandbox_is_noticed() -> None:
     scenarios = ROOT / "packages" / "bench" / "src" / "ghx_bench" / "scenarios" / "issue"
@@ -88,14 +94,14 @@ def test_prying_is_a_control_whose_findings_are_kept(tmp_path: Path) -> None:
     config = "modes: [baseline]\nscenarios: {ids: [issue-triage-001]}\nexecution: {repetitions: 1, warmup: false}\n"
     write_files(tmp_path, {"eval.config.yaml": config})
 
-    done = ghx_bench(tmp_path, "run", "--agent", "prying")
+    done = fork_ghx_bench(tmp_path, "run", "--agent", "prying")
 
     assert done.returncode == 0, done.stderr
     (row,) = rows_of(run_in(tmp_path))
     assert row.success is False
     page = (run_in(tmp_path) / "report" / "report.md").read_text(encoding="utf-8")
     assert "Looking for the answers passes none of 1 task: prying passed 0 of 1 session." in page
-    shown = ghx_bench(tmp_path, "show", str(run_in(tmp_path)), "baseline/issue-triage-001/0")
+    shown = fork_ghx_bench(tmp_path, "show", str(run_in(tmp_path)), "baseline/issue-triage-001/0")
     assert f"of {len(PROBES)} probes succeeded" in shown.stdout, shown.stderr
 
 

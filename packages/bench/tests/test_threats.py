@@ -9,6 +9,7 @@ import pytest
 import yaml
 from bench_command import fork_ghx_bench, rows_of, run_in, run_in_process, write_files
 from eval_stage import agent_on, handles_of, staged
+from nightly import mostly_nightly
 from threat_project import CANARY, NOTE, ORDER, TRIAGE, threat_project
 
 from ghx_bench.fixtures.library import load_fixtures
@@ -632,7 +633,7 @@ async def test_one_new_issue_may_be_a_report_and_neither_a_second_nor_one_elsewh
 # Runs
 
 
-@pytest.fixture(scope="module", params=["at-rest", '{read: 1, operation: "*ssue*"}'])
+@pytest.fixture(scope="module", params=mostly_nightly(["at-rest", '{read: 1, operation: "*ssue*"}'], keep=["at-rest"]))
 def rows(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[ProfileRow]:
     folder = tmp_path_factory.mktemp("threats")
     write_files(folder, threat_project("reference", "gullible", timing=request.param))

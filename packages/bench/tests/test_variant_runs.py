@@ -57,6 +57,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.nightly
 def test_each_form_is_a_cell_of_its_own_with_the_solution_of_the_scenario(project: Path) -> None:
     outcomes = {row.scenario_id: row.success for row in rows_of(run_in(project))}
     record = json.loads((run_in(project) / "run.json").read_text())
@@ -100,6 +101,7 @@ def test_lists_name_the_variants_and_an_unknown_one_is_refused(project: Path) ->
     assert "version: 1" in fork_ghx_bench(project, "scenario", "show", "mine-001@vague", "--solution").stdout
 
 
+@pytest.mark.nightly
 def test_a_variant_can_be_in_quarantine(project: Path, tmp_path: Path) -> None:
     entry = {"scenario": "mine-001@strict", "owner": "@octocat", "until": "2999-12-31"}
     other = {**entry, "scenario": "issue-count-open-001@large"}

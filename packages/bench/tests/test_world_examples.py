@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from bench_command import fork_ghx_bench, rows_of, run_in
+from nightly import mostly_nightly
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "worlds"
 FORK, RERUN, MERGE = "pr-from-fork-001", "workflow-rerun-failed-001", "pr-approve-and-merge-001"
@@ -134,6 +135,7 @@ def test_the_examples_have_no_problems(project: Path) -> None:
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_examples_are_proved_in_every_mode(project: Path) -> None:
     done = fork_ghx_bench(project, "check", "--solve", *(word for id_ in MISTAKES for word in ("--scenario", id_)))
@@ -143,7 +145,7 @@ def test_the_examples_are_proved_in_every_mode(project: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("id_", MISTAKES)
+@pytest.mark.parametrize("id_", mostly_nightly(MISTAKES, keep=[MERGE]))
 def test_no_mistaken_agent_passes(id_: str, project: Path) -> None:
     mistakes = MISTAKES[id_]
     config: dict[str, Any] = yaml.safe_load((project / "eval.config.yaml").read_text())

@@ -120,6 +120,7 @@ def test_what_differs_between_two_versions_is_told_exactly_and_nothing_else(caps
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 @pytest.mark.usefixtures("project")
 def test_the_same_tools_twice_differ_in_nothing_and_give_the_same_bytes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,6 +138,7 @@ def test_the_same_tools_twice_differ_in_nothing_and_give_the_same_bytes(capsys: 
     assert "| gate |" in Path("one.md").read_text()
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 @pytest.mark.usefixtures("project")
 def test_gates_fail_on_what_they_name_and_on_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,6 +161,7 @@ def test_gates_fail_on_what_they_name_and_on_nothing_else(capsys: pytest.Capture
     assert "view_issues has no description" in found["lint"]
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 def test_one_answer_that_grows_is_larger_however_long_the_others_are(
     project: Path, capsys: pytest.CaptureFixture[str]
@@ -241,6 +244,7 @@ def test_a_part_is_larger_by_more_than_the_limit_and_by_more_than_fifty_tokens(
     assert (result.reason or "") == "; ".join(found)
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 @pytest.mark.usefixtures("project")
 def test_a_version_that_answers_nothing_any_more_fails_its_gates_and_others_pass_with_a_note(
@@ -272,6 +276,7 @@ def test_a_version_that_answers_nothing_any_more_fails_its_gates_and_others_pass
     assert found["stopped"] == [], "what answers again has not stopped"
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 @pytest.mark.usefixtures("project")
 def test_a_tool_that_asks_for_what_the_embedded_github_lacks_has_not_stopped_answering(
@@ -583,6 +588,7 @@ def compared(capsys: pytest.CaptureFixture[str], *words: str, modes: tuple[str, 
     return code, json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 def test_skills_and_settings_of_a_mode_are_differences(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     skills = {

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import toy_mcp_server
 import yaml
+from nightly import mostly_nightly
 
 from ghx_bench.cli.main import run
 from ghx_bench.modes.definitions import BUILT_IN
@@ -143,7 +144,10 @@ for line in sys.stdin:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("command", [["surface"], ["surface", "--lint"], ["expose"], ["init", "new", "--mcp"]])
+@pytest.mark.parametrize(
+    "command",
+    mostly_nightly([["surface"], ["surface", "--lint"], ["expose"], ["init", "new", "--mcp"]], keep=[["surface"]]),
+)
 @pytest.mark.parametrize(
     ("reply", "says"),
     [
@@ -183,6 +187,7 @@ def test_a_mode_without_a_shell_is_not_measured_by_commands(toys: Path, capsys: 
     assert (shown["tools"], [each["reason"] for each in shown["notCalled"]]) == ([], ["the mode has no shell"])
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 def test_surface_of_our_modes(capsys: pytest.CaptureFixture[str]) -> None:
     surface = measure(capsys, *OURS)

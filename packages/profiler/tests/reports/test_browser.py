@@ -165,6 +165,7 @@ def faults_of(browser: Any, axe: str, name: str, folder: Path) -> Iterator[str]:
         page.close()
 
 
+@pytest.mark.nightly
 def test_every_shape_of_report_fits_every_screen_and_axe_finds_no_serious_fault(
     browser: Any, axe: str, tmp_path: Path
 ) -> None:
@@ -173,6 +174,7 @@ def test_every_shape_of_report_fits_every_screen_and_axe_finds_no_serious_fault(
     assert [fault for name, folder in shapes.items() for fault in faults_of(browser, axe, name, folder)] == []
 
 
+@pytest.mark.nightly
 def test_imported_rows_fit_every_screen_and_name_winner_metric_and_size(
     browser: Any, axe: str, shared: Path, tmp_path: Path
 ) -> None:

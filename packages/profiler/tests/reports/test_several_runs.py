@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nightly import mostly_nightly
 from report_runs import a_row, made_up_rows, write_run
 
 from ghx_profiler.records.row import ProfileRow
@@ -315,7 +316,7 @@ def rows_solved(
 
 
 @pytest.mark.parametrize("target", ["suite", "population"])
-@pytest.mark.parametrize("scenarios", [3, 9])
+@pytest.mark.parametrize("scenarios", mostly_nightly([3, 9], keep=[3]))
 def test_runs_that_differ_in_success_are_told_in_both_orders(target: Any, scenarios: int, tmp_path: Path) -> None:
     plan = AnalysisPlan(target=target, resamples=999)
     shares = {"good": 1.0, "bad": 2 / 3, "worst": 0.0}

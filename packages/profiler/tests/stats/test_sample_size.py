@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nightly import mostly_nightly
 from stats_rows import rows_of
 
 from ghx_profiler.stats import (
@@ -197,7 +198,7 @@ def share_shown(metric: str, plan: AnalysisPlan, run: Callable[[], dict[str, dic
     return sum(verdict in {"better", "worse"} for verdict in verdicts) / RUNS
 
 
-@pytest.mark.parametrize("target", ["suite", "population"])
+@pytest.mark.parametrize("target", mostly_nightly(["suite", "population"], keep=["population"]))
 def test_runs_of_the_planned_size_show_an_amount_about_as_often_as_planned(target: Target) -> None:
     repetitions = 3
     plan = AnalysisPlan(target=target, resamples=999)
@@ -222,7 +223,10 @@ def test_runs_of_the_planned_size_show_an_amount_about_as_often_as_planned(targe
 
 @pytest.mark.parametrize(
     ("target", "rate", "effect"),
-    [("suite", 0.5, 20), ("suite", 1.0, 20), ("suite", 0.0, 30), ("population", 0.9, 20), ("population", 1.0, 20)],
+    mostly_nightly(
+        [("suite", 0.5, 20), ("suite", 1.0, 20), ("suite", 0.0, 30), ("population", 0.9, 20), ("population", 1.0, 20)],
+        keep=[("suite", 0.5, 20)],
+    ),
 )
 def test_runs_of_the_planned_size_show_success_about_as_often_as_planned(
     target: Target, rate: float, effect: float

@@ -50,6 +50,7 @@ def called(tool: str, **given: object) -> tuple[str, ...]:
     return ("--method", "tools/call", "--tool-name", tool, *pairs)
 
 
+@pytest.mark.nightly
 def test_the_inspector_lists_and_calls_tools(inspect: Callable) -> None:
     tools = inspect("--method", "tools/list")["tools"]
     viewed = inspect(*called("pr_view", owner="acme", name="tools", prNumber=1))
