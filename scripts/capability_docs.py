@@ -1,7 +1,8 @@
 #!/usr/bin/env python
-"""Write docs/capabilities.md from the capabilities themselves; run it after changing one."""
+"""Write the page capabilities.md into docs/, or into the folder given; `make docs` calls this."""
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,10 @@ from ghx_tools.capabilities.index import ENTRIES
 from ghx_tools.capabilities.registry import Capability, capability
 from ghx_tools.cli.schema_text import describe_values
 
-TARGET = Path(__file__).parents[1] / "docs" / "capabilities.md"
+DOCS = Path(__file__).parents[1] / "docs"
 
 HEAD = """\
 # Capabilities
-
-<!-- Written by scripts/capability_docs.py: change the capabilities, not this page. -->
 
 A capability is one typed GitHub operation: named inputs, named outputs, one answer. `ghx` calls them from a shell,
 `execute_task` from Python; both work with any GitHub: github.com, an enterprise server, or the embedded twin.
@@ -217,4 +216,5 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    TARGET.write_text(page(), encoding="utf-8")
+    folder = Path(sys.argv[1]) if sys.argv[1:] else DOCS
+    (folder / "capabilities.md").write_text(page(), encoding="utf-8")

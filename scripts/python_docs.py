@@ -1,7 +1,8 @@
 """Write docs/python/: a page for each public package, from its exports and the examples in docs/python/examples/.
 
-    python scripts/python_docs.py           write the pages anew
-    python scripts/python_docs.py --check   end with 1 if a page is out of date, or an export lacks a text or an example
+    python scripts/python_docs.py [FOLDER]    write `python/` into docs/, or into this folder; `make docs` calls this
+
+An export without a text or an example is an error.
 
 An example is a part of `docs/python/examples/PACKAGE.py` that begins with `# %% Name, Name`: the exports it shows.
 Parts stand on the page in their order, and the tests run each page from top to bottom like any other.
@@ -37,17 +38,14 @@ PART = re.compile(r"^# %% (.+)$", re.MULTILINE)
 
 
 def main() -> None:
-    """Write or check the pages."""
+    """Write the pages."""
+    folder = (Path(sys.argv[1]) / "python") if sys.argv[1:] else PAGES
+    folder.mkdir(exist_ok=True)
     wrong: list[str] = []
     for name, package in PACKAGES.items():
         module, parts = importlib.import_module(package), list(examples(name))
         wrong += missing(module, parts)
-        path, text = PAGES / f"{name}.md", page(name, module, parts)
-        if sys.argv[1:] == ["--check"]:
-            if not path.exists() or path.read_text(encoding="utf-8") != text:
-                wrong.append(f"{path.name} is out of date: run python scripts/python_docs.py")
-        else:
-            path.write_text(text, encoding="utf-8")
+        (folder / f"{name}.md").write_text(page(name, module, parts), encoding="utf-8")
     if wrong:
         sys.exit("\n".join(wrong))
 

@@ -1,15 +1,14 @@
-"""Write what the twin supports into docs/twin.md: REST operations, GraphQL types, MCP tools, and what answers 501.
+"""Write what the emulator supports: REST operations, GraphQL types, MCP tools, and what returns 501.
 
-    python scripts/twin_support.py           write the page anew
-    python scripts/twin_support.py --check   say whether it is up to date
+    python scripts/twin_support.py [FOLDER]    write `twin-support.md` into this folder, or into docs/
 
-Everything between `<!-- generated: NAME -->` and `<!-- end -->` comes from the code; the rest is written by hand.
+`make docs` calls this.
 """
 
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
@@ -29,24 +28,47 @@ from ghx_twin.rest.operation import Operation
 from ghx_twin.rest.operations import OPERATIONS
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "twin.md"
 TWIN = ROOT / "packages" / "twin" / "src" / "ghx_twin"
 DATA = ROOT / "tests" / "data"
-SECTION = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+PAGE = """# What the emulator supports
+
+REST operations that are not listed return 501 with their name. GraphQL fields, arguments and types that are not listed
+return an error with theirs. A name that GitHub lacks too gets GitHub's own error.
+
+{sources}
+
+## Known gaps
+
+{missing}
+
+## REST
+
+{rest}
+
+## MCP servers
+
+The requests that the tools of two MCP servers make, and those of them that the emulator does not answer yet. `R` stands
+for `/repos/{owner}/{repo}`. GraphQL documents have the names that `tests/data/mcp_requests.yaml` gives them. The
+requests of the npm server were recorded. Those of GitHub's server were partly compared with its source; the server was
+not run.
+
+{mcp}
+
+## GraphQL
+
+A subset of GitHub's schema with the same names, types, nullability and arguments. `3 of 5` means that GitHub has two
+more fields. Connections, edges and payloads of mutations are as on GitHub and not listed.
+
+{graphql}
+"""
 
 
 def main() -> None:
-    """Write or check the page."""
-    written = PAGE.read_text(encoding="utf-8")
-    wanted = rendered(written)
-    if sys.argv[1:] == ["--check"]:
-        sys.exit(None if written == wanted else f"{PAGE} is out of date: run python scripts/twin_support.py")
-    PAGE.write_text(wanted, encoding="utf-8")
-
-
-def rendered(page: str) -> str:
-    """Return the page with every generated section as the code has it now."""
-    return SECTION.sub(lambda found: f"{found[1]}\n{SECTIONS[found[2]]()}\n\n{found[3]}", page)
+    """Write the page."""
+    folder = Path(sys.argv[1]) if sys.argv[1:] else ROOT / "docs"
+    parts = {"sources": sources(), "missing": missing(), "rest": rest(), "mcp": mcp(), "graphql": graphql()}
+    page = re.sub("|".join(f"{{{name}}}" for name in parts), lambda match: parts[match[0][1:-1]], PAGE)
+    (folder / "twin-support.md").write_text(page, encoding="utf-8")
 
 
 def rest() -> str:
@@ -167,10 +189,6 @@ def _text(node: ast.expr) -> str | None:
         case _:
             return None
 
-
-SECTIONS: dict[str, Callable[[], str]] = {
-    "sources": sources, "rest": rest, "graphql": graphql, "missing": missing, "mcp": mcp,
-}  # fmt: skip
 
 if __name__ == "__main__":
     main()
