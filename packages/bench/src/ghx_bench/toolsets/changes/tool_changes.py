@@ -1,7 +1,6 @@
 """What differs between the tools of two versions of a server, and which of them only have another name."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
@@ -9,7 +8,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from ghx_base.wire import WireModel
-from ghx_bench.toolsets.changes.schema_coverage import takes_all
+from ghx_bench.toolsets.changes.argument_changes import ArgumentChange, compare_arguments, takes_all
 from ghx_bench.toolsets.sizes import Size
 from ghx_bench.toolsets.tool_lists import VERBS, ListedTool, ServerSurface, ToolSize, words_of
 
@@ -22,39 +21,6 @@ _SHORTEST_WORD = 3
 _NO_WORDS = frozenset({"the", "and", "for", "with", "from", "this", "that"})
 
 ChangeKind = Literal["added", "removed", "renamed", "changed"]
-Aspect = Literal["type", "choices", "required", "description", "schema"]
-"""What of an argument may change; `schema` is anything else that is said of it, such as a default."""
-
-
-class Argument(WireModel):
-    """An argument of a tool, as far as it is compared."""
-
-    type: str
-    required: bool
-    choices: tuple[JsonValue, ...] | None
-    description: str
-
-
-class ArgumentChange(WireModel):
-    """An argument that is new, gone or another."""
-
-    name: str
-    change: Literal["added", "removed", "changed"]
-    before: Argument | None
-    after: Argument | None
-    aspects: tuple[Aspect, ...]
-    """What of it has changed; empty of one that is new or gone."""
-    takes_all: bool | None = True
-    """Whether it takes every value that it took before; `None` where its schemas do not tell."""
-
-    @property
-    def is_breaking(self) -> bool:
-        """Whether a call that was right before may be refused now."""
-        if self.after is None:
-            return True
-        if self.before is None or (self.after.required and not self.before.required):
-            return self.after.required
-        return self.takes_all is False
 
 
 class TextChange(WireModel):
@@ -209,7 +175,7 @@ def _compare(pair: ToolPair) -> ToolChange | None:
         return ToolChange(
             kind=kind, server=pair.server, before=names[0], after=names[1], size_before=sizes[0], size_after=sizes[1]
         )
-    arguments = tuple(_compare_arguments(old, new))
+    arguments = tuple(compare_arguments(old, new))
     found = ToolChange(
         kind="changed" if old.name == new.name else "renamed",
         server=pair.server,
@@ -231,75 +197,6 @@ def _compare(pair: ToolPair) -> ToolChange | None:
 
 def _text_change(before: str, after: str) -> TextChange | None:
     return None if before == after else TextChange(before=before, after=after)
-
-
-def _compare_arguments(old: ListedTool, new: ListedTool) -> Iterator[ArgumentChange]:
-    for name in dict.fromkeys((*old.arguments, *new.arguments)):
-        before, after = (_argument(each, name) if name in each.arguments else None for each in (old, new))
-        if before is None or after is None:
-            yield ArgumentChange(
-                name=name, change="added" if before is None else "removed", before=before, after=after, aspects=()
-            )
-        elif aspects := tuple(_aspects(before, after, old.arguments[name], new.arguments[name])):
-            fits = takes_all(old.arguments[name], new.arguments[name], old.input_schema, new.input_schema)
-            yield ArgumentChange(
-                name=name, change="changed", before=before, after=after, aspects=aspects, takes_all=fits
-            )
-
-
-def _aspects(before: Argument, after: Argument, old: JsonValue, new: JsonValue) -> Iterator[Aspect]:
-    if before.type != after.type:
-        yield "type"
-    if before.choices != after.choices:
-        yield "choices"
-    if before.required != after.required:
-        yield "required"
-    if before.description != after.description:
-        yield "description"
-    told = _TOLD if before.type == after.type else _TOLD | _TYPES
-    if _rest(old, told) != _rest(new, told):
-        yield "schema"
-
-
-def _argument(tool: ListedTool, name: str) -> Argument:
-    schema, required = tool.arguments[name], tool.input_schema.get("required")
-    part = schema if isinstance(schema, dict) else {}
-    choices = part.get("enum")
-    return Argument(
-        type=_type_of(schema),
-        required=isinstance(required, list) and name in required,
-        choices=tuple(choices) if isinstance(choices, list) else None,
-        description=str(part.get("description") or ""),
-    )
-
-
-def _type_of(schema: JsonValue) -> str:
-    """Return the type of an argument in words; of one with parts that is not simple, the parts as JSON."""
-    if not isinstance(schema, dict):
-        return "any"
-    kind, items = schema.get("type"), schema.get("items")
-    if isinstance(kind, list):
-        return " or ".join(map(str, kind))
-    if kind == "array":
-        return f"array of {_type_of(items)}" if items is not None else "array"
-    if isinstance(kind, str):
-        return kind
-    for key in ("anyOf", "oneOf"):
-        if isinstance(parts := schema.get(key), list):
-            return " or ".join(dict.fromkeys(map(_type_of, parts)))
-    return str(schema["$ref"]) if "$ref" in schema else "any"
-
-
-_TOLD = frozenset({"type", "enum", "description"})
-_TYPES = frozenset({"items", "anyOf", "oneOf", "$ref"})
-"""What a type may be made of: where it has changed, that is told once."""
-
-
-def _rest(schema: JsonValue, told: Set[str]) -> str:
-    """Return what is said of an argument beside what is told of it."""
-    if not isinstance(schema, dict):
-        return json.dumps(schema)
-    return json.dumps({key: value for key, value in schema.items() if key not in told}, sort_keys=True)
 
 
 def _schema(tool: ListedTool) -> Mapping[str, JsonValue]:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
 
-from ghx_bench.toolsets.changes.schema_coverage import takes_all
+from ghx_bench.toolsets.changes.argument_changes import takes_all
 
 TEXT, WHOLE, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 
@@ -26,7 +26,6 @@ WIDER: list[tuple[Any, Any]] = [
     ({"enum": ["a"]}, TEXT),
     ({"type": "string", "enum": ["a"]}, {"anyOf": [{"const": "a"}, {"const": "b"}]}),
     ({**WHOLE, "maximum": 50}, {**WHOLE, "maximum": 100}),
-    ({**WHOLE, "minimum": 1}, {**WHOLE, "exclusiveMinimum": 0}),
     ({"type": "array", "items": WHOLE}, {"type": "array", "items": NUMBER}),
     ({"type": "array", "items": TEXT, "maxItems": 5}, {"type": "array"}),
     (an_object("a", a=TEXT), an_object(a=TEXT, b=TEXT)),
@@ -53,6 +52,7 @@ NARROWER: list[tuple[Any, Any]] = [
     (TEXT, {**TEXT, "maxLength": 80}),
 ]
 UNCLEAR: list[tuple[Any, Any]] = [
+    ({**WHOLE, "minimum": 1}, {**WHOLE, "exclusiveMinimum": 0}),
     (TEXT, {**TEXT, "pattern": "^v"}),
     (TEXT, {**TEXT, "format": "date"}),
     ({**TEXT, "pattern": "^v"}, {**TEXT, "maxLength": 3}),
@@ -86,8 +86,16 @@ def test_references_are_followed_and_recursive_ones_come_to_an_end() -> None:
     assert takes_all({"$ref": "#/$defs/node"}, {"$ref": "#/$defs/node"}, wide, narrow) in (False, None)
 
 
-numbers = st.sampled_from([-1, 0, 0.5, 1, 2, 3])
-sizes = st.integers(0, 2)
+def test_references_that_double_what_they_lead_to_come_to_an_end() -> None:
+    parts = {f"p{n}": {"anyOf": [{"$ref": f"#/$defs/p{n + 1}"}] * 2} for n in range(23)}
+    old, new = ({"$defs": {**parts, "p23": kind}} for kind in (TEXT, WHOLE))
+
+    assert takes_all({"$ref": "#/$defs/p0"}, {"$ref": "#/$defs/p0"}, old, new) in (False, None)
+
+
+# Every type is assumed to have values: no upper limit is below a lower one.
+low, high = st.sampled_from([-1, 0]), st.sampled_from([2, 3])
+few, many = st.integers(0, 1), st.integers(1, 2)
 names = st.sampled_from(["a", "b"])
 simple = st.one_of(
     st.sampled_from(
@@ -96,23 +104,28 @@ simple = st.one_of(
     st.builds(lambda values: {"enum": values}, st.lists(st.sampled_from(["", "a", 0, 1, 2, None, True]), min_size=1)),
     st.fixed_dictionaries(
         {"type": st.sampled_from(["integer", "number"])},
-        optional=dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), numbers),
+        optional={"minimum": low, "exclusiveMinimum": low, "maximum": high, "exclusiveMaximum": high},
     ),
-    st.fixed_dictionaries({"type": st.just("string")}, optional={"minLength": sizes, "maxLength": sizes}),
+    st.fixed_dictionaries({"type": st.just("string")}, optional={"minLength": few, "maxLength": many}),
 )
 schemas = st.recursive(
     simple,
     lambda inner: st.one_of(
         st.fixed_dictionaries(
             {"type": st.just("array")},
-            optional={"items": inner, "minItems": sizes, "maxItems": sizes, "uniqueItems": st.booleans()},
+            optional={"items": inner, "minItems": few, "maxItems": many, "uniqueItems": st.booleans()},
         ),
         st.fixed_dictionaries(
             {"type": st.just("object"), "additionalProperties": st.booleans() | inner},
-            optional={
-                "properties": st.dictionaries(names, inner, max_size=2),
-                "required": st.lists(names, unique=True),
+            optional={"properties": st.dictionaries(names, inner, max_size=2)},
+        ),
+        st.fixed_dictionaries(
+            {
+                "type": st.just("object"),
+                "properties": st.fixed_dictionaries({"a": inner, "b": inner}),
+                "required": st.lists(names, max_size=1),
             },
+            optional={"additionalProperties": st.booleans() | inner},
         ),
         st.builds(
             lambda key, parts: {key: parts},
