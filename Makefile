@@ -86,7 +86,7 @@ bench: .venv/setup-bench.done ## Set up and measure the bench itself, next to it
 	done; exit $$status
 
 docs: .venv/setup-docs.done ## Set up and build the documentation into site/; a broken link is an error
-	for each in capability_docs python_docs twin_support; do $(BIN)/python scripts/$$each.py || exit 1; done
+	for each in capability_docs code_map python_docs twin_support; do $(BIN)/python scripts/$$each.py || exit 1; done
 	$(BIN)/zensical build --clean --strict
 
 lock: .venv/setup.done ## Compile requirements.lock anew from pyproject.toml

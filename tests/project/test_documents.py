@@ -6,15 +6,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from markdown_pages import commands_of, complaint, complaints_about, program_of, run_program_of
+from markdown_pages import GENERATED, commands_of, complaint, complaints_about, program_of, run_program_of
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md") if (ROOT / name).exists()]
-GENERATED = {f"python/{name}.md" for name in ("agents", "eval", "profiler", "twin")} | {
-    "capabilities.md",
-    "twin-support.md",
-}
-"""Pages that `make docs` writes; `test_generated_pages` has their tests."""
 PAGES = sorted({page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")} - GENERATED)
 DOCUMENTS += sorted(ROOT.glob("packages/*/README.md")) + [ROOT / "docs" / page for page in PAGES]
 

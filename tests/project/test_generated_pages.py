@@ -9,7 +9,7 @@ from markdown_pages import ROOT, complaints_about, run_program_of
 
 from ghx_tools.capabilities.index import CAPABILITY_IDS
 
-SCRIPTS = ("capability_docs.py", "python_docs.py", "twin_support.py")
+SCRIPTS = ("capability_docs.py", "code_map.py", "python_docs.py", "twin_support.py")
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +46,10 @@ def test_the_page_on_the_emulator_has_every_part(pages: Path) -> None:
     assert "`addPullRequestReviewThreadReply`" in page
     assert "| `create_pull_request_review` |" in page
     assert "The twin has no .gitignore and license templates" in page
+
+
+def test_the_code_map_describes_every_module(pages: Path) -> None:
+    page = (pages / "code-map.md").read_text()
+
+    assert "| `world` | " in page
+    assert "|  |" not in page

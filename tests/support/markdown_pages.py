@@ -17,6 +17,10 @@ from forked_commands import run_forked
 ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 
+PYTHON_PAGES = ("python/agents.md", "python/eval.md", "python/profiler.md", "python/twin.md")
+GENERATED = {"capabilities.md", "code-map.md", "twin-support.md", *PYTHON_PAGES}
+"""Pages that `make docs` writes; `test_generated_pages` has their tests."""
+
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)")
 OPT_OUT = re.compile(r"^\s*<!-- not run: \S.*-->\s*$")
 OURS = {"ghx", "ghx-bench", "ghx-twin"}
