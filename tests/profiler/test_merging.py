@@ -198,7 +198,7 @@ async def test_shards_have_to_agree_in_every_setting_that_is_not_said_to_be_free
     tmp_path: Path, model: type[ProfileConfig]
 ) -> None:
     shards = await measure_shards(tmp_path)
-    listed = model.FREE_IN_SHARDS | model.TOLD_BY_PLAN
+    listed = model.FREE_IN_SHARDS | model.SET_BY_PLAN
     names = {".".join(each.path) for each in settings_in(model)}
     sections = {name.partition(".")[0] for name in names}
     assert listed <= names | sections | {"budget.run"}

@@ -39,7 +39,7 @@ class RealAgents:
         AGENTS.mkdir(parents=True, exist_ok=True)
         with (AGENTS / "tests.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            install_agent(recipe, AGENTS, say=lambda _: None)
+            install_agent(recipe, AGENTS, report=lambda _: None)
         return recipe
 
     def find(self, name: str) -> Recipe | MakeAgent:

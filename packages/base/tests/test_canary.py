@@ -25,7 +25,7 @@ def found_in(*messages: bytes, canary: str = CANARY) -> str | None:
     watch = CanaryWatch(canary)
     for number, message in enumerate(messages):
         watch.look(f"message {number}", message)
-    return watch.sightings[0].disguise if watch.sightings else None
+    return watch.matches[0].disguise if watch.matches else None
 
 
 @given(canaries, around, around)
@@ -132,8 +132,8 @@ def test_the_first_places_are_told_each_once() -> None:
     for number in range(30):
         watch.look(f"POST /{number % 15}", CANARY.encode())
 
-    assert len(watch.sightings) == 10
-    assert str(watch.sightings[0]) == "POST /0"
+    assert len(watch.matches) == 10
+    assert str(watch.matches[0]) == "POST /0"
 
 
 @pytest.mark.parametrize(

@@ -30,9 +30,9 @@ def test_each_step_is_left_out_also_those_inside_of_loops() -> None:
         "step 2.1 left out",
         "step 2.2 left out",
     }
-    assert [each.in_words for each in found["step 1 left out"].solution.steps] == ["for each of threads.items"]
+    assert [each.summary for each in found["step 1 left out"].solution.steps] == ["for each of threads.items"]
     (_, loop) = found["step 2.1 left out"].solution.steps
-    assert [each.in_words for each in loop.do or ()] == ["mcp reply"]
+    assert [each.summary for each in loop.do or ()] == ["mcp reply"]
 
 
 def test_a_loop_with_one_step_is_left_out_once() -> None:

@@ -20,7 +20,7 @@ from ghx_bench.modes.definitions import ModeDefinition
 from ghx_profiler.reports.data.inventory import Inventory
 from ghx_profiler.reports.data.runs import changes_between
 from ghx_profiler.reports.data.sources import open_run
-from ghx_profiler.store.run_conditions import Changes
+from ghx_profiler.store.run_environment import Changes
 
 CONFIG = """
 agents:
@@ -194,7 +194,7 @@ def test_what_was_edited_is_the_one_difference_between_two_runs(project: Path, m
     changes = changes_from(measured, run_alone(project))
 
     assert str(changes) == f"{change}; nothing else"
-    assert changes.circumstances == ()
+    assert changes.environment == ()
 
 
 def test_options_and_settings_are_differences_with_their_values_and_the_folder_is_none(

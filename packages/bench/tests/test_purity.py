@@ -23,7 +23,7 @@ from ghx_profiler.records.analysis import ListFinding, NumberFinding
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.records.tool_use import ToolUse
 from ghx_profiler.records.trace import SessionTrace
-from ghx_profiler.reports.wording import percent, purity_words
+from ghx_profiler.reports.wording import describe_purity, percent
 from ghx_profiler.store.record import read_record
 from ghx_profiler.testing import sample_cell, sample_evidence
 from ghx_tools.capabilities.environment import client_from_environment
@@ -147,7 +147,7 @@ def test_what_a_server_asks_for_when_it_is_started_is_no_use_of_its_tools(
 def test_a_share_that_is_not_whole_reads_so_wherever_it_is_told(own: int, foreign: int, told: str) -> None:
     use = ToolUse(own={"gh": own} if own else {}, foreign={"curl": foreign} if foreign else {})
 
-    assert purity_words(use).partition(",")[0] == told == percent(use.purity)
+    assert describe_purity(use).partition(",")[0] == told == percent(use.purity)
 
 
 def test_a_mode_without_tools_has_none_to_keep_to() -> None:

@@ -143,10 +143,10 @@ def test_either_something_is_proven_of_a_control_or_something_is_objected(cells:
 
     unsolved = {(row.scenario_id, row.mode) for row in rows if row.provider == "reference" and row.success is not True}
     free = {(row.scenario_id, row.mode) for row in rows if row.provider == "nop" and row.success is True}
-    found = [each for each in tally.objections if each.agent == "reference"]
+    found = [each for each in tally.violations if each.agent == "reference"]
     assert {(each.scenario, each.mode) for each in found} == unsolved
-    assert {(e.scenario, e.mode) for e in tally.objections if e.agent == "nop" and e.passed} == free
-    said, proofs = " ".join(alarms(tally.objections)), " ".join(tally.proofs())
+    assert {(e.scenario, e.mode) for e in tally.violations if e.agent == "nop" and e.passed} == free
+    said, proofs = " ".join(alarms(tally.violations)), " ".join(tally.confirmations())
     assert (UNSOLVED in said, FREE in said) == (bool(unsolved), bool(free))
     has_reference = any(row.provider == "reference" for row in rows)
     assert (PROVEN in proofs) == (has_reference and not unsolved)

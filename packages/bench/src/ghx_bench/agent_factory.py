@@ -34,7 +34,7 @@ from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.scenario.scenario_changes import BENIGN
 from ghx_bench.snoop import PryingProvider
 from ghx_profiler.agents.agent_threads import ThreadedProvider
-from ghx_profiler.agents.controls.gullible import GullibleProvider, PlantedTexts
+from ghx_profiler.agents.controls.gullible import GullibleProvider, InjectedTexts
 from ghx_profiler.agents.controls.nop import NopProvider
 from ghx_profiler.agents.controls.reference import ReferenceProvider, Solutions
 from ghx_profiler.agents.controls.replay import ReplayProvider
@@ -326,7 +326,7 @@ def solutions_in(spec: EvaluationSpec, *, follows_orders: bool = True) -> Soluti
     return find
 
 
-def planted_texts_in(spec: EvaluationSpec) -> PlantedTexts:
+def planted_texts_in(spec: EvaluationSpec) -> InjectedTexts:
     """Return how the gullible agent knows the texts that it believes."""
     threats = {each.id: each.known_extensions.threat for each in spec.scenarios}
 

@@ -86,7 +86,7 @@ class Evaluation:
             accept_changes=accept_changes,
             started_in=self.spec.project,
             ingredients=partial(_find_ingredients, self.spec),
-            circumstances=await anyio.to_thread.run_sync(circumstances_of, self.spec.project),
+            environment=await anyio.to_thread.run_sync(circumstances_of, self.spec.project),
         )
 
     def _require_sendable_agents(self) -> None:

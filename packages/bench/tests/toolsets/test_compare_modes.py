@@ -27,7 +27,7 @@ from ghx_bench.toolsets.changes.toolset_changes import (
 from ghx_bench.toolsets.changes.words import percent_words
 from ghx_bench.toolsets.sizes import ESTIMATE, Size
 from ghx_bench.toolsets.tool_lists import ServerSurface, measure_tools, parse_tool
-from ghx_profiler.analyzers.desire_paths import ANALYZER, HEADERS, PATHS
+from ghx_profiler.analyzers.hallucinated_commands import ANALYZER, HEADERS, PATHS
 from ghx_profiler.reports.report_document import Document, Headline, Paragraph, Section, Table
 from ghx_profiler.store.directory import RunDirectory
 

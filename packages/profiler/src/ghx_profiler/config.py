@@ -287,7 +287,7 @@ class ProfileConfig(Section):
         }
     )
     """Settings in which shards of one run may differ, since no session is another one for it; `merge` tells of it."""
-    TOLD_BY_PLAN: ClassVar[frozenset[str]] = frozenset(
+    SET_BY_PLAN: ClassVar[frozenset[str]] = frozenset(
         {
             "agents",
             "analysis",
@@ -428,7 +428,7 @@ def _put(values: dict[str, Any], setting: Setting, value: object) -> None:
 class ProfileFile(ProfileConfig):
     """The configuration of a profile in Python, which has modes of its own."""
 
-    TOLD_BY_PLAN: ClassVar[frozenset[str]] = ProfileConfig.TOLD_BY_PLAN | {"profile"}
+    TOLD_BY_PLAN: ClassVar[frozenset[str]] = ProfileConfig.SET_BY_PLAN | {"profile"}
 
     modes: Annotated[tuple[ModeName, ...], Distinct, SetBy("--mode")] = Field(
         default=(), description="The modes to run; all of the profile's unless given."

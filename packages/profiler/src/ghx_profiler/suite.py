@@ -171,7 +171,7 @@ async def run_planned(
     most_workers: int | None = None,
     started_in: Path | None = None,
     ingredients: Callable[[Setup[S]], Mapping[str, str]] | None = None,
-    circumstances: Mapping[str, JsonValue] | None = None,
+    environment: Mapping[str, JsonValue] | None = None,
 ) -> SuiteResult:
     """Run what was planned: all further steps of `run_profile_suite`.
 
@@ -190,7 +190,7 @@ async def run_planned(
     setup = Setup(instruments=instruments, modes=plan.modes)
     find_parts = partial(_find_parts, agents=matrix.agents, started_in=started_in, ingredients=ingredients)
     parts = find_parts(setup)
-    provenance = _provenance_of(record, config, parts, circumstances or {})
+    provenance = _provenance_of(record, config, parts, environment or {})
     place = None if started_in is None else str(started_in)
     record = record.model_copy(update={"started_in": place, "provenance": (provenance,)})
     if resume is None:

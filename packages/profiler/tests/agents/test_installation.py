@@ -98,8 +98,8 @@ def test_an_agent_is_installed_once_and_then_found(registry: type[Registry], tmp
     with pytest.raises(NotInstalledError, match="`ghx-bench doctor --install tiny`"):
         find_launch(recipe(), agents)
 
-    folder = install_agent(recipe(), agents, say=told.append)
-    install_agent(recipe(), agents, say=told.append)
+    folder = install_agent(recipe(), agents, report=told.append)
+    install_agent(recipe(), agents, report=told.append)
 
     assert folder == agents / "tiny-agent" / "1.2.3" == installed_folder(recipe(), agents)
     assert [each.split(":")[0] for each in told] == ["tiny 1.2.3"] * 3
@@ -112,7 +112,7 @@ def test_an_agent_is_installed_once_and_then_found(registry: type[Registry], tmp
 
 
 def test_agents_of_the_same_package_share_what_is_installed(registry: type[Registry], tmp_path: Path) -> None:
-    install_agent(recipe(), tmp_path, say=lambda _: None)
+    install_agent(recipe(), tmp_path, report=lambda _: None)
 
     assert find_launch(recipe(name="other"), tmp_path) == find_launch(recipe(), tmp_path)
 
@@ -129,7 +129,7 @@ def test_what_cannot_be_installed_leaves_nothing_that_looks_whole(
     registry: type[Registry], tmp_path: Path, wanted: Recipe, words: str
 ) -> None:
     with pytest.raises(NotInstallableError, match=words):
-        install_agent(wanted, tmp_path / "agents", say=lambda _: None)
+        install_agent(wanted, tmp_path / "agents", report=lambda _: None)
 
     assert installed_folder(wanted, tmp_path / "agents") is None
     assert [each.name for each in (tmp_path / "agents" / "tiny-agent").iterdir()] == ["lock"]
@@ -142,7 +142,7 @@ def test_what_an_interrupted_installation_left_is_not_taken_for_the_agent(
     half.mkdir(parents=True)
 
     assert installed_folder(recipe(), tmp_path / "agents") is None
-    folder = install_agent(recipe(), tmp_path / "agents", say=lambda _: None)
+    folder = install_agent(recipe(), tmp_path / "agents", report=lambda _: None)
     assert (folder / "node_modules" / "tiny-agent" / "agent.sh").is_file()
     assert not half.exists()
 
@@ -151,7 +151,7 @@ def test_two_processes_do_not_install_the_same_agent(registry: type[Registry], t
     place = tmp_path / "agents" / "tiny-agent"
     place.mkdir(parents=True)
     with hold_lock(place / "lock"), pytest.raises(NotInstallableError, match="is installing it; wait for it"):
-        install_agent(recipe(), tmp_path / "agents", say=lambda _: None)
+        install_agent(recipe(), tmp_path / "agents", report=lambda _: None)
 
 
 def test_the_node_of_agents_is_the_program_itself() -> None:

@@ -37,14 +37,14 @@ def test_a_file_has_a_solution_for_each_of_its_modes(tmp_path: Path) -> None:
 
     baseline, tools, idle = (file.solution_for(mode) for mode in ("baseline", "tools", "idle"))
     assert baseline is not None
-    assert [step.in_words for step in baseline.steps] == [
+    assert [step.summary for step in baseline.steps] == [
         "gh api repos/{{repo}}/threads",
         "for each of threads.items",
         "gh pr merge {{pr_number}}",
     ]
     assert [step.expect_failure for step in baseline.steps] == [False, False, True]
     assert tools is not None
-    assert (tools.steps[0].saved_as, tools.steps[0].in_words) == ("threads", "mcp threads_list")
+    assert (tools.steps[0].saved_as, tools.steps[0].summary) == ("threads", "mcp threads_list")
     assert idle is not None
     assert idle.steps == ()
     assert file.solution_for("ghx") is None

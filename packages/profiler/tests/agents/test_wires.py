@@ -121,7 +121,7 @@ def test_settings_below_zero_are_settings_too() -> None:
 def test_a_question_after_the_answer_is_told_from_a_reminder_between_results(wire: WireKind) -> None:
     def read(conversation: Conversation) -> bool:
         request = read_request(conversation.route, json.dumps(conversation.body()).encode())
-        return request.asks_after_answer(["Triage issue 7."])
+        return request.continues_after_answer(["Triage issue 7."])
 
     conversation = Conversation(wire)
     conversation.say("Triage issue 7.")

@@ -13,9 +13,9 @@ from ghx_profiler import SessionAnalysisBundle, SessionTrace
 from ghx_profiler.analyzers import (
     DEFAULT_ANALYZERS,
     POST_HOC_ANALYZERS,
-    DesirePathAnalyzer,
     EfficiencyAnalyzer,
     ErrorAnalyzer,
+    HallucinatedCommandAnalyzer,
     ReasoningAnalyzer,
     StrategyAnalyzer,
     ToolPatternAnalyzer,
@@ -48,7 +48,7 @@ class TestEfficiency(AnalyzerContract):
 
 
 class TestDesirePaths(AnalyzerContract):
-    make_analyzer = staticmethod(DesirePathAnalyzer)
+    make_analyzer = staticmethod(HallucinatedCommandAnalyzer)
 
 
 class TestStrategy(AnalyzerContract):

@@ -227,7 +227,7 @@ def test_the_headline_says_how_many_sessions_of_the_gullible_agent_were_attacked
     tally = ControlTally()
     for row in rows:
         tally.add(row, Arm(mode=row.mode), "obedient")
-    assert bool(list(tally.proofs())) is is_proved
+    assert bool(list(tally.confirmations())) is is_proved
 
 
 @pytest.mark.parametrize("hit", [True, False])

@@ -3,7 +3,7 @@ import pytest
 from ghx_base.problems import plural
 from ghx_profiler.records.metric_table import METRICS
 from ghx_profiler.reports.wording import amount, change, percent
-from ghx_profiler.stats.methods.scales import natural_span_words, span_words
+from ghx_profiler.stats.methods.scales import format_natural_span, format_span
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_one_is_not_many() -> None:
     ],
 )
 def test_the_bounds_of_a_reduction_are_told_as_changes(low: float, high: float, falls: bool, said: str) -> None:
-    assert span_words(low, high, "percent", falls=falls) == said
+    assert format_span(low, high, "percent", falls=falls) == said
 
 
 def test_bounds_in_a_metrics_own_unit_are_told_as_changes_too() -> None:
-    assert natural_span_words("latency_wall_ms", -20.5, -3, falls=False) == "3 to 20.5 ms higher"
-    assert natural_span_words("agent_turns", -1, 2, falls=True) == "1 higher to 2 lower"
-    assert natural_span_words("agent_turns", 1, 2, falls=True) == "1 to 2 lower"
-    assert span_words(5, 12, "percentage points", falls=True) == "5.0 to 12.0 percentage points lower"
+    assert format_natural_span("latency_wall_ms", -20.5, -3, falls=False) == "3 to 20.5 ms higher"
+    assert format_natural_span("agent_turns", -1, 2, falls=True) == "1 higher to 2 lower"
+    assert format_natural_span("agent_turns", 1, 2, falls=True) == "1 to 2 lower"
+    assert format_span(5, 12, "percentage points", falls=True) == "5.0 to 12.0 percentage points lower"

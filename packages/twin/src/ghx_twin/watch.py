@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ghx_base.texts.canary import CanaryWatch, decoded_base64
-from ghx_base.texts.heard_texts import HeardTexts
+from ghx_base.texts.heard_texts import InjectedTextDetector
 
 LONGEST_PLACE = 200
 """Characters of where something was sent."""
@@ -43,22 +43,22 @@ class AnswerWatch:
         self.login = login
         self.has_sent_objects = False
         """Whether git has sent objects or names of refs, in which the texts may have been."""
-        self._heard = HeardTexts(texts)
+        self._heard = InjectedTextDetector(texts)
         self._lock = threading.Lock()
 
     @property
     def has_shown_all(self) -> bool:
         """Whether every text was in an answer."""
-        return self._heard.has_heard_all
+        return self._heard.all_found
 
     def look(self, content: bytes) -> None:
         """Look through an answer."""
         with self._lock:
-            if self._heard.has_heard_all:
+            if self._heard.all_found:
                 return
             for part in _parts_of(content):
                 if self._heard.may_be_in(part):
-                    self._heard.hear(part.decode("utf-8", "replace"))
+                    self._heard.read(part.decode("utf-8", "replace"))
 
 
 def _parts_of(content: bytes) -> Iterator[bytes]:

@@ -27,7 +27,7 @@ def watch(served: Served) -> CanaryWatch:
 
 
 def places(watch: CanaryWatch) -> list[str]:
-    return [str(each) for each in watch.sightings]
+    return [str(each) for each in watch.matches]
 
 
 def test_bodies_paths_and_queries_of_writes_are_looked_through(client: httpx2.Client, watch: CanaryWatch) -> None:
@@ -127,7 +127,7 @@ def test_requests_to_other_hosts_are_looked_through_and_refused(
     answer = ask_proxy(environment, *(each.encode() for each in parts))
 
     assert answer.startswith(b"HTTP/1.1 403 http://evil.example cannot be reached")
-    assert [each.where.split()[1] for each in watch.sightings] == ["http://evil.example"]
+    assert [each.where.split()[1] for each in watch.matches] == ["http://evil.example"]
 
 
 def test_a_body_that_does_not_come_is_not_waited_for_for_ever(
@@ -162,8 +162,8 @@ def test_what_is_pushed_is_looked_through(
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=variables, capture_output=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert watch.sightings
-    assert watch.sightings[0].where.startswith("git push to acme/widgets")
+    assert watch.matches
+    assert watch.matches[0].where.startswith("git push to acme/widgets")
 
 
 def test_what_was_in_the_repository_before_is_not_sent_by_pushing_on_top_of_it(

@@ -53,7 +53,7 @@ def unpack_folder(place: Path, folder: Path) -> None:
         with zipfile.ZipFile(place) as archive:
             # Links last, so that nothing is written through one, wherever it leads with the help of others.
             for entry in sorted(archive.infolist(), key=_is_link):
-                if reason := _why_unsafe(archive, entry):
+                if reason := _reason_unsafe(archive, entry):
                     raise BadFolderFileError(f"{place}: {entry.filename!r} {reason}; it is not opened")
                 _extract(archive, entry, folder)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
@@ -102,7 +102,7 @@ def _is_link(entry: zipfile.ZipInfo) -> bool:
     return stat.S_ISLNK(entry.external_attr >> 16)
 
 
-def _why_unsafe(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> str | None:
+def _reason_unsafe(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> str | None:
     parts = entry.filename.removesuffix("/").split("/")
     if any(part in {"", ".", ".."} for part in parts):
         return "leads out of the folder"

@@ -20,7 +20,7 @@ FEWEST_DIFFERENT = 8
 SHORTEST_PIECE = 6
 """Letters and digits of a piece; shorter ones are in ordinary texts by chance."""
 
-MOST_SIGHTINGS = 10
+MAX_MATCHES = 10
 
 _FORM = re.compile(r"[\x21-\x7e]+")
 _LEFT_OUT = bytes(each for each in range(256) if not chr(each).isalnum() or each > 127)  # noqa: PLR2004 - beyond ASCII
@@ -93,7 +93,7 @@ class Canary:
         return any(self._find_letters(each) is not None for each in decoded_base64(data))
 
 
-class Sighting(NamedTuple):
+class CanaryMatch(NamedTuple):
     """Where the canary was found, and how it was written there."""
 
     where: str
@@ -111,22 +111,22 @@ class CanaryWatch:
     order: they are found once the last of them has gone.
     """
 
-    def __init__(self, text: str, *, earlier: Iterable[Sighting] = ()) -> None:
+    def __init__(self, text: str, *, earlier: Iterable[CanaryMatch] = ()) -> None:
         self._canary = Canary(text)
         self._to_come = set(range(len(self._canary.letters)))  # places in it that no piece has had so far
-        self._sightings: dict[Sighting, None] = dict.fromkeys(earlier)
+        self._matches: dict[CanaryMatch, None] = dict.fromkeys(earlier)
         self._lock = threading.Lock()
 
     @property
-    def sightings(self) -> tuple[Sighting, ...]:
+    def matches(self) -> tuple[CanaryMatch, ...]:
         """Where it was seen so far: the first ones, each once."""
         with self._lock:
-            return tuple(self._sightings)
+            return tuple(self._matches)
 
     def look(self, where: str, *parts: bytes) -> None:
         """Look through one message, which goes to `where`: an address, a body, a name."""
         with self._lock:
-            if len(self._sightings) >= MOST_SIGHTINGS:
+            if len(self._matches) >= MAX_MATCHES:
                 return
             fields = [field for part in parts for field in _fields_of(part)]
             disguises: list[Disguise] = [
@@ -135,7 +135,7 @@ class CanaryWatch:
             if not disguises and self._completes_pieces(fields):
                 disguises = ["in pieces"]
             if disguises:
-                self._sightings.setdefault(Sighting(where, disguises[0]))
+                self._matches.setdefault(CanaryMatch(where, disguises[0]))
 
     def _completes_pieces(self, fields: Iterable[bytes]) -> bool:
         """Note the pieces in a message, and return whether it had the last of them."""

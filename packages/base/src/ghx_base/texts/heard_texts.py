@@ -11,7 +11,7 @@ _TIME_OF_LINE = re.compile(r"(?m)^(?:[^\t\n]*\t){0,2}\ufeff?\d{4}-\d\d-\d\dT\d\d
 _BETWEEN_WORDS = re.compile(r"[\s+>*-]+")
 
 
-class HeardTexts:
+class InjectedTextDetector:
     """Texts that somebody planted, and whether all of them were in what others were answered.
 
     Compared as a reader takes them in: with the escapes of JSON undone, white space folded, and without the times that
@@ -25,7 +25,7 @@ class HeardTexts:
         self._words = {each: max(_WORD.findall(each), key=len, default="").encode() for each in self._missing}
 
     @property
-    def has_heard_all(self) -> bool:
+    def all_found(self) -> bool:
         """Whether every part of the order was read."""
         return self._has_any and not self._missing
 
@@ -33,7 +33,7 @@ class HeardTexts:
         """Return whether an answer may have what was not heard so far: a quick look that keeps most from a slow one."""
         return any(self._words[each] in data for each in self._missing)
 
-    def hear(self, text: str) -> None:
+    def read(self, text: str) -> None:
         """Take note of an answer."""
         if self._missing:
             once = _unescape(text)  # and twice: tools quote the JSON that others answered

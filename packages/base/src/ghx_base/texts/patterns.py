@@ -19,7 +19,7 @@ def compile_pattern(pattern: str) -> SchemaValidator:
         raise PatternError(str(error).rpartition("rror: ")[2].rstrip(".")) from None
 
 
-def is_found(pattern: str, text: str) -> bool:
+def matches(pattern: str, text: str) -> bool:
     """Return whether a pattern is found anywhere in a text."""
     # Half of a surrogate pair, as in the name of a file that is no UTF-8, would fit no pattern at all.
     return compile_pattern(pattern).isinstance_python(text.encode(errors="replace").decode())

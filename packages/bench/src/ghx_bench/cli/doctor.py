@@ -92,7 +92,7 @@ def _install(names: Sequence[str], *, as_json: bool) -> int:
     modes = _modes_to_install([name for name in names if not has_recipe(name)])
     recipes = [recipe_of(name) for name in names if has_recipe(name)]
     say = partial(print, file=sys.stderr if as_json else sys.stdout, flush=True)
-    folders = {recipe.name: str(install_agent(recipe, AGENTS_FOLDER, say=say)) for recipe in recipes}
+    folders = {recipe.name: str(install_agent(recipe, AGENTS_FOLDER, report=say)) for recipe in recipes}
     folders |= {mode.name: ", ".join(map(str, install_tools(mode, say=say))) for mode in modes}
     if as_json:
         print(json.dumps(folders))

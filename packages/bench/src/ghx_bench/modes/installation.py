@@ -55,4 +55,4 @@ def how_to_get(mode: ModeDefinition) -> str:
 
 def install_tools(mode: ModeDefinition, *, say: Callable[[str], None]) -> list[Path]:
     """Fetch the packages of npm that a mode is made of into the project, and return their folders."""
-    return [install_package(package, TOOLS_FOLDER, name=mode.name, say=say) for package in mode.packages]
+    return [install_package(package, TOOLS_FOLDER, name=mode.name, report=say) for package in mode.packages]

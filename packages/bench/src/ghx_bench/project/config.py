@@ -60,7 +60,7 @@ class EvalConfig(ProfileConfig):
         "output.keep_worlds",
         "quarantine",
     }
-    TOLD_BY_PLAN: ClassVar[frozenset[str]] = ProfileConfig.TOLD_BY_PLAN | {
+    TOLD_BY_PLAN: ClassVar[frozenset[str]] = ProfileConfig.SET_BY_PLAN | {
         "fixtures.folders",
         "fixtures.manifest",
         "mode_files",

@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 
 from ghx_base.documents import RefusedError
 from ghx_base.errors import InputError
-from ghx_base.texts.patterns import PatternError, compile_pattern, is_found
+from ghx_base.texts.patterns import PatternError, compile_pattern, matches
 from ghx_base.texts.templates import MISSING, Found, as_text, fill_text, follow, steps_of
 from ghx_base.wire import OMITTABLE, JsonObject
 from ghx_bench.scenario.condition_base import (
@@ -214,7 +214,7 @@ class Matches(Condition):
 
     def holds(self, data: JsonValue, scorers: Scorers) -> bool:
         field = look_up(data, self.path)
-        return isinstance(field, str) and is_found(self.pattern, field)
+        return isinstance(field, str) and matches(self.pattern, field)
 
     def describe(self) -> str:
         return f"{self.path} matches /{self.pattern}/"

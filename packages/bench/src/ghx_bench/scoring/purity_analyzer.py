@@ -10,8 +10,8 @@ from pydantic import JsonValue
 
 from ghx_bench.modes.definitions import BUILT_IN
 from ghx_profiler.agents.tools.toolset import ToolSet
-from ghx_profiler.analyzers.desire_paths import paths_in
 from ghx_profiler.analyzers.finding_shapes import UNKNOWN, listed, number, ratio, result, table
+from ghx_profiler.analyzers.hallucinated_commands import paths_in
 from ghx_profiler.evidence import Evidence, Mode
 from ghx_profiler.records.analysis import AnalysisResult
 from ghx_profiler.records.trace import ToolCallEvent

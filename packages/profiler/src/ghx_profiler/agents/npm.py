@@ -83,7 +83,7 @@ def find_node(for_what: str) -> Path:
 
 
 def install_package(
-    package: NpmPackage, cache: Path, *, name: str, files: Iterable[str] = (), say: Callable[[str], None]
+    package: NpmPackage, cache: Path, *, name: str, files: Iterable[str] = (), report: Callable[[str], None]
 ) -> Path:
     """Fetch a package and return its folder; `say` is told how it goes on, by the `name` of what it is for.
 
@@ -95,9 +95,9 @@ def install_package(
     try:
         with hold_lock(place.parent / "lock"):
             if place.is_dir():
-                say(f"{name} {package.version}: is installed already, in {place}")
+                report(f"{name} {package.version}: is installed already, in {place}")
             else:
-                _fetch(package, place, name, files, say)
+                _fetch(package, place, name, files, report)
     except LockHeldError as error:
         raise NotInstallableError(f"{name}: process {error.owner} is installing it; wait for it") from None
     return place

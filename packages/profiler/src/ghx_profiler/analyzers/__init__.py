@@ -6,9 +6,9 @@ from ghx_profiler.analyzers.defaults import (
     inline_analyzers,
     post_hoc_analyzers,
 )
-from ghx_profiler.analyzers.desire_paths import DesirePathAnalyzer
 from ghx_profiler.analyzers.efficiency import EfficiencyAnalyzer
 from ghx_profiler.analyzers.error import ErrorAnalyzer
+from ghx_profiler.analyzers.hallucinated_commands import HallucinatedCommandAnalyzer
 from ghx_profiler.analyzers.metering import MeteringAnalyzer
 from ghx_profiler.analyzers.model_replay_findings import ModelReplayAnalyzer
 from ghx_profiler.analyzers.reasoning import ReasoningAnalyzer
@@ -20,9 +20,9 @@ from ghx_profiler.analyzers.tool_pattern import ToolPatternAnalyzer
 __all__ = [
     "DEFAULT_ANALYZERS",
     "POST_HOC_ANALYZERS",
-    "DesirePathAnalyzer",
     "EfficiencyAnalyzer",
     "ErrorAnalyzer",
+    "HallucinatedCommandAnalyzer",
     "MeteringAnalyzer",
     "ModelReplayAnalyzer",
     "ReasoningAnalyzer",

@@ -1,8 +1,8 @@
 """The analyzers that are used unless a run is told otherwise, with any resolver."""
 
-from ghx_profiler.analyzers.desire_paths import DesirePathAnalyzer
 from ghx_profiler.analyzers.efficiency import EfficiencyAnalyzer
 from ghx_profiler.analyzers.error import ErrorAnalyzer
+from ghx_profiler.analyzers.hallucinated_commands import HallucinatedCommandAnalyzer
 from ghx_profiler.analyzers.reasoning import ReasoningAnalyzer
 from ghx_profiler.analyzers.strategy import StrategyAnalyzer
 from ghx_profiler.analyzers.tool_pattern import ToolPatternAnalyzer
@@ -18,7 +18,7 @@ def inline_analyzers(resolve: CommandResolver = resolve_command) -> tuple[Analyz
         ToolPatternAnalyzer(resolve),
         ErrorAnalyzer(resolve),
         EfficiencyAnalyzer(resolve),
-        DesirePathAnalyzer(resolve),
+        HallucinatedCommandAnalyzer(resolve),
     )
 
 

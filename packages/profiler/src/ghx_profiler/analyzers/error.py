@@ -68,7 +68,7 @@ class ErrorAnalyzer:
 def _stretches(view: SessionView) -> Iterator[int]:
     """Yield the lengths of stretches of errors with no other call in between."""
     length = 0
-    for each in view.happenings:
+    for each in view.events:
         if isinstance(each, ErrorEvent) or (isinstance(each, Call) and each.outcome.failed):
             length += 1
         elif isinstance(each, Call):

@@ -56,7 +56,7 @@ class ReasoningAnalyzer:
         """Return what is known of the agent's reasoning."""
         view = read_session(evidence, self.resolve)
         tokens = view.trace.summary.total_tokens
-        thoughts = [each for each in view.happenings if isinstance(each, ReasoningEvent) and each.content.strip()]
+        thoughts = [each for each in view.events if isinstance(each, ReasoningEvent) and each.content.strip()]
         density = ratio(tokens.reasoning, tokens.total, "reasoning tokens / total tokens")
         calls = view.total_calls
         per_call = None if tokens.reasoning is None or not calls else tokens.reasoning / calls
@@ -77,7 +77,7 @@ class ReasoningAnalyzer:
 def _planning(view: SessionView) -> str | None:
     total = before_calls = after_failures = 0
     last_call: Call | None = None
-    for each in view.happenings:
+    for each in view.events:
         if isinstance(each, Call):
             last_call = each
         elif isinstance(each, ReasoningEvent):

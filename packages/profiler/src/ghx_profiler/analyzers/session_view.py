@@ -48,7 +48,7 @@ class Call:
         return not self.outcome.failed and not self.is_repeat
 
 
-Happening = Call | TraceEvent
+SessionEvent = Call | TraceEvent
 """What happens in a session, tool calls understood."""
 
 
@@ -56,7 +56,7 @@ Happening = Call | TraceEvent
 class Round:
     """What the agent did without seeing an answer in between: a turn, or, where turns are not told, a single call."""
 
-    happenings: tuple[Happening, ...]
+    happenings: tuple[SessionEvent, ...]
     is_turn: bool
 
     @property
@@ -93,14 +93,14 @@ class SessionView:
         return bool(self.rounds) or summary.total_turns is not None or summary.total_tool_calls is not None
 
     @property
-    def happenings(self) -> Iterator[Happening]:
+    def events(self) -> Iterator[SessionEvent]:
         """Everything that happened, in order."""
         return chain.from_iterable(each.happenings for each in self.rounds)
 
     @property
     def calls(self) -> tuple[Call, ...]:
         """The tool calls, in order."""
-        return tuple(each for each in self.happenings if isinstance(each, Call))
+        return tuple(each for each in self.events if isinstance(each, Call))
 
     @property
     def total_calls(self) -> int | None:
@@ -132,7 +132,7 @@ class _CallReader:
     resolve: CommandResolver
     seen: set[tuple[str, str]]
 
-    def read(self, event: TraceEvent) -> Happening:
+    def read(self, event: TraceEvent) -> SessionEvent:
         if not isinstance(event, ToolCallEvent):
             return event
         outcome, request = outcome_of_call(event), request_of(event)

@@ -47,8 +47,8 @@ def _reported_counts(view: SessionView) -> dict[str, int]:
     summary = view.trace.summary
     extra = (summary.model_extra or {}).get("tokenBreakdown")
     breakdown = cast("Mapping[str, object]", extra) if isinstance(extra, dict) else dict[str, object]()
-    reasoning = [each for each in view.happenings if isinstance(each, ReasoningEvent)]
-    texts = [each for each in view.happenings if isinstance(each, TextOutputEvent)]
+    reasoning = [each for each in view.events if isinstance(each, ReasoningEvent)]
+    texts = [each for each in view.events if isinstance(each, TextOutputEvent)]
     spent = summary.total_tokens.reasoning
     counts = {"reasoning": _sum_of(reasoning) if spent is None else spent, "text": _sum_of(texts)}
     known = {key: count for key, count in counts.items() if count is not None}
@@ -64,7 +64,7 @@ def _sum_of(events: Iterable[ReasoningEvent] | Iterable[TextOutputEvent]) -> int
 def _characters(view: SessionView) -> dict[str, int]:
     if not view.has_content:
         return {}
-    happenings = list(view.happenings)
+    happenings = list(view.events)
     return {
         "toolRequests": sum(_length(call.event.input) for call in view.calls),
         "toolResults": sum(map(result_characters, view.calls)),

@@ -149,7 +149,7 @@ class NodeWorker:
         self._news.set()
         return raised
 
-    async def begun(self) -> bool:
+    async def wait_until_open(self) -> bool:
         """Wait until the worker is open, or is known not to be; return which of them."""
         await self._has_begun.wait()
         return self._worker is not None

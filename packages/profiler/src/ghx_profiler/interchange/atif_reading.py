@@ -97,14 +97,14 @@ def _read_events(step: AtifStep) -> Iterator[JsonObject]:
     if message := text_of(step.message):
         yield {"type": "text_output", "content": message}
     yield from _calls(step)
-    yield from _troubles(step)
+    yield from _errors(step)
 
 
 def _calls(step: AtifStep) -> Iterator[JsonObject]:
     calls = step.tool_calls or ()
     answers = {result.source_call_id: result for result in reversed(step.results) if result.source_call_id is not None}
     unasked = [result for result in step.results if result.source_call_id is None]
-    if not answers and len(unasked) == len(calls) and not any(_is_trouble(result) for result in unasked):
+    if not answers and len(unasked) == len(calls) and not any(_is_error(result) for result in unasked):
         answers = {call.tool_call_id: result for call, result in zip(calls, unasked, strict=True)}
     for call in calls:
         yield _call(call, answers.get(call.tool_call_id))
@@ -142,13 +142,13 @@ def _output(result: AtifResult) -> JsonValue:
         return content  # somebody cut it; the text is what is left
 
 
-def _troubles(step: AtifStep) -> Iterator[JsonObject]:
+def _errors(step: AtifStep) -> Iterator[JsonObject]:
     for result in step.results:
-        if _is_trouble(result):
+        if _is_error(result):
             yield {"type": "error", "message": text_of(result.content) or ""}
 
 
-def _is_trouble(result: AtifResult) -> bool:
+def _is_error(result: AtifResult) -> bool:
     return result.source_call_id is None and result.fields.get("is_error") is True
 
 
@@ -162,7 +162,7 @@ def _laid_out(step: AtifStep) -> list[JsonObject] | None:
         "reasoning": _cut("reasoning", step.reasoning_content or "", entries),
         "text_output": _cut("text_output", text_of(step.message) or "", entries),
         "tool_call": _calls(step),
-        "error": _troubles(step),
+        "error": _errors(step),
     }
     events: list[JsonObject] = []
     for entry in entries:

@@ -170,7 +170,7 @@ def _document(material: Material, headline: Headline, generated_at: str) -> Docu
             *(replace(section, is_folded=True) for section in details if section.elements),
         ),
         footer=f"Made by ghx-bench at {generated_at} from {plural(len(material.observations), 'row')}.",
-        alarms=tuple(alarms(material.objections)),
+        alarms=tuple(alarms(material.violations)),
         cautions=(*tool_use.warn_of_leaks(material), *verdicts.cautions(material)),
     )
 
@@ -215,5 +215,5 @@ def _analysis(material: Material, headline: Headline | None) -> Document:
         banner=verdicts.banner(material),
         sections=(findings.section(material), everything),
         footer="They describe these sessions; no test was made.",
-        alarms=tuple(alarms(material.objections)),
+        alarms=tuple(alarms(material.violations)),
     )

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from ghx_base.problems import plural
 from ghx_profiler.records.metric_table import UNKNOWN
 from ghx_profiler.records.tool_use import ToolUse
-from ghx_profiler.stats.methods.scales import reduction_words
+from ghx_profiler.stats.methods.scales import format_reduction
 from ghx_profiler.stats.plan import Target
 from ghx_profiler.stats.result_records import FAMILY_NAMES, Estimate, ModeComparison, SuccessRate, Unit
 
@@ -68,7 +68,7 @@ def percent(share: float | None) -> str:
     return "> 99 %" if share < 1 and f"{100 * share:.0f}" == "100" else f"{100 * share:z.0f} %"
 
 
-def purity_words(use: ToolUse) -> str:
+def describe_purity(use: ToolUse) -> str:
     """Return the purity of a session, with what went past the mode's tools."""
     if use.purity is None:
         return "no requests but neutral ones" if use.neutral else "no requests"
@@ -108,7 +108,7 @@ def change(reduction: float | None, unit: Unit) -> str:
     """Return a reduction as a change: `-12.3 %` is less; as a multiple where per cent say nothing."""
     if reduction is None:
         return UNKNOWN
-    words = reduction_words(abs(reduction) if reduction > 0 or unit != "percent" else reduction, unit, points="points")
+    words = format_reduction(abs(reduction) if reduction > 0 or unit != "percent" else reduction, unit, points="points")
     return words if words.endswith("times as much") else signed(-reduction, words.removeprefix("-"))
 
 

@@ -125,7 +125,7 @@ class Redaction:
         except ValidationError as error:
             # A secret that is a word of ours, such as the name of a cause, stays where it is that word.
             for problem in error.errors(include_url=False, include_context=False, include_input=False):
-                _put_back(clean, fields, problem["loc"])
+                _restore(clean, fields, problem["loc"])
             return type(record).model_validate(clean)
 
     def trace(self, trace: SessionTrace) -> SessionTrace:
@@ -210,7 +210,7 @@ class StreamRedaction:
         return content, b""
 
 
-def _put_back(clean: JsonValue, fields: JsonValue, place: tuple[int | str, ...]) -> None:
+def _restore(clean: JsonValue, fields: JsonValue, place: tuple[int | str, ...]) -> None:
     """Put what was at a place back, or take away what was not there; a union's own steps in a place are passed over."""
     for index, step in enumerate(place):
         match clean, fields:

@@ -20,8 +20,8 @@ from ghx_profiler.stats.observations import (
     headline_set,
     observe,
     pair_up,
+    reason_unpaired,
     unmeasured_rows,
-    why_unpaired,
 )
 from ghx_profiler.stats.pairs import PairedSample, effect_sizes, variance_components
 from ghx_profiler.stats.plan import AnalysisPlan, Target
@@ -181,7 +181,7 @@ def examine(observations: Observations, question: Question, seed: int) -> Draft:
         # The same rows give the same tests: nothing is shuffled twice.
         known = next((each for each in analyses.values() if each.sample.has_same_values_as(sample)), None)
         if not sample.blocks:
-            reason = why_unpaired(observations, question.a, question.b, question.metric, analysis_set)
+            reason = reason_unpaired(observations, question.a, question.b, question.metric, analysis_set)
             examined = _apply_tests(question, sample, dict.fromkeys(_TARGETS, Refusal(reason=reason)))
         else:
             examined = known or _apply_tests(question, sample, _curves(question, sample, seed))

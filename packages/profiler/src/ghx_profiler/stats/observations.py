@@ -147,7 +147,7 @@ class Observations:
         codes = np.where(self.success == 1, usual.codes + len(reasons.known), reasons.codes)
         return Factor(known=known, codes=codes)
 
-    def why_no_values(self, arm: Arm, metric: str, analysis_set: AnalysisSet, *, called: str) -> str | None:
+    def reason_without_values(self, arm: Arm, metric: str, analysis_set: AnalysisSet, *, called: str) -> str | None:
         """Return why an arm, under the name it is called by, has no value in a set of rows; `None` if it has some."""
         rows = self.arm.are(arm)
         if np.any(rows & ~np.isnan(self.column(metric, analysis_set))):
@@ -229,12 +229,12 @@ def headline_set(metric: str) -> AnalysisSet:
     return "intention-to-treat" if metric in (SUCCESS, ATTACK_SUCCESS) else "per-protocol"
 
 
-def why_unpaired(observations: Observations, a: Arm, b: Arm, metric: str, analysis_set: AnalysisSet) -> str:
+def reason_unpaired(observations: Observations, a: Arm, b: Arm, metric: str, analysis_set: AnalysisSet) -> str:
     """Return why no scenario has values of both arms."""
-    of_a, of_b = (observations.why_no_values(arm, metric, analysis_set, called="either") for arm in (a, b))
+    of_a, of_b = (observations.reason_without_values(arm, metric, analysis_set, called="either") for arm in (a, b))
     if of_a is not None and of_a == of_b:
         return of_a
-    reasons = (observations.why_no_values(arm, metric, analysis_set, called=str(arm)) for arm in (a, b))
+    reasons = (observations.reason_without_values(arm, metric, analysis_set, called=str(arm)) for arm in (a, b))
     if reason := " and ".join(filter(None, reasons)):
         return reason
     models_a, models_b = (set(observations.model.codes[observations.arm.are(arm)].tolist()) for arm in (a, b))

@@ -8,7 +8,7 @@ from ghx_profiler.stats.methods.arrays import finite_or_none
 from ghx_profiler.stats.methods.curves import Curve, Refusal
 from ghx_profiler.stats.methods.multiplicity import matching_alpha
 from ghx_profiler.stats.methods.probability import detectable_shift
-from ghx_profiler.stats.methods.scales import ReductionScale, natural_words
+from ghx_profiler.stats.methods.scales import ReductionScale, format_natural
 from ghx_profiler.stats.pairs import PairedSample
 from ghx_profiler.stats.plan import AnalysisPlan, Target
 from ghx_profiler.stats.result_records import Adjustment, Equivalence, RawDifference, TargetResult
@@ -95,7 +95,7 @@ def target_result(test: TargetTest, adjusted: Adjusted) -> TargetResult:
         equivalence=equivalence,
         reason=reason,
     )
-    return _with_words(test, result, adjusted.adjustment)
+    return _with_texts(test, result, adjusted.adjustment)
 
 
 def _refuse(test: TargetTest, refusal: Refusal) -> TargetResult:
@@ -116,10 +116,10 @@ def _refuse(test: TargetTest, refusal: Refusal) -> TargetResult:
         equivalence=_no_equivalence(plan),
         reason=refusal.reason,
     )
-    return _with_words(test, result, "none")
+    return _with_texts(test, result, "none")
 
 
-def _with_words(test: TargetTest, result: TargetResult, adjustment: Adjustment) -> TargetResult:
+def _with_texts(test: TargetTest, result: TargetResult, adjustment: Adjustment) -> TargetResult:
     aside = ""
     if test.counted_as_failures:
         counted = test.counted_as_failures
@@ -178,7 +178,7 @@ def _smallest_effect(test: TargetTest, curve: Curve, alpha: float) -> tuple[floa
     chance = f"with a chance of {100 * plan.power:.3g} %"
     if test.reductions.is_rate:
         return None, f"Not even the largest possible reduction would have been shown {chance}."
-    increase = natural_words(test.question.metric, shift)
+    increase = format_natural(test.question.metric, shift)
     return shift, (
         f"No reduction would have been shown {chance}, for nothing can be lower than 0; an increase of {increase} "
         "would have been."

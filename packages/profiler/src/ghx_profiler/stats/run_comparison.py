@@ -15,10 +15,10 @@ from ghx_profiler.plan.cell import Arm
 from ghx_profiler.records.metric_table import ATTACK_SUCCESS, METRICS, MetricTable
 from ghx_profiler.stats.comparison import Draft, adjust_family, conclude, examine
 from ghx_profiler.stats.methods.arrays import BoolArray
-from ghx_profiler.stats.methods.curves import Refusal, why_no_population
+from ghx_profiler.stats.methods.curves import Refusal, reason_without_population
 from ghx_profiler.stats.methods.permutation import smallest_p_of
 from ghx_profiler.stats.methods.probability import normal_quantile
-from ghx_profiler.stats.methods.scales import change_words, direction_words, is_binary, natural_words, span_words
+from ghx_profiler.stats.methods.scales import format_change, format_direction, format_natural, format_span, is_binary
 from ghx_profiler.stats.observations import (
     SUCCESS,
     Factor,
@@ -406,7 +406,7 @@ def _judge(
     """Return the word for a later run and, where it is not about the difference, why."""
     metric, target = draft.question.metric, draft.question.plan.target
     test, *others = (each.tests[target] for each in draft.analyses.values())
-    if (why := _why_insufficient(test)) is not None:
+    if (why := _reason_insufficient(test)) is not None:
         return "insufficient data", why
     word = _word(test, p, equivalence)
     is_firm = word != "inconclusive" and _word(others[0], others[0].p, others[0].equivalence_p) == word
@@ -420,12 +420,12 @@ def _judge(
     return word, None
 
 
-def _why_insufficient(test: TargetTest) -> str | None:
+def _reason_insufficient(test: TargetTest) -> str | None:
     """Return why no rows like these, whatever they held, could have shown a difference."""
     curve, plan, sample = test.curve, test.question.plan, test.sample
     if not sample.blocks:
         return curve.reason if isinstance(curve, Refusal) else None
-    if test.target == "population" and (why := why_no_population(len(sample.scenarios))) is not None:
+    if test.target == "population" and (why := reason_without_population(len(sample.scenarios))) is not None:
         return why
     smallest = smallest_p_of(sample, plan.resamples + 1)
     if test.target == "suite" and smallest > plan.alpha:
@@ -517,10 +517,10 @@ def _describe_change(comparison: ModeComparison) -> tuple[str, str]:
         return "", ""
     if change is None:
         raw, metric = comparison.raw, comparison.metric
-        return "" if raw is None else direction_words(raw.reduction, natural_words(metric, abs(raw.reduction))), ""
+        return "" if raw is None else format_direction(raw.reduction, format_natural(metric, abs(raw.reduction))), ""
     is_rate = unit == "percentage points"
-    change_text = f"{-change:+z.0f} points" if is_rate else change_words(change, unit)
+    change_text = f"{-change:+z.0f} points" if is_rate else format_change(change, unit)
     if low is None or high is None:
         return change_text, ""
-    span = f"{-high:+z.0f} to {-low:+z.0f}" if is_rate else span_words(low, high, unit, falls=change > 0)
+    span = f"{-high:+z.0f} to {-low:+z.0f}" if is_rate else format_span(low, high, unit, falls=change > 0)
     return change_text, f"{100 * comparison.confidence:.3g} % interval {span}"

@@ -9,7 +9,7 @@ import numpy as np
 from ghx_profiler.scenario import scenario_of
 from ghx_profiler.stats.errors import BadSampleError, TooFewRepetitionsError
 from ghx_profiler.stats.methods.arrays import FloatArray, IntArray, generator
-from ghx_profiler.stats.methods.curves import why_no_population
+from ghx_profiler.stats.methods.curves import reason_without_population
 from ghx_profiler.stats.methods.descriptive import clustered_standard_error, percentile_interval
 from ghx_profiler.stats.methods.probability import normal_quantile, t_quantile
 from ghx_profiler.stats.plan import Target
@@ -103,7 +103,7 @@ def pass_curve(
         return ()
     resamples = int(np.clip(_WORK // len(counts), min(_FEWEST_RESAMPLES, resamples), resamples))
     resampled = _resample(observed, target, resamples, generator(seed, "pass", target, *sorted(counts)))
-    refusal = why_no_population(len(observed.strata.forms)) if target == "population" else None
+    refusal = reason_without_population(len(observed.strata.forms)) if target == "population" else None
     options = _Options(confidence=confidence, refusal=refusal, rates=_rates(counts, observed, target, confidence))
     return tuple(
         PassPoint(

@@ -8,7 +8,7 @@ from ghx_profiler.plan.cell import Arm
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.scenario import scenario_of
 from ghx_profiler.stats.methods.arrays import BoolArray, FloatArray, IntArray, generator
-from ghx_profiler.stats.methods.curves import why_no_population
+from ghx_profiler.stats.methods.curves import reason_without_population
 from ghx_profiler.stats.methods.descriptive import (
     clustered_mean,
     compute_descriptive,
@@ -149,7 +149,7 @@ def cost_per_success(
     # The work is bounded: many rows get fewer resamples, but not too few for an interval.
     resamples = int(np.clip(_MOST_DRAWN // max(1, spend.size), 999, plan.resamples))
     method = f"all spend over all successes; hierarchical bootstrap, {resamples} resamples"
-    reason = _why_no_cost_interval(spend, success, observations.tasks.codes[chosen], plan)
+    reason = _reason_without_interval(spend, success, observations.tasks.codes[chosen], plan)
     low = high = None
     if reason is None:
         rng = generator(seed, "cost per success", str(arm))
@@ -169,14 +169,16 @@ def cost_per_success(
     )
 
 
-def _why_no_cost_interval(spend: FloatArray, success: BoolArray, scenarios: IntArray, plan: AnalysisPlan) -> str | None:
+def _reason_without_interval(
+    spend: FloatArray, success: BoolArray, scenarios: IntArray, plan: AnalysisPlan
+) -> str | None:
     if not spend.size:
         return "no row knows what it cost"
     if not success.any():
         return f"no success for {spend.sum():.4g} USD"
     if np.ptp(spend) == 0 and success.all():
         return "every row costs the same and succeeds: zero variance"
-    return why_no_population(np.unique(scenarios).size) if plan.target == "population" else None
+    return reason_without_population(np.unique(scenarios).size) if plan.target == "population" else None
 
 
 def _group_spend(spend: FloatArray, success: BoolArray, scenarios: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:

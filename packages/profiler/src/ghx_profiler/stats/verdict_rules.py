@@ -11,13 +11,13 @@ from ghx_profiler.records.metric_table import METRICS
 from ghx_profiler.stats.methods.curves import Curve
 from ghx_profiler.stats.methods.scales import (
     ReductionScale,
-    change_words,
-    direction_words,
+    format_change,
+    format_direction,
+    format_natural,
+    format_natural_span,
+    format_reduction,
+    format_span,
     is_amount,
-    natural_span_words,
-    natural_words,
-    reduction_words,
-    span_words,
 )
 from ghx_profiler.stats.observations import SUCCESS, Observations, mark_compared_rows, unmeasured_rows
 from ghx_profiler.stats.pairs import PairedSample
@@ -86,7 +86,7 @@ def describe(question: Question, result: TargetResult, unit: Unit, adjustment: A
                 f"{_change(metric, result, unit)} ({evidence}).{_but_small(question, result, unit)}"
             )
         case "equivalent":
-            margin = reduction_words(question.plan.margin_pct, unit)
+            margin = format_reduction(question.plan.margin_pct, unit)
             return (
                 f"{question.a} and {question.b} are equivalent {place}: {name} differs by less than the "
                 f"planned margin of {margin} ({_evidence_of_equivalence(result, unit, adjustment)}{aside})."
@@ -94,7 +94,7 @@ def describe(question: Question, result: TargetResult, unit: Unit, adjustment: A
         case "inconclusive":
             return (
                 f"No difference between {question.a} and {question.b} in {name} could be shown {place} "
-                f"({_change(metric, result, unit)}; {evidence}). {_detectable_words(question, result, unit)}"
+                f"({_change(metric, result, unit)}; {evidence}). {_describe_detectable(question, result, unit)}"
             )
         case "not estimable":
             return explain_no_verdict(metric, [(question.a, question.b)], result)
@@ -110,24 +110,24 @@ def explain_no_verdict(metric: str, pairs: Iterable[tuple[object, object]], resu
 
 def _change(metric: str, result: TargetResult, unit: Unit) -> str:
     if result.reduction_pct is not None:
-        return change_words(result.reduction_pct, unit)
+        return format_change(result.reduction_pct, unit)
     if result.raw is None:
         return ""
-    return direction_words(result.raw.reduction, natural_words(metric, abs(result.raw.reduction)))
+    return format_direction(result.raw.reduction, format_natural(metric, abs(result.raw.reduction)))
 
 
 def _evidence(metric: str, result: TargetResult, unit: Unit, adjustment: Adjustment) -> str:
     bounds = _interval(result.low, result.high, result.confidence, unit, falls=(result.reduction_pct or 0) > 0)
     if result.reduction_pct is None and result.raw is not None:
         bounds = _raw_interval(metric, result.raw, result.confidence)
-    return f"{bounds}; {_p(result.p)}{_adjustment_words(result.p_adjusted, adjustment)}"
+    return f"{bounds}; {_p(result.p)}{_describe_adjustment(result.p_adjusted, adjustment)}"
 
 
 def _raw_interval(metric: str, raw: RawDifference, confidence: float) -> str:
     label = _label(confidence)
     if raw.low is None or raw.high is None:
         return f"{label} without bounds"
-    return f"{label} {natural_span_words(metric, raw.low, raw.high, falls=raw.reduction > 0)}"
+    return f"{label} {format_natural_span(metric, raw.low, raw.high, falls=raw.reduction > 0)}"
 
 
 def _evidence_of_equivalence(result: TargetResult, unit: Unit, adjustment: Adjustment) -> str:
@@ -135,10 +135,10 @@ def _evidence_of_equivalence(result: TargetResult, unit: Unit, adjustment: Adjus
     bounds = _interval(
         equivalence.low, equivalence.high, equivalence.confidence, unit, falls=(result.reduction_pct or 0) > 0
     )
-    return f"{bounds}; of equivalence {_p(equivalence.p)}{_adjustment_words(equivalence.p_adjusted, adjustment)}"
+    return f"{bounds}; of equivalence {_p(equivalence.p)}{_describe_adjustment(equivalence.p_adjusted, adjustment)}"
 
 
-def _adjustment_words(p: float | None, adjustment: Adjustment) -> str:
+def _describe_adjustment(p: float | None, adjustment: Adjustment) -> str:
     return "" if adjustment == "none" else f", after {FAMILY_NAMES[adjustment]} {_p(p)}"
 
 
@@ -146,7 +146,7 @@ def _interval(low: float | None, high: float | None, confidence: float, unit: Un
     """Return the interval in the direction of the sentence that it stands in."""
     if low is None or high is None:
         return f"{_label(confidence)} without bounds"
-    return f"{_label(confidence)} {span_words(low, high, unit, falls=falls)}"
+    return f"{_label(confidence)} {format_span(low, high, unit, falls=falls)}"
 
 
 def _label(confidence: float) -> str:
@@ -156,14 +156,14 @@ def _label(confidence: float) -> str:
 def _but_small(question: Question, result: TargetResult, unit: Unit) -> str:
     if result.equivalence.p_adjusted is None or result.equivalence.p_adjusted > question.plan.alpha:
         return ""
-    return f" It is smaller than the planned margin of {reduction_words(question.plan.margin_pct, unit)}."
+    return f" It is smaller than the planned margin of {format_reduction(question.plan.margin_pct, unit)}."
 
 
-def _detectable_words(question: Question, result: TargetResult, unit: Unit) -> str:
+def _describe_detectable(question: Question, result: TargetResult, unit: Unit) -> str:
     if result.mde is not None:
-        smallest = reduction_words(result.mde, unit)
+        smallest = format_reduction(result.mde, unit)
     elif result.raw is not None and result.raw.mde is not None and result.reason is None:
-        smallest = natural_words(question.metric, result.raw.mde)
+        smallest = format_natural(question.metric, result.raw.mde)
     else:
         return result.reason or "The smallest effect it could have shown cannot be told."
     return f"With a chance of {100 * question.plan.power:.3g} % this sample would have shown a reduction of {smallest}."

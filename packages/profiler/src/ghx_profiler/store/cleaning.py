@@ -14,7 +14,7 @@ from ghx_base.problems import plural
 from ghx_profiler.machine import versions_here
 from ghx_profiler.runner.redaction import STAND_IN, Redaction
 from ghx_profiler.store.directory import RunDirectory
-from ghx_profiler.store.packs import FILES, FOLDERS, WORLDS, PackRecord, TakenOut
+from ghx_profiler.store.packs import FILES, FOLDERS, WORLDS, PackRecord, Removal
 from ghx_profiler.store.record import read_record
 
 _SECRET_NAME = re.compile(r"(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
@@ -34,7 +34,7 @@ _SECRET = re.compile(
 
 _HOME = re.compile(r"/(?:home|Users)/[^/]+|/root(?=/|$)|[A-Za-z]:\\Users\\[^\\]+")
 
-What = Literal["secret", "home path"]
+RemovedKind = Literal["secret", "home path"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ class Cleaner:
         pattern = rf"(?:(?<=\\[nrt])|(?<=://)|(?<![\w./~-]))(?:{names})(?![\w.-])"
         return cls(secrets, re.compile(pattern) if names else None)
 
-    def clean(self, text: str) -> tuple[str, Counter[What]]:
+    def clean(self, text: str) -> tuple[str, Counter[RemovedKind]]:
         """Return a text without them, and how many of each were in it."""
-        counts: Counter[What] = Counter()
+        counts: Counter[RemovedKind] = Counter()
         clean = _SECRET.sub(STAND_IN, self._secrets.text(text))
         counts["secret"] = clean.count(STAND_IN) - text.count(STAND_IN)
         if self._homes is not None:
@@ -73,12 +73,12 @@ def homes_of(run: Path, home: Path) -> set[str]:
 
 @dataclass(slots=True)
 class _Findings:
-    taken_out: list[TakenOut] = field(default_factory=list[TakenOut])
+    taken_out: list[Removal] = field(default_factory=list[Removal])
     left_out: list[str] = field(default_factory=list[str])
 
-    def add(self, name: str, counts: Counter[What], lines: Iterable[int] = ()) -> None:
+    def add(self, name: str, counts: Counter[RemovedKind], lines: Iterable[int] = ()) -> None:
         numbered = {"lines": tuple(lines)} if name == "rows.jsonl" else {}
-        self.taken_out += [TakenOut(file=name, what=what, times=times, **numbered) for what, times in counts.items()]
+        self.taken_out += [Removal(file=name, what=what, times=times, **numbered) for what, times in counts.items()]
 
 
 def copy_clean(run: Path, folder: Path, cleaner: Cleaner) -> PackRecord:
@@ -127,7 +127,7 @@ def _copy_text(source: Path, place: Path, name: str, cleaner: Cleaner, findings:
 
 def _copy_rows(run: Path, folder: Path, cleaner: Cleaner, findings: _Findings) -> tuple[int, str]:
     """Copy rows line by line; return how many there are, and the digest of the file as it was."""
-    digest, total, changed, number = hashlib.sha256(), Counter[What](), list[int](), 0
+    digest, total, changed, number = hashlib.sha256(), Counter[RemovedKind](), list[int](), 0
     with RunDirectory(run).rows.open("rb") as source, (folder / "rows.jsonl").open("wb") as place:
         for number, line in enumerate(source, start=1):
             digest.update(line)

@@ -28,12 +28,12 @@ from ghx_profiler.store.directory import RunDirectory, unusable
 from ghx_profiler.store.packs import is_pack_file, read_pack_record, run_folder
 from ghx_profiler.store.record import MatrixRecord, MergedShard, RunRecord, read_record, write_record
 from ghx_profiler.store.rows import DistinctRows, scan_lines
-from ghx_profiler.store.run_conditions import (
+from ghx_profiler.store.run_environment import (
     SETTINGS_OF_RUNS,
-    Condition,
     Difference,
+    EnvironmentFact,
     Kind,
-    RunConditions,
+    RunEnvironment,
     find_differences,
 )
 from ghx_profiler.store.run_store import require_current_version
@@ -118,7 +118,7 @@ def merge_runs(
         rows=len(rows),
         measured=measured,
         missing=missing,
-        differences=find_differences({str(part.shard): _conditions_of(part, settings) for part in parts}),
+        differences=find_differences({str(part.shard): _environment_of(part, settings) for part in parts}),
         left_behind=tuple(_find_left_behind(parts)),
     )
 
@@ -184,8 +184,8 @@ def _require_one_plan(parts: Sequence[ShardRun], settings: type[ProfileConfig]) 
         if other.shard.count != first.shard.count:
             raise MergeError(f"{other.path} is shard {other.shard}, and {first.path} is {first.shard}: of two runs")
         here = whole_record(other.record)
-        settings_apart = map(str, _find_other_settings(first, other, settings))
-        if differences := (*whole.differences(here), *whole.changes(here), *settings_apart):
+        setting_differences = map(str, _find_other_settings(first, other, settings))
+        if differences := (*whole.differences(here), *whole.changes(here), *setting_differences):
             raise MergeError(
                 f"{other.path}: was run with another plan than {first.path} (different: {'; '.join(differences)}); run "
                 "all shards with the same settings, files and versions"
@@ -195,7 +195,7 @@ def _require_one_plan(parts: Sequence[ShardRun], settings: type[ProfileConfig]) 
 def _find_other_settings(first: ShardRun, other: ShardRun, settings: type[ProfileConfig]) -> Iterator[Difference]:
     """Yield the settings in which two shards differ, and may not."""
     mine, others = _settings_of(first.record), _settings_of(other.record)
-    may_differ = settings.FREE_IN_SHARDS | settings.TOLD_BY_PLAN
+    may_differ = settings.FREE_IN_SHARDS | settings.SET_BY_PLAN
     for name in {**mine, **others}:
         values = {str(first.shard): mine.get(name), str(other.shard): others.get(name)}
         if mine.get(name) != others.get(name) and not _is_in(name, may_differ):
@@ -225,14 +225,14 @@ def _is_in(name: str, settings: Collection[str]) -> bool:
     return any(".".join(parts[: end + 1]) in settings for end in range(len(parts)))
 
 
-def _conditions_of(part: ShardRun, settings: type[ProfileConfig]) -> RunConditions:
+def _environment_of(part: ShardRun, settings: type[ProfileConfig]) -> RunEnvironment:
     """Return the conditions of a shard; the settings among them that are conditions of no run, but differ here."""
     free = (
-        Condition(kind=Kind.SETTING, name=name, value=value)
+        EnvironmentFact(kind=Kind.SETTING, name=name, value=value)
         for name, value in _settings_of(part.record).items()
         if _is_in(name, settings.FREE_IN_SHARDS) and not _is_in(name, SETTINGS_OF_RUNS)
     )
-    return RunConditions.of(whole_record(part.record), also=free)
+    return RunEnvironment.of(whole_record(part.record), also=free)
 
 
 def _require_distinct(parts: Sequence[ShardRun], *, allow_missing: bool) -> None:

@@ -38,7 +38,7 @@ class PackError(InputError):
     code: ClassVar[str] = "BAD_PACK"
 
 
-class TakenOut(ForeignModel):
+class Removal(ForeignModel):
     """What was replaced in one file of a run."""
 
     file: str
@@ -59,7 +59,7 @@ class PackRecord(ForeignModel):
     rows: Count
     rows_sha256: str
     """Of the rows as they were in the run: where it is that of `rows.jsonl` here, all of them are byte for byte so."""
-    taken_out: tuple[TakenOut, ...] = ()
+    taken_out: tuple[Removal, ...] = ()
     left_out: tuple[str, ...] = ()
     """Files of the run that are not in the pack."""
 
@@ -146,7 +146,7 @@ def _checked(file: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     names: set[str] = set()
     for entry in entries:
         name = entry.filename
-        if reason := _why_unsafe(entry) or ("is there twice" if name.casefold() in names else None):
+        if reason := _reason_unsafe(entry) or ("is there twice" if name.casefold() in names else None):
             raise PackError(f"{file}: {name[:_LONGEST_NAME]!r} {reason}; such a pack is not opened")
         names.add(name.casefold())
     if not {"run.json", "rows.jsonl"} <= names:
@@ -154,7 +154,7 @@ def _checked(file: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     return entries
 
 
-def _why_unsafe(entry: zipfile.ZipInfo) -> str | None:
+def _reason_unsafe(entry: zipfile.ZipInfo) -> str | None:
     path = PurePosixPath(entry.filename)
     # Of the name as it is written: a path object has lost what two slashes, or a dot between them, might do elsewhere.
     parts = entry.filename.split("/")

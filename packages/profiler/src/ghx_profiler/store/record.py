@@ -222,7 +222,7 @@ class RunRecord(ForeignModel):
 
     def changes(self, other: "RunRecord") -> tuple[str, ...]:
         """Name what the other record's run is made of that is not what it was; it may be accepted and recorded."""
-        changes = self._differences_in(other, _MADE_OF)
+        changes = self._differences_in(other, _INGREDIENTS)
         if not self.provenance or not other.provenance:
             return changes
         return changes + changed_ingredients(self.provenance[-1].ingredients, other.provenance[-1].ingredients)
@@ -235,12 +235,12 @@ class RunRecord(ForeignModel):
         """Return this record with what the other one's run is made of; the provenance keeps both."""
         known = {each.id for each in self.provenance}
         new = tuple(each for each in other.provenance if each.id not in known)
-        made_of = {part: getattr(other, part) for part in (*_MADE_OF, "mode_details")}
+        made_of = {part: getattr(other, part) for part in (*_INGREDIENTS, "mode_details")}
         return self.model_copy(update={**made_of, "provenance": (*self.provenance, *new)})
 
 
 _PLAN = ("matrix", "analysis")
-_MADE_OF = ("agents", "scenarios", "modes")
+_INGREDIENTS = ("agents", "scenarios", "modes")
 
 
 def _difference(part: str, mine: object, others: object) -> str:

@@ -113,7 +113,7 @@ class RowsFile:
             if line.row is not None:
                 good = line.end
                 yield line.row
-        self._mend(good)
+        self._repair(good)
 
     def append(self, rows: Iterable[ProfileRow]) -> None:
         """Put rows on disk; if that fails, the file is as it was before."""
@@ -166,7 +166,7 @@ class RowsFile:
             # The torn line stays; whoever resumes the run cuts it off.
             return
 
-    def _mend(self, good: int) -> None:
+    def _repair(self, good: int) -> None:
         """Make the file end after its last whole row, with the newline that a crash may have kept from it."""
         try:
             os.ftruncate(self._handle, good)

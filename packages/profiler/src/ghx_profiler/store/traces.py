@@ -37,13 +37,13 @@ def parse_trace(content: bytes) -> SessionTrace:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = "".join(f"/{part}" for part in first["loc"])
-        raise _why_none(content) or NoTraceError(f"{where or 'all of it'}: {first['msg']}") from error
+        raise _trace_error(content) or NoTraceError(f"{where or 'all of it'}: {first['msg']}") from error
     if trace.model_fields_set.isdisjoint(_CONTENTS):
-        raise _why_none(content) or NoTraceError(f"it has none of {', '.join(_CONTENTS[:-1])} and {_CONTENTS[-1]}")
+        raise _trace_error(content) or NoTraceError(f"it has none of {', '.join(_CONTENTS[:-1])} and {_CONTENTS[-1]}")
     return trace
 
 
-def _why_none(content: bytes) -> NoTraceError | None:
+def _trace_error(content: bytes) -> NoTraceError | None:
     """Name the kind of file it is, where that can be told."""
     try:
         trace: object = json.loads(content)

@@ -51,12 +51,12 @@ def holds(rule: str) -> Generator[None]:
         yield
     except Exception as error:
         first = _first_of(error)
-        if isinstance(first, (AssertionError, SkipTest, HookNotWrittenError)):
+        if isinstance(first, (AssertionError, SkipTest, MissingHookError)):
             raise first from None
         raise AssertionError(f"{rule}; it raised {first!r}") from error
 
 
-class HookNotWrittenError(NotImplementedError):
+class MissingHookError(NotImplementedError):
     """A suite cannot run without this hook."""
 
     def __init__(self, hook: str) -> None:

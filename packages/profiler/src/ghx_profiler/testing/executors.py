@@ -32,7 +32,7 @@ from ghx_profiler.records.metrics import CustomMetric
 from ghx_profiler.records.outcome import Completed, RowContext, row_of
 from ghx_profiler.records.row import Attempt, ProfileRow
 from ghx_profiler.records.score import Score
-from ghx_profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, Probe, skip_without
+from ghx_profiler.testing.contract_suite import ContractSuite, MissingHookError, Probe, skip_without
 from ghx_profiler.testing.samples import sample_cell, sample_evidence, sample_scenario
 
 _MODES = ("one-mode", "other-mode", "third-mode", "fourth-mode")
@@ -129,7 +129,7 @@ class ExecutorContract(ContractSuite):
 
     def make_executor(self) -> Executor:
         """Return the executor under test; required."""
-        raise HookNotWrittenError("make_executor()")
+        raise MissingHookError("make_executor()")
 
     def make_blocks(self) -> Sequence[Block]:
         """Return blocks with more cells than can run at the same time."""

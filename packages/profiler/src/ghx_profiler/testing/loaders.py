@@ -6,7 +6,7 @@ from typing import Any
 from ghx_base.errors import GhxBenchError
 from ghx_profiler.contracts import ScenarioLoader
 from ghx_profiler.scenario import BaseScenario
-from ghx_profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, holds
+from ghx_profiler.testing.contract_suite import ContractSuite, MissingHookError, holds
 from ghx_profiler.testing.record_rules import assert_survives_json
 
 
@@ -17,11 +17,11 @@ class ScenarioLoaderContract(ContractSuite):
 
     def make_loader(self) -> ScenarioLoader[Any]:
         """Return the loader under test; required."""
-        raise HookNotWrittenError("make_loader()")
+        raise MissingHookError("make_loader()")
 
     def known_ids(self) -> Sequence[str]:
         """Name scenarios that it can load, two or more; required."""
-        raise HookNotWrittenError("known_ids()")
+        raise MissingHookError("known_ids()")
 
     def test_exactly_the_scenarios_asked_for_are_loaded(self) -> None:
         """One, all, and none."""

@@ -8,7 +8,7 @@ from ghx_profiler.contracts import Analyzer, Collector
 from ghx_profiler.evidence import Evidence
 from ghx_profiler.records.analysis import AnalysisResult, NumberFinding, RatioFinding
 from ghx_profiler.records.metrics import CustomMetric
-from ghx_profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, holds
+from ghx_profiler.testing.contract_suite import ContractSuite, MissingHookError, holds
 from ghx_profiler.testing.record_rules import (
     assert_finite,
     assert_survives_json,
@@ -30,7 +30,7 @@ class CollectorContract(ContractSuite):
 
     def make_collector(self) -> Collector[Any]:
         """Return the collector under test; required."""
-        raise HookNotWrittenError("make_collector()")
+        raise MissingHookError("make_collector()")
 
     def make_evidence(self) -> Evidence[Any]:
         """Return evidence that the collector finds something in."""
@@ -105,7 +105,7 @@ class AnalyzerContract(ContractSuite):
 
     def make_analyzer(self) -> Analyzer[Any]:
         """Return the analyzer under test; required."""
-        raise HookNotWrittenError("make_analyzer()")
+        raise MissingHookError("make_analyzer()")
 
     def make_evidence(self) -> Evidence[Any]:
         """Return evidence, with a trace, that the analyzer finds something in."""

@@ -10,7 +10,7 @@ import anyio
 from ghx_profiler.contracts import Judge, Scorer
 from ghx_profiler.evidence import Evidence
 from ghx_profiler.records.score import Judgement, Score
-from ghx_profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, holds
+from ghx_profiler.testing.contract_suite import ContractSuite, MissingHookError, holds
 from ghx_profiler.testing.record_rules import (
     assert_finite,
     assert_survives_json,
@@ -26,11 +26,11 @@ class ScorerContract(ContractSuite):
 
     def make_scorer(self) -> Scorer[Any]:
         """Return the scorer under test; required."""
-        raise HookNotWrittenError("make_scorer()")
+        raise MissingHookError("make_scorer()")
 
     def make_evidence(self, *, done: bool) -> Evidence[Any]:  # noqa: ARG002 - the hook's signature
         """Return evidence of a session whose task was done, or was not."""
-        raise HookNotWrittenError("make_evidence(done)")
+        raise MissingHookError("make_evidence(done)")
 
     def hold_evidence(self, *, done: bool) -> AbstractAsyncContextManager[Evidence[Any]]:
         """Hold such evidence with a stage that stands; write it instead if the scorer reads the stage."""
@@ -128,7 +128,7 @@ class JudgeContract(ContractSuite):
 
     def make_judge(self) -> Judge[Any]:
         """Return the judge under test; required."""
-        raise HookNotWrittenError("make_judge()")
+        raise MissingHookError("make_judge()")
 
     def make_evidence(self) -> Evidence[Any]:
         """Return evidence that the judge can judge by `rubric`."""

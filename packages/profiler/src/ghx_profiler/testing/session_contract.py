@@ -13,10 +13,10 @@ import anyio
 from ghx_profiler.contracts import Session, SessionProvider, SessionRequest, scope_of_run
 from ghx_profiler.evidence import Answer, Mode
 from ghx_profiler.records.trace import SessionTrace
-from ghx_profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, Probe, holds, skip_without
+from ghx_profiler.testing.contract_suite import ContractSuite, MissingHookError, Probe, holds, skip_without
 from ghx_profiler.testing.record_rules import assert_survives_json
 from ghx_profiler.testing.samples import sample_cell
-from ghx_profiler.testing.watching import Watch, process_left_alone
+from ghx_profiler.testing.watching import Watch, check_process_unchanged
 
 PROBE = "GHX_BENCH_CONTRACT_PROBE"
 
@@ -51,7 +51,7 @@ class SessionProviderContract(ContractSuite):
 
     def make_provider(self) -> SessionProvider:
         """Return the provider under test; required."""
-        raise HookNotWrittenError("make_provider()")
+        raise MissingHookError("make_provider()")
 
     def make_request(self, environment: Mapping[str, str]) -> SessionRequest:
         """Return a request for a session with this environment; write it for a certain model, mode or directory."""
@@ -181,7 +181,7 @@ class SessionProviderContract(ContractSuite):
         """Sessions of several modes share this process."""
 
         async def rule() -> None:
-            with process_left_alone("SessionProvider.session") as check:
+            with check_process_unchanged("SessionProvider.session") as check:
                 async with self._open_session() as session:
                     check()
                     await session.prompt(self.make_prompt())

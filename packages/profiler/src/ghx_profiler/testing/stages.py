@@ -13,10 +13,10 @@ from ghx_profiler.errors import UnknownNameError
 from ghx_profiler.evidence import Mode, Stage
 from ghx_profiler.plan.cell import Cell
 from ghx_profiler.scenario import BaseScenario
-from ghx_profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, Probe, holds
+from ghx_profiler.testing.contract_suite import ContractSuite, MissingHookError, Probe, holds
 from ghx_profiler.testing.record_rules import assert_is_environment, assert_is_json
 from ghx_profiler.testing.samples import sample_cell, sample_scenario
-from ghx_profiler.testing.watching import Watch, process_left_alone
+from ghx_profiler.testing.watching import Watch, check_process_unchanged
 
 
 class ModeResolverContract(ContractSuite):
@@ -26,11 +26,11 @@ class ModeResolverContract(ContractSuite):
 
     def make_resolver(self) -> ModeResolver:
         """Return the resolver under test; required."""
-        raise HookNotWrittenError("make_resolver()")
+        raise MissingHookError("make_resolver()")
 
     def known_modes(self) -> Iterable[str]:
         """Name modes that it knows; required."""
-        raise HookNotWrittenError("known_modes()")
+        raise MissingHookError("known_modes()")
 
     def test_a_mode_is_found_by_its_name(self) -> None:
         """The name goes on every row."""
@@ -62,7 +62,7 @@ class ModeResolverContract(ContractSuite):
 
     def test_the_process_is_left_alone(self) -> None:
         """Sessions of several modes share this process."""
-        with process_left_alone("ModeResolver.resolve"):
+        with check_process_unchanged("ModeResolver.resolve"):
             for name in self.known_modes():
                 self._resolve(name)
 
@@ -85,7 +85,7 @@ class LifecycleContract(ContractSuite):
 
     def make_lifecycle(self) -> Lifecycle[Any]:
         """Return the lifecycle under test; required."""
-        raise HookNotWrittenError("make_lifecycle()")
+        raise MissingHookError("make_lifecycle()")
 
     def make_scenario(self) -> BaseScenario:
         """Return a scenario that can be staged."""
@@ -200,7 +200,7 @@ class LifecycleContract(ContractSuite):
         """Cells of several modes share this process."""
 
         async def rule() -> None:
-            with process_left_alone("Lifecycle") as check:
+            with check_process_unchanged("Lifecycle") as check:
                 async with self._run() as lifecycle:
                     check()
                     async with self._cell(lifecycle):

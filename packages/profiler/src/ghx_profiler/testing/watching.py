@@ -12,7 +12,7 @@ _GRACE_S = 1.0
 
 
 @contextmanager
-def process_left_alone(contract: str) -> Generator[Callable[[], None]]:
+def check_process_unchanged(contract: str) -> Generator[Callable[[], None]]:
     """Hold that environment and working directory of this process stay as they are; yields a check for in between."""
     environment, directory = dict(os.environ), Path.cwd()
 

@@ -293,7 +293,7 @@ def describe(
         "modes": {mode: glance.to_wire() for mode, glance in tally.glances().items()},
         "notSolved": failures.to_wire(),
         "verdict": None if verdict is None else list(verdict.sentences),
-        "controlObjections": [each.to_wire() for each in tally.controls.objections],
+        "controlObjections": [each.to_wire() for each in tally.controls.violations],
         **judgement.to_wire(),
     }
 
@@ -320,7 +320,7 @@ def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgeme
     if judgement.comparison is not None:
         print()
         judgement.comparison.print()
-    for alarm in alarms(tally.controls.objections):
+    for alarm in alarms(tally.controls.violations):
         console.print(f"WARNING: {alarm}", style="bold red", markup=False, highlight=False, soft_wrap=True)
 
 

@@ -204,9 +204,9 @@ def _describe_requests(row: ProfileRow) -> Iterator[str]:
         asked = ", ".join(f"{what} ({count})" for what, count in row.not_implemented.items())
         yield f"  not implemented: {shorten(asked)}"
     if row.tool_use is not None:
-        from ghx_profiler.reports.wording import purity_words
+        from ghx_profiler.reports.wording import describe_purity
 
-        yield f"  purity: {shorten(purity_words(row.tool_use))}"
+        yield f"  purity: {shorten(describe_purity(row.tool_use))}"
 
 
 def _describe_event(event: TraceEvent) -> Iterator[str]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # numpy loads where runs are compared, and is only there wher
     from ghx_profiler.stats.result_records import OverallComparison, RunComparison
     from ghx_profiler.stats.run_comparison import AttackCheck, AttackCounts
     from ghx_profiler.store.record import MatrixRecord
-    from ghx_profiler.store.run_conditions import Changes
+    from ghx_profiler.store.run_environment import Changes
 
 _SUCCESS = "success"
 """As `stats.observations` has it, which loads numpy."""

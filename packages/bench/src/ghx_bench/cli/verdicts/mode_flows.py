@@ -63,7 +63,7 @@ class Flows:
         return {
             **self.comparison.to_wire(),
             "toolUse": {str(arm): uses[arm].to_wire() for arm in self.material.arms if arm in uses},
-            "desirePaths": self.material.findings.desire_paths.to_wire(),
+            "desirePaths": self.material.findings.hallucinated_commands.to_wire(),
         }
 
 

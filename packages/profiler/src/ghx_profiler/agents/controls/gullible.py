@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from ghx_base.texts.heard_texts import HeardTexts
+from ghx_base.texts.heard_texts import InjectedTextDetector
 from ghx_profiler.agents.controls.reference import ReferenceSession, Solutions, bindings_of
 from ghx_profiler.agents.controls.solution import SolutionError
 from ghx_profiler.agents.controls.variables import UnknownVariableError, Variables
@@ -11,7 +11,7 @@ from ghx_profiler.agents.tools.toolbelt import tool_belt
 from ghx_profiler.contracts import ControlKind, SessionRequest
 from ghx_profiler.recorder import TraceRecorder
 
-PlantedTexts = Callable[[str], Sequence[str]]
+InjectedTexts = Callable[[str], Sequence[str]]
 """Finds the texts that are planted in a scenario, by its id; `{{names}}` in them are not replaced yet."""
 
 
@@ -26,7 +26,7 @@ class GullibleProvider:
     name: str = "gullible"
     control_kind: ControlKind = "obedient"
 
-    def __init__(self, solutions: Solutions, texts: PlantedTexts) -> None:
+    def __init__(self, solutions: Solutions, texts: InjectedTexts) -> None:
         self._solutions, self._texts = solutions, texts
 
     @asynccontextmanager
@@ -41,4 +41,4 @@ class GullibleProvider:
             raise SolutionError(f"the text of the threat: {error}") from None
         with_servers = solution is not None and solution.needs_servers()
         async with tool_belt(request, recorder, with_servers=with_servers) as belt:
-            yield ReferenceSession(request, recorder, belt, solution, HeardTexts(texts))
+            yield ReferenceSession(request, recorder, belt, solution, InjectedTextDetector(texts))

@@ -29,11 +29,11 @@ class Listener(Protocol):
     """Hears what tools answer, and knows when everything was said that it believes."""
 
     @property
-    def has_heard_all(self) -> bool:
+    def all_found(self) -> bool:
         """Whether the order was heard, which is followed then."""
         ...
 
-    def hear(self, text: str) -> None:
+    def read(self, text: str) -> None:
         """Take note of what a tool answered."""
         ...
 
@@ -97,7 +97,7 @@ class ReferenceSession:
                 f"add one to {cell.scenario_id}.solution.yaml, or leave the mode out"
             )
         variables = await self._follow(self._solution.steps, Variables(bindings_of(self._request)), "step")
-        if self._listener is not None and self._listener.has_heard_all:
+        if self._listener is not None and self._listener.all_found:
             variables = await self._follow(self._solution.obey, variables, "obey, step")
         try:
             answer = variables.fill_text(self._solution.answer)
@@ -118,12 +118,12 @@ class ReferenceSession:
                 else:
                     answer = await self._call(step, variables)
                     if self._listener is not None:
-                        self._listener.hear(answer.text)
+                        self._listener.read(answer.text)
                     _check(step, answer, here)
                     if step.saved_as is not None:
                         variables = variables.with_value(step.saved_as, answer.value)
             except (UnknownVariableError, UnfitValueError) as error:
-                raise SolutionError(f"{here} ({step.in_words}): {error}") from None
+                raise SolutionError(f"{here} ({step.summary}): {error}") from None
         return variables
 
     async def _loop(self, step: Step, variables: Variables, place: str) -> Variables:
@@ -143,7 +143,7 @@ class ReferenceSession:
             self._recorder.begin_turn()
             return await self._belt.mcp(server, step.mcp.tool, arguments if isinstance(arguments, dict) else {})
         if not self._tools.shell:
-            raise SolutionError(f"mode {self._request.mode.name!r} has no shell for {step.in_words!r}")
+            raise SolutionError(f"mode {self._request.mode.name!r} has no shell for {step.summary!r}")
         command = variables.fill_shell(step.shell or "")
         self._recorder.begin_turn()
         return await self._belt.shell(command, options=STRICT)
@@ -178,11 +178,11 @@ def _check(step: Step, answer: ToolAnswer, place: str) -> None:
     if answer.failed == step.expect_failure:
         return
     if step.expect_failure:
-        raise SolutionError(f"{place} ({step.in_words}) was expected to fail, and succeeded")
+        raise SolutionError(f"{place} ({step.summary}) was expected to fail, and succeeded")
     # `-e` and `pipefail` make a step fail that would pass in a terminal: the author is told where that is possible.
     is_script = step.shell is not None and _MORE_THAN_A_COMMAND.search(step.shell.strip())
     reminder = _REMINDER if is_script else ""
-    raise SolutionError(f"{place} ({step.in_words}) failed{_describe_failure(answer)}{reminder}")
+    raise SolutionError(f"{place} ({step.summary}) failed{_describe_failure(answer)}{reminder}")
 
 
 def _describe_failure(answer: ToolAnswer) -> str:

@@ -75,7 +75,7 @@ class Step(Section):
         return self.save or (None if self.mcp is None else self.mcp.save)
 
     @property
-    def in_words(self) -> str:
+    def summary(self) -> str:
         """The step in a few words, for messages."""
         if self.mcp is not None:
             return f"mcp {self.mcp.tool}"

@@ -38,7 +38,7 @@ from ghx_base.wire import JsonObject
 from ghx_profiler.agents.drivers.recipe import PermissionKind
 from ghx_profiler.agents.drivers.recipe_provider import RecipeProvider, RecipeSession, SessionStart, start_agent
 from ghx_profiler.agents.drivers.session_log import UpdateLog
-from ghx_profiler.agents.tools.server_identity import LastWords, lines_of, parse_line
+from ghx_profiler.agents.tools.server_identity import StderrTail, lines_of, parse_line
 from ghx_profiler.agents.tools.toolset import fill_variables
 from ghx_profiler.evidence import Answer
 from ghx_profiler.recorder import TraceRecorder
@@ -226,7 +226,7 @@ class AcpSession(RecipeSession):
 
     connection: ClientSideConnection
     process: Process
-    last_words: LastWords
+    last_words: StderrTail
     pipe: MessagePipe
     log: UpdateLog
     agents_id: str = ""

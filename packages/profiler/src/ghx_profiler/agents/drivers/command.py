@@ -16,7 +16,7 @@ from ghx_base.wire import JsonObject
 from ghx_profiler.agents.drivers.recipe import OutputDialect, Recipe
 from ghx_profiler.agents.drivers.recipe_provider import RecipeProvider, RecipeSession, SessionStart, start_agent
 from ghx_profiler.agents.drivers.session_log import SessionLog, plain_tool_name
-from ghx_profiler.agents.tools.server_identity import LastWords, lines_of, parse_line
+from ghx_profiler.agents.tools.server_identity import StderrTail, lines_of, parse_line
 from ghx_profiler.agents.tools.toolbelt import SHELL_TOOL, cancel_after_end
 from ghx_profiler.agents.tools.toolset import fill_variables, tool_name, variables_in
 from ghx_profiler.evidence import Answer
@@ -325,7 +325,7 @@ class CommandSession(RecipeSession):
         async for line in lines_of(stdout):
             self.log.read(line)
 
-    def _judge(self, code: int | None, last_words: LastWords) -> Answer:
+    def _judge(self, code: int | None, last_words: StderrTail) -> Answer:
         """Return the answer of a command that is over, or raise why it has none."""
         if code == 0 and self.log.error is None:
             if not self.log.is_understood and self.recipe.output != "text":

@@ -83,7 +83,7 @@ def _find_files(recipe: Recipe, program: str, values: Mapping[str, str]) -> tupl
     return tuple(map(Path, dict.fromkeys((program, *files, *packages))))
 
 
-def install_agent(recipe: Recipe, agents: Path, *, say: Callable[[str], None]) -> Path:
+def install_agent(recipe: Recipe, agents: Path, *, report: Callable[[str], None]) -> Path:
     """Fetch the pinned version of an agent and return its folder; `say` is told how it goes on.
 
     It is there whole or not at all, however this ends. Raise `NotInstallableError` where it cannot be fetched.
@@ -93,4 +93,4 @@ def install_agent(recipe: Recipe, agents: Path, *, say: Callable[[str], None]) -
         raise NotInstallableError(f"agent {recipe.name}: its recipe names no package; install it by hand")
     words = [word.removeprefix("${PACKAGES}/") for word in recipe.command if word.startswith("${PACKAGES}/")]
     files = [fill_variables(word, {"PLATFORM": platform_name()}) for word in words]
-    return install_package(package, agents, name=recipe.name, files=files, say=say)
+    return install_package(package, agents, name=recipe.name, files=files, report=report)

@@ -287,7 +287,7 @@ class _FunctionThread:
     def __init__(self, name: str) -> None:
         self._name = name
         self._loop = asyncio.get_running_loop()
-        self._asked = asyncio.Queue[_AskedCall | None]()
+        self._asked = asyncio.Queue[_ToolRequest | None]()
         self._is_over = False
 
     async def call(self, function: Callable[[], T]) -> T:
@@ -315,7 +315,7 @@ class _FunctionThread:
 
     def wait_for(self, work: Callable[[], Awaitable[T]]) -> T:
         """Have an asynchronous call made, and return what comes back; raise `CancelledError` after the session."""
-        tool_request = _AskedCall(work)
+        tool_request = _ToolRequest(work)
 
         def post() -> None:
             if self._is_over:
@@ -331,7 +331,7 @@ class _FunctionThread:
 
 
 @dataclass(frozen=True, slots=True)
-class _AskedCall:
+class _ToolRequest:
     """A call that a thread waits for."""
 
     work: Callable[[], Awaitable[Any]]

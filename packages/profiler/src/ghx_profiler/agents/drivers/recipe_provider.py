@@ -22,7 +22,7 @@ from ghx_profiler.agents.metering.model_budget import BudgetExhaustedError, Spen
 from ghx_profiler.agents.metering.run_meter import RunMeter, find_wrong_setup, note_metered
 from ghx_profiler.agents.metering.service_queue import ServiceQueue
 from ghx_profiler.agents.processes.process import program
-from ghx_profiler.agents.tools.server_identity import LastWords
+from ghx_profiler.agents.tools.server_identity import StderrTail
 from ghx_profiler.agents.tools.toolset import ToolSet
 from ghx_profiler.config import Budgets
 from ghx_profiler.contracts import SessionRequest
@@ -162,9 +162,9 @@ class RecipeProvider(ABC):
 @asynccontextmanager
 async def start_agent(
     name: str, words: tuple[str, ...], start: SessionStart
-) -> AsyncGenerator[tuple[Process, LastWords]]:
+) -> AsyncGenerator[tuple[Process, StderrTail]]:
     """Start an agent's program, and keep the last lines that it writes to standard error."""
-    last_words = LastWords()
+    last_words = StderrTail()
     # Ungrouped: what a task group wraps into groups is told to people, and judged by its cause.
     with ungrouped():
         async with AsyncExitStack() as stack:
@@ -265,7 +265,7 @@ class RecipeSession(ABC):
             note_metered(self.recorder, self.tap, self._failure_cause())
         return self.recorder.trace()
 
-    def explain(self, reason: str, last_words: LastWords) -> str:
+    def explain(self, reason: str, last_words: StderrTail) -> str:
         """Return in a line what went wrong, and what the agent wrote last to standard error."""
         stderr_text = last_words.text[-_LONGEST_WORDS:]
         return f"{self.recipe.name}: {reason}" + (f"; it wrote: {stderr_text}" if stderr_text else "")

@@ -243,7 +243,7 @@ class MeteredSession:
             tools=request.tools_offered,
             likeness=(request.wire, request.model, len(request.pieces), len(results), request.tools_offered),
             mentions_prompt=not self._prompts or request.mentions(self._prompts),
-            asks_after_answer=bool(self._prompts) and request.asks_after_answer(self._prompts),
+            asks_after_answer=bool(self._prompts) and request.continues_after_answer(self._prompts),
         )
         self.unfit_words = self.unfit_words or request.find_instruction(self.unfit_if)
         for earlier in reversed(self._calls[: call.number - 1]):

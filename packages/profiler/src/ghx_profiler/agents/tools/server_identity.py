@@ -47,7 +47,7 @@ class ServerIdentity:
     version: str | None
 
 
-class LastWords:
+class StderrTail:
     """The last lines of a server's standard error, which usually tell why it did not come up."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ async def ask_identity(
 
     The server is one with a command. It gets the environment and its own variables, and nothing of this process.
     """
-    here, last_words = server.in_session(environment), LastWords()
+    here, last_words = server.in_session(environment), StderrTail()
     answer: Mapping[str, Any] = {}
     try:
         with ungrouped():
@@ -117,7 +117,7 @@ async def ask_identity(
         raise last_words.start_failure(name, server, error) from error
 
 
-async def _shake_hands(process: Process, last_words: LastWords) -> Mapping[str, Any]:
+async def _shake_hands(process: Process, last_words: StderrTail) -> Mapping[str, Any]:
     """Send the first request of every session and return its answer; whatever else the server sends is put off."""
     if process.stdin is None or process.stdout is None:
         raise RuntimeError("a program was started without its pipes")

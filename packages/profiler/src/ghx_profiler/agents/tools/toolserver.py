@@ -34,7 +34,7 @@ from pydantic import JsonValue, ValidationError
 
 from ghx_base.errors import ungrouped
 from ghx_profiler.agents.processes.process import program
-from ghx_profiler.agents.tools.server_identity import LastWords, ServerIdentity, lines_of
+from ghx_profiler.agents.tools.server_identity import ServerIdentity, StderrTail, lines_of
 from ghx_profiler.agents.tools.toolset import McpServer, Tool, ToolAnswer, value_of
 from ghx_profiler.records.causes import EnvironmentFailure, describe_error
 
@@ -48,7 +48,7 @@ _MOST_PAGES = 1_000
 class ToolServer:
     """An open session with an MCP server."""
 
-    def __init__(self, name: str, client: Client, last_words: LastWords) -> None:
+    def __init__(self, name: str, client: Client, last_words: StderrTail) -> None:
         self.name = name
         self._client = client
         self._last_words = last_words
@@ -169,7 +169,7 @@ async def connect(
     It gets the session's environment and its own variables, and nothing of this process. Raises `EnvironmentFailure`
     with the server's last words where it does not come up.
     """
-    here, last_words = server.in_session(environment), LastWords()
+    here, last_words = server.in_session(environment), StderrTail()
     is_open = False
     with ungrouped():
         try:
@@ -183,7 +183,7 @@ async def connect(
             raise last_words.start_failure(name, server, error) from error
 
 
-def _transport(server: McpServer, directory: Path | None, last_words: LastWords) -> Transport:
+def _transport(server: McpServer, directory: Path | None, last_words: StderrTail) -> Transport:
     if server.url is not None:
         return cast("Transport", _over_http(server.url, server.headers))
     streams = _over_pipes(server.words, environment=server.environment, directory=directory, last_words=last_words)
@@ -203,7 +203,7 @@ async def _over_http(url: str, headers: Mapping[str, str]) -> AsyncGenerator[obj
 
 @asynccontextmanager
 async def _over_pipes(
-    command: Sequence[str], *, environment: Mapping[str, str], directory: Path | None, last_words: LastWords
+    command: Sequence[str], *, environment: Mapping[str, str], directory: Path | None, last_words: StderrTail
 ) -> AsyncGenerator[Streams]:
     """Start a server and pass its messages on in both directions; on leaving, it and its descendants are gone."""
     # The SDK can start servers itself, but gives them variables of this process, and misses detached descendants.
@@ -223,7 +223,7 @@ async def _over_pipes(
 
 
 async def _receive(
-    stream: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception], last_words: LastWords
+    stream: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception], last_words: StderrTail
 ) -> None:
     """Pass on what the server writes, one message a line; a line that is none is passed on as the error it is."""
     async with incoming:

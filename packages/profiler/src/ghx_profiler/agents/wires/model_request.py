@@ -76,7 +76,7 @@ class ModelRequest:
         matches = (re.search(expression, text) for expression in expressions for text in texts)
         return next((each.group() for each in matches if each is not None), None)
 
-    def asks_after_answer(self, prompts: Sequence[str]) -> bool:
+    def continues_after_answer(self, prompts: Sequence[str]) -> bool:
         """Return whether the model had answered, and is now asked something that is none of the prompts.
 
         Agents that think the answer unfinished ask it to go on, which is no other question.

@@ -30,7 +30,7 @@ class ControlCount:
     """Attacked sessions in which it did."""
 
     @property
-    def is_objection(self) -> bool:
+    def is_violation(self) -> bool:
         """Whether they show that the scenario proves nothing, or leave open whether it does."""
         match self.kind:
             case "solution":
@@ -97,21 +97,21 @@ class ControlTally:
         return tuple(count for count in self._counts.values() if count.kind == kind)
 
     @property
-    def objections(self) -> tuple[ControlCount, ...]:
+    def violations(self) -> tuple[ControlCount, ...]:
         """What speaks against scenarios, solutions first."""
-        objections = [count for count in self._counts.values() if count.is_objection]
+        objections = [count for count in self._counts.values() if count.is_violation]
         return tuple(sorted(objections, key=lambda each: (each.kind != "solution", each.agent, each.scenario)))
 
-    def proofs(self) -> Iterator[str]:
+    def confirmations(self) -> Iterator[str]:
         """Yield what the rows prove, for each kind of control that objects to nothing."""
-        objecting = {each.kind for each in self.objections}
+        objecting = {each.kind for each in self.violations}
         # Where nobody was attacked, following no order proves nothing of orders.
         proving = (count for count in self._counts.values() if count.kind != "obedient" or count.tripped)
         kinds = {count.kind for count in proving} - objecting
-        yield from (proof for kind, proof in _PROOFS.items() if kind in kinds)
+        yield from (proof for kind, proof in _CONFIRMATIONS.items() if kind in kinds)
 
 
-_PROOFS: Mapping[ControlKind, str] = {
+_CONFIRMATIONS: Mapping[ControlKind, str] = {
     "solution": "They prove that their scenarios can be solved and checked.",
     "nothing": "They prove that doing nothing does not pass.",
     "prying": "They prove that looking for the answers does not pass.",
@@ -158,20 +158,20 @@ _ALARMS = (
 )
 
 
-def alarms(objections: Sequence[ControlCount]) -> Iterator[str]:
+def alarms(violations: Sequence[ControlCount]) -> Iterator[str]:
     """Put objections into sentences, one for each kind."""
     for alarm in _ALARMS:
-        matches = [each for each in objections if alarm.is_about(each)]
+        matches = [each for each in violations if alarm.is_about(each)]
         if matches:
             agents = ", ".join(sorted({each.agent for each in matches}))
             words, consequence = (text.format(agents=agents) for text in (alarm.words, alarm.consequence))
             yield f"{words}: {_name_scenarios(matches)}. {consequence}"
 
 
-def _name_scenarios(objections: Sequence[ControlCount]) -> str:
+def _name_scenarios(violations: Sequence[ControlCount]) -> str:
     """Name the scenarios, each with the modes that are meant."""
     modes: dict[str, list[str]] = {}
-    for each in objections:
+    for each in violations:
         modes.setdefault(each.scenario, []).append(f"{each.mode} ({each})")
     listed = "; ".join(
         f"{scenario} in {', '.join(mode_names)}" for scenario, mode_names in list(modes.items())[:_MOST_NAMED]

@@ -18,7 +18,7 @@ _Case = tuple[str, str, str, str]
 
 
 @dataclass(slots=True)
-class _Walls:
+class _WallTimes:
     """Wall times that are added up, and so are their logarithms."""
 
     n: int = 0
@@ -35,7 +35,9 @@ class MachineTally:
 
     cells: Counter[str] = field(default_factory=Counter[str])
     """Rows that do not say where they were measured are not counted."""
-    _walls: dict[_Case, dict[str, _Walls]] = field(default_factory=lambda: defaultdict[_Case, dict[str, _Walls]](dict))
+    _times: dict[_Case, dict[str, _WallTimes]] = field(
+        default_factory=lambda: defaultdict[_Case, dict[str, _WallTimes]](dict)
+    )
     _places: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
     """The machine of each block, by scenario and repetition."""
     _names: dict[str, str] = field(default_factory=dict[str, str])
@@ -52,7 +54,7 @@ class MachineTally:
             self._places[block] = _SPLIT
         if row.was_measured and row.timing.wall_ms:
             case = row.scenario_id, row.mode, row.model, row.agent_name
-            self._walls[case].setdefault(machine, _Walls()).add(row.timing.wall_ms)
+            self._times[case].setdefault(machine, _WallTimes()).add(row.timing.wall_ms)
 
     @property
     def split_blocks(self) -> int:
@@ -67,7 +69,7 @@ class MachineTally:
         and on another one.
         """
         n, logs = 0, 0.0
-        for walls in self._walls.values():
+        for walls in self._times.values():
             here, others = walls.get(machine), [each for name, each in walls.items() if name != machine]
             if here is not None and others:
                 mean_of_others = sum(each.logs for each in others) / sum(each.n for each in others)
@@ -79,7 +81,7 @@ class MachineTally:
         return tuple(self._line(name, records.get(name)) for name in sorted(self.cells))
 
     def _line(self, name: str, record: MachineRecord | None) -> tuple[str, ...]:
-        walls = [here for each in self._walls.values() if (here := each.get(name)) is not None]
+        walls = [here for each in self._times.values() if (here := each.get(name)) is not None]
         n, speed = sum(each.n for each in walls), self.compare_speed(name)
         return (
             name,

@@ -168,17 +168,17 @@ class Material:
     @property
     def arm_word(self) -> str:
         """What tables call the column of arms."""
-        told_apart = (
+        distinctions = (
             ("agent", self.arrangement.has_several_agents),
             ("model", self.arrangement.has_several_models),
             ("mode", True),
         )
-        return " / ".join(word for word, is_told in told_apart if is_told)
+        return " / ".join(word for word, is_distinguished in distinctions if is_distinguished)
 
     @property
-    def objections(self) -> tuple[ControlCount, ...]:
+    def violations(self) -> tuple[ControlCount, ...]:
         """What control agents have against scenarios."""
-        return self.tally.controls.objections
+        return self.tally.controls.violations
 
     @property
     def primary(self) -> tuple[ModeComparison, ...]:

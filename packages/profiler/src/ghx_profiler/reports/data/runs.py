@@ -13,12 +13,12 @@ from ghx_profiler.reports.data.sources import Source
 from ghx_profiler.reports.errors import NothingToReportError
 from ghx_profiler.stats.plan import AnalysisPlan
 from ghx_profiler.store.record import ModeDetails
-from ghx_profiler.store.run_conditions import (
+from ghx_profiler.store.run_environment import (
     Changes,
-    Condition,
     Difference,
+    EnvironmentFact,
     Kind,
-    RunConditions,
+    RunEnvironment,
     find_changes,
     find_differences,
 )
@@ -76,7 +76,7 @@ class Arrangement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Glimpse:
+class _Summary:
     """What the order of sources, and whether they are compared, depend on."""
 
     source: Source
@@ -103,7 +103,7 @@ def arrange(sources: Sequence[Source], inventories: Mapping[str, Inventory], pla
     )
     if len(sources) == 1:
         return as_named
-    glimpses = [_glimpse(source, inventories[source.label]) for source in sources]
+    glimpses = [_summarize(source, inventories[source.label]) for source in sources]
     for one, other in combinations(glimpses, 2):
         if one.modes & other.modes and (common := one.run_ids & other.run_ids):
             raise NothingToReportError(
@@ -129,20 +129,20 @@ def _distinguishes_agents(sources: Sequence[Source], inventories: Mapping[str, I
     )
 
 
-def _glimpse(source: Source, inventory: Inventory) -> _Glimpse:
+def _summarize(source: Source, inventory: Inventory) -> _Summary:
     """Look at what the run wrote down, or else at what its rows tell."""
     if source.mode is not None:
         # Two modes of one run are two sources, and what stands for a mode is compared with what stands for another.
-        return _Glimpse(source=source, run_ids=frozenset({source.mode}), modes=frozenset({""}), began=inventory.began)
+        return _Summary(source=source, run_ids=frozenset({source.mode}), modes=frozenset({""}), began=inventory.began)
     if (record := source.record) is not None:
-        return _Glimpse(
+        return _Summary(
             source=source,
             run_ids=frozenset({record.run_id}),
             modes=frozenset(record.matrix.modes),
             began=moment_of(record.created_at),
         )
     run_ids, modes = frozenset(inventory.run_ids), frozenset(inventory.modes)
-    return _Glimpse(source=source, run_ids=run_ids, modes=modes, began=inventory.began)
+    return _Summary(source=source, run_ids=run_ids, modes=modes, began=inventory.began)
 
 
 def agents_of(source: Source, inventory: Inventory) -> tuple[str, ...]:
@@ -160,23 +160,23 @@ def modes_of(source: Source, inventory: Inventory) -> tuple[str, ...]:
     return source.record.matrix.modes if source.record else inventory.modes
 
 
-def differing_conditions(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> tuple[Difference, ...]:
+def environment_differences(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> tuple[Difference, ...]:
     """Name every condition in which any two sources differ. What a source did not record is not compared."""
-    return find_differences(_conditions_by_label(sources, inventories))
+    return find_differences(_environments_by_label(sources, inventories))
 
 
 def changes_between(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> tuple[Changes, ...]:
     """Say what changed from the first source to each of the others."""
-    return find_changes(_conditions_by_label(sources, inventories))
+    return find_changes(_environments_by_label(sources, inventories))
 
 
-def _conditions_by_label(
+def _environments_by_label(
     sources: Sequence[Source], inventories: Mapping[str, Inventory]
-) -> Mapping[str, RunConditions]:
+) -> Mapping[str, RunEnvironment]:
     return {source.label: _conditions_of(source, inventories[source.label]) for source in sources}
 
 
-def _conditions_of(source: Source, inventory: Inventory) -> RunConditions:
+def _conditions_of(source: Source, inventory: Inventory) -> RunEnvironment:
     """Return the conditions of a source; of rows alone, what they tell."""
     record = source.record
     listed = (
@@ -185,10 +185,10 @@ def _conditions_of(source: Source, inventory: Inventory) -> RunConditions:
         (Kind.MODE, "mode", modes_of(source, inventory)),
         (Kind.SCENARIO, "scenario", record.matrix.scenario_ids if record else inventory.scenarios),
     )
-    own = [Condition(kind=kind, name=name, value=[*sorted(names)]) for kind, name, names in listed]
+    own = [EnvironmentFact(kind=kind, name=name, value=[*sorted(names)]) for kind, name, names in listed]
     if record is None:
-        own.append(Condition(kind=Kind.SETTING, name="repetitions", value=inventory.repetitions))
-    return RunConditions.of(record, also=own)
+        own.append(EnvironmentFact(kind=Kind.SETTING, name="repetitions", value=inventory.repetitions))
+    return RunEnvironment.of(record, also=own)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

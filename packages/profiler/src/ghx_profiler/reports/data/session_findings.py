@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from ghx_profiler.analyzers.desire_paths import ANALYZER as DESIRE_PATHS
+from ghx_profiler.analyzers.hallucinated_commands import ANALYZER as DESIRE_PATHS
 from ghx_profiler.plan.cell import Arm, Cell
 from ghx_profiler.records.analysis import (
     AnalysisResult,
@@ -82,14 +82,14 @@ class Findings:
     """Whether there are any sessions to find something in."""
     foreign: Counter[Arm] = field(default_factory=Counter[Arm])
     """Sessions by mode of which only analyzers of the older packages told something."""
-    desire_paths: HallucinatedCommands = field(default_factory=HallucinatedCommands)
+    hallucinated_commands: HallucinatedCommands = field(default_factory=HallucinatedCommands)
     """What agents took to exist and does not."""
     commands: list[str] = field(default_factory=list[str])
     """What is to be run first where there are more sessions than a report analyzes."""
 
     def add(self, arm: Arm, cell: Cell, bundle: SessionAnalysisBundle, *, is_foreign: bool = False) -> None:
         """Count what was found in one session, by our analyzers or by those of the older packages."""
-        self.desire_paths.add(arm, cell, bundle.results.get(DESIRE_PATHS))
+        self.hallucinated_commands.add(arm, cell, bundle.results.get(DESIRE_PATHS))
         self.sessions[arm] += 1
         self.foreign[arm] += is_foreign
         for analyzer, result in bundle.results.items():
@@ -103,7 +103,7 @@ class Findings:
     def rename_arms(self, rename: Callable[[Arm], Arm]) -> None:
         """Give every arm another name; no two become one."""
         self.sessions = Counter({rename(arm): count for arm, count in self.sessions.items()})
-        self.desire_paths.rename_arms(rename)
+        self.hallucinated_commands.rename_arms(rename)
         self.foreign = Counter({rename(arm): count for arm, count in self.foreign.items()})
         self.tallies = {
             name: {rename(arm): tally for arm, tally in tallies.items()} for name, tallies in self.tallies.items()

@@ -70,7 +70,7 @@ class Tally:
             self.not_implemented[arm, what] += requests
         if row.safety is not None:
             self.threatened.add(scenario_of(row.scenario_id))
-            if (why := why_left_out(row, row.safety)) is not None:
+            if (why := reason_left_out(row, row.safety)) is not None:
                 self.left_out[arm, why] += 1
             if row.safety.form == "attack":
                 self.unseen.update(row.safety.unseen)
@@ -83,7 +83,7 @@ class Tally:
             count.passed += checkpoint.passed
             count.total += 1
         if row.success is not True:
-            key = arm, why_failed(row)
+            key = arm, failure_reason(row)
             self.failures[key] += 1
             # Put together only for the first: most rows of a failure repeat its message.
             if key not in self.messages:
@@ -119,7 +119,7 @@ class Tally:
         return True
 
 
-def why_left_out(row: ProfileRow, safety: Safety) -> LeftOut | None:
+def reason_left_out(row: ProfileRow, safety: Safety) -> LeftOut | None:
     """Return why a session under threat counts neither for attack success nor for over-refusal; None if it counts."""
     match safety.form:
         case "attack" if not safety.planted:
@@ -139,10 +139,10 @@ WRONG = "wrong answer"
 
 def outcome_of(row: ProfileRow) -> str:
     """Return how a row ended, in words."""
-    return "success" if row.success is True else why_failed(row)
+    return "success" if row.success is True else failure_reason(row)
 
 
-def why_failed(row: ProfileRow) -> str:
+def failure_reason(row: ProfileRow) -> str:
     """Return why a row is no success, in words."""
     if row.cause is not None:
         return row.cause.value.replace("_", " ")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from ghx_profiler.analyzers.desire_paths import HEADERS, PATHS
+from ghx_profiler.analyzers.hallucinated_commands import HEADERS, PATHS
 from ghx_profiler.plan.cell import Arm, Cell
 from ghx_profiler.records.analysis import AnalysisResult, TableFinding
 from ghx_profiler.records.tool_use import ToolUse
@@ -65,7 +65,7 @@ class ToolUseCount:
 
 
 @dataclass(frozen=True, slots=True)
-class MadeUp:
+class HallucinatedName:
     """A thing that is not there, as sessions of one arm asked for it."""
 
     kind: str
@@ -75,7 +75,7 @@ class MadeUp:
 
 
 @dataclass(slots=True)
-class MadeUpCount:
+class NameCount:
     """How often it was asked for, and in which sessions."""
 
     calls: int = 0
@@ -94,7 +94,9 @@ class MadeUpCount:
 class HallucinatedCommands:
     """What sessions made up, by arm."""
 
-    counts: dict[tuple[Arm, MadeUp], MadeUpCount] = field(default_factory=dict[tuple[Arm, MadeUp], MadeUpCount])
+    counts: dict[tuple[Arm, HallucinatedName], NameCount] = field(
+        default_factory=dict[tuple[Arm, HallucinatedName], NameCount]
+    )
 
     def add(self, arm: Arm, cell: Cell, result: AnalysisResult | None) -> None:
         """Count what the analyzer found in one session."""
@@ -103,13 +105,13 @@ class HallucinatedCommands:
             return
         for *thing, calls in finding.rows:
             if calls.isascii() and calls.isdigit():
-                self.counts.setdefault((arm, MadeUp(*thing)), MadeUpCount()).add(int(calls), cell)
+                self.counts.setdefault((arm, HallucinatedName(*thing)), NameCount()).add(int(calls), cell)
 
     def rename_arms(self, rename: Callable[[Arm], Arm]) -> None:
         """Give every arm another name; no two become one."""
         self.counts = {(rename(arm), thing): count for (arm, thing), count in self.counts.items()}
 
-    def ordered(self) -> list[tuple[Arm, MadeUp, MadeUpCount]]:
+    def ordered(self) -> list[tuple[Arm, HallucinatedName, NameCount]]:
         """Return all of them, what was asked for most often first."""
         listed = [(arm, thing, count) for (arm, thing), count in self.counts.items()]
         return sorted(listed, key=lambda each: (-each[2].calls, str(each[0]), each[1].kind, each[1].name, each[1].at))

@@ -166,7 +166,7 @@ def _read_cached(path: Path) -> str | None:
     """
     try:
         with path.open("rb") as file:
-            if not _is_ours_alone(os.fstat(file.fileno())) or not _is_ours_alone(path.parent.stat()):
+            if not _is_private(os.fstat(file.fileno())) or not _is_private(path.parent.stat()):
                 return None
             digest, _, bundle = file.read().decode().partition("\n")
     except (OSError, ValueError):
@@ -174,7 +174,7 @@ def _read_cached(path: Path) -> str | None:
     return bundle if digest == _digest(bundle) else None
 
 
-def _is_ours_alone(status: os.stat_result) -> bool:
+def _is_private(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 

@@ -78,7 +78,7 @@ def _signature(call: ToolCallEvent) -> tuple[str, str, bool | None]:
 def comparison_page(scenario: str, sessions: Sequence[ComparedSession], ways: Ways) -> str:
     """Write sessions of a scenario beside each other; the first is what the others are held against."""
     first, *rest = sessions
-    partings = [find_divergence(first, each) for each in rest]
+    divergences = [find_divergence(first, each) for each in rest]
     listing = "" if ways.listing is None else f'<a href="{html_text(ways.listing)}">All sessions</a>'
     parts = (
         link_home(ways.home),
@@ -86,9 +86,9 @@ def comparison_page(scenario: str, sessions: Sequence[ComparedSession], ways: Wa
         f"<header><h1>{html_text(scenario)}</h1><p>{plural(len(sessions), 'session')} side by side</p></header>",
         "<main>",
         '<ul class="partings">',
-        *(_describe_divergence(first, each, where) for each, where in zip(rest, partings, strict=True)),
+        *(_describe_divergence(first, each, where) for each, where in zip(rest, divergences, strict=True)),
         "</ul>",
-        *_grid(sessions, [None, *partings]),
+        *_grid(sessions, [None, *divergences]),
         "</main>",
     )
     return page(title=f"{scenario}: side by side", body="\n".join(parts), styles=(asset("sessions.css"),))
@@ -129,7 +129,7 @@ def _grid(sessions: Sequence[ComparedSession], partings: Sequence[Divergence | N
                     is_parting = (
                         isinstance(event, ToolCallEvent) and where is not None and where.call == counters[column]
                     )
-                    yield _step(event, is_parting=is_parting)
+                    yield _step(event, is_divergence=is_parting)
             elif number == len(each.turns) + 1:
                 yield '<p class="note">its last turn was the one above</p>' if each.turns else ""
             yield "</div>"
@@ -138,13 +138,13 @@ def _grid(sessions: Sequence[ComparedSession], partings: Sequence[Divergence | N
         yield f'<p class="note">{plural(longest - _MOST_TURNS, "more turn")} on the pages of the sessions.</p>'
 
 
-def _step(event: object, *, is_parting: bool) -> str:
+def _step(event: object, *, is_divergence: bool) -> str:
     match event:
         case ToolCallEvent():
             has_failed = has_succeeded(event) is False
-            kinds = " ".join(("event", *(["failed"] if has_failed else ()), *(["parting"] if is_parting else ())))
+            kinds = " ".join(("event", *(["failed"] if has_failed else ()), *(["parting"] if is_divergence else ())))
             failure = ' <span class="fate">failed</span>' if has_failed else ""
-            mark = ' <span class="chip open">parts here</span>' if is_parting else ""
+            mark = ' <span class="chip open">parts here</span>' if is_divergence else ""
             return (
                 f'<div class="{kinds}"><p><strong>{html_text(event.name)}</strong>{failure}{mark}</p>'
                 f"<pre>{_call_text(event)}</pre></div>"

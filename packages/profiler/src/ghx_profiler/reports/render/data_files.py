@@ -17,7 +17,7 @@ from ghx_profiler.reports.data.material import Material
 from ghx_profiler.reports.data.runs import (
     agents_of,
     changes_between,
-    differing_conditions,
+    environment_differences,
     equipment_of,
     models_of,
     modes_of,
@@ -154,12 +154,12 @@ def summary_of(material: Material, *, generated_at: str) -> dict[str, JsonValue]
         "generatedAt": generated_at,
         "control": bool(material.control_arms),
         "controlModes": list(map(str, material.control_arms)),
-        "controlObjections": [each.to_wire() for each in material.objections],
+        "controlObjections": [each.to_wire() for each in material.violations],
         "rows": len(material.observations),
         "sources": [_source(material, number) for number in range(len(material.sources))],
         "plan": {to_camel(name): value for name, value in material.plan.model_dump(mode="json").items()},
         "missing": [each.to_wire() for each in material.missing],
-        "conditions": [each.to_wire() for each in differing_conditions(material.sources, material.inventories)],
+        "conditions": [each.to_wire() for each in environment_differences(material.sources, material.inventories)],
         "changes": [each.to_wire() for each in changes_between(material.sources, material.inventories)],
         "notes": list(material.notes),
         "planRecorded": material.plan_source is not None,
@@ -177,7 +177,7 @@ def summary_of(material: Material, *, generated_at: str) -> dict[str, JsonValue]
             for arm in material.arms
             if arm in material.tally.tool_uses
         ],
-        "desirePaths": material.findings.desire_paths.to_wire(),
+        "desirePaths": material.findings.hallucinated_commands.to_wire(),
         "failures": [
             {"mode": mode, "cause": cause, "rows": rows}
             for mode, cause, rows in sorted(

@@ -33,7 +33,7 @@ from ghx_profiler.reports.render.escaping import html_text, shorten
 from ghx_profiler.reports.render.html import asset, link_home, page
 from ghx_profiler.reports.render.session_activity import activity_aside, group_by_turn
 from ghx_profiler.reports.render.session_list import tone_of
-from ghx_profiler.reports.wording import amount, percent, purity_words
+from ghx_profiler.reports.wording import amount, describe_purity, percent
 from ghx_profiler.runner.toolcalls import has_succeeded
 from ghx_profiler.scenario import BaseScenario
 from ghx_profiler.shell import command_of
@@ -147,7 +147,7 @@ def _header(row: ProfileRow, name: str) -> Iterator[str]:
         missing = ", ".join(f"{what} ({count})" for what, count in row.not_implemented.items())
         facts.append(("not implemented", missing))
     if row.tool_use is not None:
-        facts.append(("purity", purity_words(row.tool_use)))
+        facts.append(("purity", describe_purity(row.tool_use)))
     figures = "".join(
         f"<div><dt>{html_text(label)}</dt><dd>{html_text(value)}</dd></div>"
         for label, value in (*facts, ("ended by", row.completion_reason))

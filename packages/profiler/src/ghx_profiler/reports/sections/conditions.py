@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from ghx_profiler.records.metric_table import UNKNOWN
 from ghx_profiler.reports.data.machines import HEADERS
 from ghx_profiler.reports.data.material import Material
-from ghx_profiler.reports.data.runs import Equipment, agents_of, differing_conditions, equipment_of, models_of
+from ghx_profiler.reports.data.runs import Equipment, agents_of, environment_differences, equipment_of, models_of
 from ghx_profiler.reports.data.sources import Source
 from ghx_profiler.reports.report_document import Caution, Element, Note, Quote, Section, Table
 from ghx_profiler.reports.wording import confidence_of, p_value
@@ -70,7 +70,7 @@ def _between_runs(material: Material) -> Iterator[Element]:
         )
     if material.is_across_models:
         yield Note("Every run has one model, and the models differ: rows are paired by scenario alone.")
-    differing = differing_conditions(material.sources, material.inventories)
+    differing = environment_differences(material.sources, material.inventories)
     if differing:
         yield Caution(f"Conditions differ: {'; '.join(map(str, differing))}.")
     unrecorded = [source.label for source in material.sources if source.record is None]

@@ -18,7 +18,7 @@ from ghx_profiler.reports.wording import (
     p_value,
     signed,
 )
-from ghx_profiler.stats.methods.scales import reduction_words
+from ghx_profiler.stats.methods.scales import format_reduction
 from ghx_profiler.stats.observations import SUCCESS
 from ghx_profiler.stats.plan import PLACES, Target
 from ghx_profiler.stats.result_records import ModeComparison, PairedAnalysis, TargetResult, Unit
@@ -222,7 +222,7 @@ def interval_of(result: TargetResult, unit: Unit, own_unit: str) -> str:
 def smallest_effect_of(result: TargetResult, unit: Unit, own_unit: str) -> str:
     """Return the smallest effect that the sample could have shown, or why there is none."""
     if result.mde is not None:
-        return reduction_words(result.mde, unit, points="points")
+        return format_reduction(result.mde, unit, points="points")
     if result.raw is not None and result.raw.mde is not None:
         smallest = amount(result.raw.mde, own_unit)
         return smallest if result.reason is None else f"an increase of {smallest}; nothing can be lower than 0"

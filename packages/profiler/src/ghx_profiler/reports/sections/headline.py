@@ -32,7 +32,7 @@ from ghx_profiler.stats.methods.curves import FEWEST_SCENARIOS
 from ghx_profiler.stats.observations import SUCCESS
 from ghx_profiler.stats.result_records import ModeComparison, OverallComparison, RunComparison, Tier
 from ghx_profiler.stats.summary import success_counts
-from ghx_profiler.store.run_conditions import Changes
+from ghx_profiler.store.run_environment import Changes
 
 
 def headline_of(material: Material) -> Headline:
@@ -135,7 +135,7 @@ def _contrast(material: Material, comparison: ModeComparison) -> Contrast:
         high=high,
         more_is_better=comparison.higher_is_better,
         holds_elsewhere=holds,
-        why_open="" if holds else _why_open(material, comparison),
+        why_open="" if holds else _reason_inconclusive(material, comparison),
         is_always_the_same=comparison.metric == SUCCESS
         and comparison.verdict == "not estimable"
         and comparison.n > 0
@@ -143,7 +143,7 @@ def _contrast(material: Material, comparison: ModeComparison) -> Contrast:
     )
 
 
-def _why_open(material: Material, comparison: ModeComparison) -> str:
+def _reason_inconclusive(material: Material, comparison: ModeComparison) -> str:
     """Return why a verdict is open for the target that was not planned."""
     other_result = comparison.headline.of(other_target(comparison.target))
     if other_result.verdict == "not estimable" and other_result.reason:
@@ -323,7 +323,7 @@ def _describe_significant_arms(arms: Sequence[Contrast]) -> str:
 def _describe_results(material: Material) -> Iterator[str]:
     """Tell the results of arms that nothing is compared with."""
     arms = [arm for arm in material.arms_under_test if arm not in unmeasured_arms(material)]
-    for arm in arms[:_MOST_ALONE]:
+    for arm in arms[:_MOST_ARMS]:
         summary = material.summaries[arm]
         success = summary.success
         rate = f"{success.k} of {plural(success.n, 'session')} ({percent(success.rate)})"
@@ -356,7 +356,7 @@ def explain_no_comparison(material: Material) -> str:
 _BOTH = 2
 
 
-_MOST_ALONE = 3
+_MOST_ARMS = 3
 _SPENT = {"tokens_active": "tokens", "latency_wall_ms": "", "cost_total_usd": ""}
 """What is told of an arm that stands alone, with the word behind the number."""
 
@@ -388,11 +388,11 @@ def _describe_control(material: Material, kind: ControlKind, arms: Sequence[Arm]
     k = sum(material.summaries[arm].success.k for arm in arms)
     n = sum(material.summaries[arm].success.n for arm in arms)
     agents = join_names(sorted({agent for arm in arms for agent in material.tally.controls.arms[arm]}))
-    against = [each for each in material.objections if each.kind == kind]
+    against = [each for each in material.violations if each.kind == kind]
     if kind == "obedient":
         return _describe_attacks(material, agents, against)
     if against:
-        return f"{_name_objections(against, kind)}: {agents} passed {k:,} of {plural(n, 'session')}."
+        return f"{_name_violations(against, kind)}: {agents} passed {k:,} of {plural(n, 'session')}."
     count = len(material.forms)
     tasks, all_tasks = plural(count, "task"), "The task" if count == 1 else f"All {plural(count, 'task')}"
     if material.has_variants:
@@ -421,11 +421,11 @@ def _describe_attacks(material: Material, agents: str, against: Sequence[Control
     else:
         summary = f"none of {plural(others, 'session')} of {agents} was attacked"
     if against:
-        return f"{_name_objections(against, 'obedient')}: {summary}."
+        return f"{_name_violations(against, 'obedient')}: {summary}."
     return f"Every threat trips who does as told: {summary}." if attacked else f"No threat was tried: {summary}."
 
 
-def _name_objections(against: Sequence[ControlCount], kind: ControlKind) -> str:
+def _name_violations(against: Sequence[ControlCount], kind: ControlKind) -> str:
     """Say which scenarios are not proved."""
     names = list(dict.fromkeys(each.scenario for each in against))
     if kind == "solution":

@@ -67,7 +67,7 @@ _ORDER = (_COST, _TOKENS, _TIME)
 _MOST_SENTENCES = 3
 _MANY_GROUPS = 2
 _MOST_CHIPS = 8
-_TELLS_FACTOR = 50.0
+_NAMING_FACTOR = 50.0
 """From this many per cent more on, how many times as much says it better."""
 
 
@@ -144,23 +144,23 @@ def _write_sentence(
     verdict: str, reference: str, arms: Sequence[Sequence[Contrast]], names: _Names, rates: Rates
 ) -> str:
     if verdict in _ALIKE:
-        everyone = [*names.names, *(told[0].reference for told in arms)]
-        told_first = f"{join_names(list(dict.fromkeys(everyone)))} solve {'every' if verdict == 'every' else 'no'} task"
+        everyone = [*names.names, *(each[0].reference for each in arms)]
+        opening = f"{join_names(list(dict.fromkeys(everyone)))} solve {'every' if verdict == 'every' else 'no'} task"
     else:
-        told_first = _SAYINGS[verdict](names, reference, rates)
+        opening = _TEMPLATES[verdict](names, reference, rates)
     clauses: dict[tuple[tuple[str, str, bool], ...], list[list[Contrast]]] = {}
     for arm_contrasts in arms:
         amounts = choose_amounts(arm_contrasts)
         clauses.setdefault(tuple((each.reference, each.metric, each.rises) for each in amounts), []).append(amounts)
     shown_clauses = [group for key, group in clauses.items() if key][:_MOST_SENTENCES]
     if not shown_clauses:
-        return f"{told_first}{_write_equivalent(arms)}."
+        return f"{opening}{_write_equivalent(arms)}."
     if len(clauses) == 1 and verdict not in _ALIKE:
         is_costly = all(each.rises for each in shown_clauses[0][0])
         link = "but" if (verdict == "better" and is_costly) or (verdict == "worse" and not is_costly) else "and"
-        return f"{told_first}, {link} {write_amounts(shown_clauses[0])}."
+        return f"{opening}, {link} {write_amounts(shown_clauses[0])}."
     parts = (f"{_name_side(group, arms)} {write_amounts(group)}" for group in shown_clauses)
-    return f"{'; '.join((told_first, *parts))}."
+    return f"{'; '.join((opening, *parts))}."
 
 
 def _name_side(group: Sequence[Sequence[Contrast]], arms: Sequence[Sequence[Contrast]]) -> str:
@@ -194,7 +194,7 @@ def _write_too_little_data(names: _Names, reference: str, rates: Rates) -> str:
     return f"{names} {_verb(names.names, 'solve')} {own}, {reference} {others}: too little was measured to compare"
 
 
-_SAYINGS: Mapping[str, Callable[[_Names, str, Rates], str]] = {
+_TEMPLATES: Mapping[str, Callable[[_Names, str, Rates], str]] = {
     "better": _write_more,
     "worse": _write_less,
     "equivalent": _write_equivalent_success,
@@ -266,7 +266,7 @@ def _write_size(contrasts: Sequence[Contrast]) -> str:
     if len(changes) < len(contrasts):
         return ""
     ends, unit = (changes[0], changes[-1]), _unit(contrasts[0])
-    if changes[-1] >= _TELLS_FACTOR and unit == " %":
+    if changes[-1] >= _NAMING_FACTOR and unit == " %":
         factors = dict.fromkeys(f"{1 + end / 100:.1f}".removesuffix(".0") for end in ends)
         return f"{' to '.join(factors)} times"
     if len(contrasts) > 1:

@@ -79,7 +79,7 @@ def _requests_by_tool(material: Material) -> Iterator[Element]:
 
 def _made_up(material: Material) -> Iterator[Element]:
     """Yield what agents took to exist, by how often it was asked for."""
-    made_up = material.findings.desire_paths.ordered()
+    made_up = material.findings.hallucinated_commands.ordered()
     if not made_up:
         return
     yield Paragraph(

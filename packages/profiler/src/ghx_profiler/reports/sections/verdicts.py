@@ -54,7 +54,7 @@ def _elements(material: Material) -> Iterator[Element]:
     yield Paragraph(_sum_up(material))
     yield Conclusions(conclude(material.primary, material.metrics))
     target = material.plan.target
-    if (why := _why_nothing_elsewhere(material)) is not None:
+    if (why := _reason_for_open_target(material)) is not None:
         yield Note(why)
     else:
         yield Note(
@@ -88,7 +88,7 @@ def _warn_of_sources(material: Material) -> Iterator[str]:
         yield from _partial(material, source)
         yield from _absent_agents(material, source)
     if material.is_before_and_after:
-        yield from _lonely_modes(material)
+        yield from _unpaired_modes(material)
     yield from _without_common_model(material)
     if material.is_across_models:
         yield "The models of the runs differ: rows are paired by scenario alone."
@@ -146,7 +146,7 @@ def _name_case(missing: Missing, *, with_agent: bool, with_model: bool) -> str:
     return f"{agent}{case.mode} / {case.scenario}{model} ({missing.actual} of {missing.expected})"
 
 
-def _lonely_modes(material: Material) -> Iterator[str]:
+def _unpaired_modes(material: Material) -> Iterator[str]:
     """Yield which modes not every run has."""
     modes = {source.label: modes_of(source, material.inventories[source.label]) for source in material.sources}
     parts = [
@@ -247,7 +247,7 @@ def _reason(comparison: ModeComparison) -> str:
     return comparison.headline.of(comparison.target).reason or ""
 
 
-def _why_nothing_elsewhere(material: Material) -> str | None:
+def _reason_for_open_target(material: Material) -> str | None:
     """Return why nothing can be concluded about the target that was not planned; `None` if something can."""
     other = other_target(material.plan.target)
     results = [(each, each.headline.of(other)) for each in material.primary]
@@ -267,7 +267,7 @@ def banner(material: Material) -> str | None:
     controls = material.control_arms
     if not controls or len(controls) == len(material.arms):
         return None
-    proofs = " ".join((*material.tally.controls.proofs(), "They say nothing about agents."))
+    proofs = " ".join((*material.tally.controls.confirmations(), "They say nothing about agents."))
     agents = material.tally.controls.arms
     if material.arrangement.has_several_agents:
         names = sorted({name for arm in controls for name in agents[arm]})
@@ -279,8 +279,8 @@ def banner(material: Material) -> str | None:
 
 def _prove_scenarios(material: Material) -> Iterator[Element]:
     """Yield how many cells of each control arm passed, and every objection."""
-    if material.objections:
-        yield _objections(material)
+    if material.violations:
+        yield _control_table(material)
     for arm in material.control_arms:
         summary = material.summaries[arm]
         success, cells = summary.success, plural(summary.success.n, "cell")
@@ -289,8 +289,8 @@ def _prove_scenarios(material: Material) -> Iterator[Element]:
     yield Note("Modes of a control agent are not held against others.")
 
 
-def _objections(material: Material) -> Table:
-    objections = material.objections
+def _control_table(material: Material) -> Table:
+    objections = material.violations
     left = f"; the first {_MOST_LINES}" if len(objections) > _MOST_LINES else ""
     # Arms of several agents are named with theirs.
     agent = () if material.arrangement.has_several_agents else ("agent",)

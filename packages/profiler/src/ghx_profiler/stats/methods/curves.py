@@ -137,7 +137,7 @@ def suite_curve(
     if len(sample.blocks) == 1 and not sample.has_repetitions:
         return Refusal(reason="one scenario, one repetition: too few")
     if not sample.varies:
-        return Refusal(reason=_why_all_alike(sample, metric))
+        return Refusal(reason=_reason_all_equal(sample, metric))
     # Shuffles of constant repetitions reach the smallest p for any difference, however small.
     if not is_rate and sample.has_repetitions and not sample.repetitions_vary:
         reason = "repetitions do not vary within any scenario: zero variance, so no noise to compare with"
@@ -153,7 +153,7 @@ def suite_curve(
 _SAME_DIFFERENCE = "every scenario shows the same difference: zero variance"
 
 
-def _why_all_alike(sample: PairedSample, metric: str) -> str:
+def _reason_all_equal(sample: PairedSample, metric: str) -> str:
     """Return in which way the rows of both modes do not vary within any scenario."""
     values = np.unique(np.concatenate([sample.a.values, sample.b.values]))
     if values.size > 1:
@@ -168,18 +168,18 @@ def _why_all_alike(sample: PairedSample, metric: str) -> str:
 
 def population_curve(sample: PairedSample, metric: str) -> StudentCurve | Refusal:
     """Return what can be said of tasks like these: scenarios are the sample."""
-    reason = why_no_population(len(sample.scenarios), having="with rows of both ")
+    reason = reason_without_population(len(sample.scenarios), having="with rows of both ")
     error = sample.scenario_error
     if reason is not None or error is None:
         return Refusal(reason=reason or "one scenario")
     if not sample.varies:
-        return Refusal(reason=_why_all_alike(sample, metric))
+        return Refusal(reason=_reason_all_equal(sample, metric))
     if sample.differences_are_flat:
         return Refusal(reason=_SAME_DIFFERENCE, stays_in_family=True)
     return StudentCurve(estimate=sample.estimate, error=error[0], df=error[1])
 
 
-def why_no_population(scenarios: int, *, having: str = "") -> str | None:
+def reason_without_population(scenarios: int, *, having: str = "") -> str | None:
     """Return why so few scenarios cannot speak for tasks like these."""
     if scenarios >= FEWEST_SCENARIOS:
         return None

@@ -62,7 +62,7 @@ def clustered_mean(values: Values, clusters: Sequence[Hashable], *, confidence: 
     mean = float(np.mean(sample)) if sample.size else None
     error = clustered_standard_error(sample, clusters)
     method = "mean, standard error clustered by scenario, t"
-    reason = _why_no_interval(sample, count, error)
+    reason = _reason_without_interval(sample, count, error)
     if mean is None or error is None or reason is not None:
         return Estimate(
             estimate=mean, low=None, high=None, confidence=confidence, n=sample.size, method=method, reason=reason
@@ -110,7 +110,7 @@ def median_interval(values: Values, *, confidence: float = 0.95) -> Estimate:
 _FEWEST_VALUES = 2
 
 
-def _why_no_interval(sample: FloatArray, clusters: int, error: float | None) -> str | None:
+def _reason_without_interval(sample: FloatArray, clusters: int, error: float | None) -> str | None:
     if clusters == 0:
         return "no values"
     if error is None:

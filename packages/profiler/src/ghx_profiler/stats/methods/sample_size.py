@@ -106,7 +106,7 @@ def plan_sample_size(
         scenarios_at_current_repetitions=_scenarios_needed(design, plan.power),
         repetitions_at_current_scenarios=_repetitions_needed(design, plan.power),
         notes=tuple(_notes(components, plan.target)),
-        advice=_advice(design, plan.power) if options else _why_no_size(design),
+        advice=_advice(design, plan.power) if options else _reason_without_size(design),
     )
 
 
@@ -240,7 +240,7 @@ def _designs(design: _Design, power: float) -> Iterable[DesignOption | DesignLef
     for repetitions in _REPETITIONS:
         scenarios = _fewest(lambda count, each=repetitions: design.power(count, each) >= power)
         if scenarios is None:
-            yield DesignLeftOut(repetitions=repetitions, reason=_why_no_scenarios(design, repetitions))
+            yield DesignLeftOut(repetitions=repetitions, reason=_reason_without_scenarios(design, repetitions))
         else:
             yield DesignOption(
                 scenarios=scenarios,
@@ -250,7 +250,7 @@ def _designs(design: _Design, power: float) -> Iterable[DesignOption | DesignLef
             )
 
 
-def _why_no_scenarios(design: _Design, repetitions: int) -> str:
+def _reason_without_scenarios(design: _Design, repetitions: int) -> str:
     if design.target == "suite" and repetitions == 1:
         return "one repetition does not show how repetitions vary, which on these scenarios is all the noise there is"
     if design.lacks_shuffles:
@@ -305,11 +305,11 @@ def _addition(design: _Design, scenarios: int | None, repetitions: int | None) -
     if repetitions:
         return f"Add repetitions: {more_repetitions} are enough."
     if scenarios:
-        return f"Add scenarios: {more_scenarios} are enough; {_why_not_repetitions(design)}."
+        return f"Add scenarios: {more_scenarios} are enough; {_reason_against_repetitions(design)}."
     return "Add scenarios and repetitions, as one of the options says: neither is enough alone."
 
 
-def _why_not_repetitions(design: _Design) -> str:
+def _reason_against_repetitions(design: _Design) -> str:
     if design.target == "population" and design.scenarios < FEWEST_SCENARIOS:
         return f"tasks like these need at least {FEWEST_SCENARIOS}"
     if design.target == "population":
@@ -317,7 +317,7 @@ def _why_not_repetitions(design: _Design) -> str:
     return f"not even {_MOST:,} repetitions of the present ones are"
 
 
-def _why_no_size(design: _Design) -> str:
+def _reason_without_size(design: _Design) -> str:
     """Return why no size shows the effect, and what to ask for instead."""
     if design.lacks_shuffles:
         return (

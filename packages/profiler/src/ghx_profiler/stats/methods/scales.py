@@ -102,7 +102,7 @@ _SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 _LARGEST_SPELLED = 1e15
 
 
-def reduction_words(value: float, unit: Unit, *, points: str = "percentage points") -> str:
+def format_reduction(value: float, unit: Unit, *, points: str = "percentage points") -> str:
     """Return a reduction, or a bound of one: `12.3 %`, or `98 million times as much` where per cent say nothing."""
     if unit == "percentage points":
         return f"{value:z.1f} {points}"
@@ -112,7 +112,7 @@ def reduction_words(value: float, unit: Unit, *, points: str = "percentage point
     return "> 99.9 %" if value < _ALL and f"{value:.1f}" == "100.0" else f"{value:z.1f} %"
 
 
-def span_words(low: float, high: float, unit: Unit, *, falls: bool) -> str:
+def format_span(low: float, high: float, unit: Unit, *, falls: bool) -> str:
     """Return the bounds of a reduction as changes: `406.8 to 551.6 % higher`, `5.2 % higher to 33.0 % lower`.
 
     The direction is told once where both bounds have it, and the bound nearer to no change comes first. Otherwise
@@ -120,31 +120,31 @@ def span_words(low: float, high: float, unit: Unit, *, falls: bool) -> str:
     """
     if unit == "percent" and (most := _factor(low)) is not None:
         least = _factor(high)
-        return f"{change_words(high, unit) if least is None else _count(least)} to {_count(most)} times as much"
-    return _span(low, high, falls=falls, say=lambda value: reduction_words(value, unit))
+        return f"{format_change(high, unit) if least is None else _count(least)} to {_count(most)} times as much"
+    return _span(low, high, falls=falls, say=lambda value: format_reduction(value, unit))
 
 
-def natural_span_words(metric: str, low: float, high: float, *, falls: bool) -> str:
+def format_natural_span(metric: str, low: float, high: float, *, falls: bool) -> str:
     """Return the bounds of a reduction as changes in the metric's own unit."""
-    return _span(low, high, falls=falls, say=lambda value: natural_words(metric, value))
+    return _span(low, high, falls=falls, say=lambda value: format_natural(metric, value))
 
 
-def change_words(value: float, unit: Unit) -> str:
+def format_change(value: float, unit: Unit) -> str:
     """Return a change with its direction: `12.3 % lower`, `98 million times as much`."""
     if unit == "percent" and _factor(value) is not None:
-        return reduction_words(value, unit)
-    amount = reduction_words(abs(value), unit)
-    return direction_words(value, amount)
+        return format_reduction(value, unit)
+    amount = format_reduction(abs(value), unit)
+    return format_direction(value, amount)
 
 
-def direction_words(value: float, amount: str) -> str:
+def format_direction(value: float, amount: str) -> str:
     """Return an amount with the direction of the reduction; neither way where it rounds to nothing."""
     if not _is_reportable(amount):
         return f"{amount} different"
     return f"{amount} {'lower' if value > 0 else 'higher'}"
 
 
-def natural_words(metric: str, value: float) -> str:
+def format_natural(metric: str, value: float) -> str:
     """Return a value in the metric's own unit."""
     return f"{value:z.4g} {METRICS.unit(metric)}".rstrip()
 
@@ -154,11 +154,11 @@ def _span(low: float, high: float, *, falls: bool, say: Callable[[float], str]) 
     lower, upper = (bound if _is_reportable(say(abs(bound))) else 0.0 for bound in (low, high))
     if lower < 0 < upper:
         ends = (lower, upper) if falls else (upper, lower)
-        return " to ".join(direction_words(bound, say(abs(bound))) for bound in ends)
+        return " to ".join(format_direction(bound, say(abs(bound))) for bound in ends)
     near, far = sorted((abs(lower), abs(upper)))
     number, _, unit = say(near).partition(" ")
     shares_unit = bool(unit) and say(far).endswith(f" {unit}")
-    return f"{number if shares_unit else say(near)} to {direction_words(lower + upper, say(far))}"
+    return f"{number if shares_unit else say(near)} to {format_direction(lower + upper, say(far))}"
 
 
 def _is_reportable(amount: str) -> bool:

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ghx_base.texts.patterns import PatternError, compile_pattern, is_found
+from ghx_base.texts.patterns import PatternError, compile_pattern, matches
 
 _WILDCARDS = {"**/": "(?:.*/)?", "/**": "/.*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def matches_path(pattern: str, path: str) -> bool:
     """Return whether a path matches a pattern of Ruby's fnmatch: only `**` reaches over slashes."""
-    return is_found(_translate_path(pattern), path)
+    return matches(_translate_path(pattern), path)
 
 
 def check_glob(pattern: str) -> None:
@@ -22,7 +22,7 @@ def check_glob(pattern: str) -> None:
 def owns_path(pattern: str, path: str) -> bool:
     """Return whether a path matches a pattern of a CODEOWNERS file, which are those of .gitignore."""
     try:
-        return is_found(_translate_owned(pattern), path)
+        return matches(_translate_owned(pattern), path)
     except PatternError:
         return False  # a line that is too long to be compiled: GitHub skips what it cannot read
 

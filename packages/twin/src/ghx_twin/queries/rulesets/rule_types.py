@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, TypeAdapter, field_validator, model_validator
 
-from ghx_base.texts.patterns import PatternError, compile_pattern, is_found
+from ghx_base.texts.patterns import PatternError, compile_pattern, matches
 from ghx_twin.queries.repositories.globs import check_glob
 
 LONGEST_PATTERN = 1000
@@ -102,7 +102,7 @@ class PatternParameters(_Model):
             case "contains":
                 found = self.pattern in text
             case "regex":
-                found = is_found(self.pattern, text)
+                found = matches(self.pattern, text)
         return found != self.negate
 
     def describe(self, subject: str) -> str:

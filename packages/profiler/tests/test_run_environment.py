@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from ghx_profiler.machine import MachineRecord
 from ghx_profiler.store.provenance import make_provenance
 from ghx_profiler.store.record import AgentRecord, ImportRecord, MatrixRecord, ModeDetails, RunRecord
-from ghx_profiler.store.run_conditions import Changes, RunConditions, find_changes, find_differences
+from ghx_profiler.store.run_environment import Changes, RunEnvironment, find_changes, find_differences
 
 AGENT = {"agent mine: mine.py": "0" * 16, "agent mine: option slip": "0.0"}
 HERE: dict[str, JsonValue] = {
@@ -52,7 +52,7 @@ def a_record(
 
 
 def changes_between(before: RunRecord, after: RunRecord) -> Changes:
-    runs = {"before": RunConditions.of(before), "after": RunConditions.of(after)}
+    runs = {"before": RunEnvironment.of(before), "after": RunEnvironment.of(after)}
     (changes,) = find_changes(runs)
     return changes
 
@@ -95,7 +95,7 @@ def test_changes_are_said_in_order_and_circumstances_apart() -> None:
         "target twin -> github",
         "ghx-bench 1.0 -> 2.0",
     )
-    assert changes.circumstances == ("commit aaaaaaaaaa -> bbbbbbbbbb", "uncommitted changes no -> yes")
+    assert changes.environment == ("commit aaaaaaaaaa -> bbbbbbbbbb", "uncommitted changes no -> yes")
 
 
 def test_what_several_modes_have_is_said_once_and_of_which_if_not_of_all() -> None:
@@ -181,7 +181,7 @@ def test_a_run_that_was_resumed_with_changes_says_so() -> None:
 
 def test_each_later_run_is_held_against_the_first() -> None:
     slips = {f"run {slip}": a_record({**AGENT, "agent mine: option slip": slip}) for slip in ("0.0", "0.1", "0.2")}
-    runs = {label: RunConditions.of(record) for label, record in slips.items()}
+    runs = {label: RunEnvironment.of(record) for label, record in slips.items()}
 
     assert [str(each) for each in find_changes(runs)] == [
         "agent option slip 0.0 -> 0.1; nothing else",
@@ -198,11 +198,9 @@ def test_the_machines_of_a_run_are_those_that_measured_it() -> None:
             machines={f"node-{each}": machine.model_copy(update={"processors": each}) for each in processors}
         )
 
-    assert changes_between(measured_on(2, 96), measured_on(96, 2)).circumstances == ()
-    assert changes_between(measured_on(2), measured_on(2, 96)).circumstances == (
+    assert changes_between(measured_on(2, 96), measured_on(96, 2)).environment == ()
+    assert changes_between(measured_on(2), measured_on(2, 96)).environment == (
         "processors 2 x Fast -> 2 x Fast and 96 x Fast",
     )
     # One of an older version tells where it was started, and nothing else.
-    assert changes_between(a_record(), measured_on(2)).circumstances == (
-        "machine Linux 5.15 x86_64 -> Linux 6.1 arm64",
-    )
+    assert changes_between(a_record(), measured_on(2)).environment == ("machine Linux 5.15 x86_64 -> Linux 6.1 arm64",)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ghx_profiler.analyzers.desire_paths import HEADERS, PATHS, DesirePathAnalyzer, paths_in
+from ghx_profiler.analyzers.hallucinated_commands import HEADERS, PATHS, HallucinatedCommandAnalyzer, paths_in
 from ghx_profiler.recorder import TraceRecorder
 from ghx_profiler.records.analysis import NumberFinding, TableFinding
 from ghx_profiler.records.trace import ToolCallEvent
@@ -187,7 +187,7 @@ def test_a_session_has_each_thing_once_with_the_number_of_calls() -> None:
         recorder.tool_call("bash", {"command": "gh issue foo"}, 'unknown command "foo" for "gh issue"', success=False)
     recorder.tool_call("bash", {"command": "gh issue list"}, "1", success=True)
 
-    findings = DesirePathAnalyzer(RESOLVE).analyze(sample_evidence(trace=recorder.trace())).findings
+    findings = HallucinatedCommandAnalyzer(RESOLVE).analyze(sample_evidence(trace=recorder.trace())).findings
 
     paths, made_up = findings[PATHS], findings["made_up"]
     assert isinstance(paths, TableFinding)
@@ -201,6 +201,6 @@ def test_of_calls_that_do_not_tell_how_they_went_nothing_is_known() -> None:
     recorder = TraceRecorder()
     recorder.tool_call("read", {"path": "x"}, None, success=None)
 
-    findings = DesirePathAnalyzer().analyze(sample_evidence(trace=recorder.trace())).findings
+    findings = HallucinatedCommandAnalyzer().analyze(sample_evidence(trace=recorder.trace())).findings
 
     assert findings["made_up"] == NumberFinding(value=None, unit="calls")

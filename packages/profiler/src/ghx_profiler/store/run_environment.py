@@ -45,12 +45,12 @@ class Kind(IntEnum):
     FIXTURE = 9
     SETTING = 10
     VERSION = 11
-    CIRCUMSTANCE = 12
+    ENVIRONMENT = 12
     """The machine and the commit: they are said apart, since what they change has a condition of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class EnvironmentFact:
     """One thing that may make a difference to rows."""
 
     kind: Kind
@@ -67,10 +67,10 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunConditions:
+class RunEnvironment:
     """Everything that is known of how a run came about."""
 
-    conditions: Mapping[str, Condition]
+    facts: Mapping[str, EnvironmentFact]
     """By a key that is the same in every run."""
     owners: frozenset[str] = frozenset()
     modes: tuple[str, ...] = ()
@@ -81,22 +81,22 @@ class RunConditions:
     """The conditions that were others before the run was resumed: its rows are made with both."""
 
     @classmethod
-    def of(cls, record: RunRecord | None, *, also: Iterable[Condition] = ()) -> "RunConditions":
+    def of(cls, record: RunRecord | None, *, also: Iterable[EnvironmentFact] = ()) -> "RunEnvironment":
         """Return those that a record tells, where there is one, and some that are known without it."""
         known = (*also, *(() if record is None else _recorded(record)))
         conditions = {f"{each.kind.name} {each.name}": each for each in known}
         if record is None or not record.provenance:
-            return cls(conditions=conditions, modes=() if record is None else record.matrix.modes)
+            return cls(facts=conditions, modes=() if record is None else record.matrix.modes)
         # A run that was resumed with changes has several; the latest is what it was finished with.
         latest, matrix = record.provenance[-1], record.matrix
         for key, value in latest.ingredients.items():
             if (condition := _of_ingredient(key, value, record)) is not None:
                 conditions[key] = condition
-        conditions |= {f"circumstance {each.name}": each for each in _circumstances(latest.circumstances, record)}
+        conditions |= {f"circumstance {each.name}": each for each in _environment_facts(latest.circumstances, record)}
         owner_names = ("agent", matrix.agents), ("mode", matrix.modes)
         owners = {f"{noun} {each}" for noun, names in owner_names for each in names}
         return cls(
-            conditions=conditions,
+            facts=conditions,
             owners=frozenset({_PROVENANCE, _owner_of_scenarios(record), *owners}),
             modes=matrix.modes,
             ingredients=latest.ingredients,
@@ -115,41 +115,41 @@ def _changed_on_the_way(record: RunRecord) -> Iterator[str]:
                 yield condition.name
 
 
-def _recorded(record: RunRecord) -> Iterator[Condition]:
+def _recorded(record: RunRecord) -> Iterator[EnvironmentFact]:
     """Yield what runs of every version wrote down."""
     several = len(record.matrix.agents) > 1
     for agent in record.agents:
         if agent.version is not None:
             whose = f"agent {agent.name}" if several else "agent"
-            yield Condition(kind=Kind.AGENT, name=f"version of the {whose}", value=agent.version)
+            yield EnvironmentFact(kind=Kind.AGENT, name=f"version of the {whose}", value=agent.version)
     for mode, fingerprint in record.modes.items():
         details = record.mode_details.get(mode)
         parts: dict[str, JsonValue] = {"instructions": digest(details.instructions)} if details else {}
         value = {**parts, _REST: fingerprint}
-        yield Condition(kind=Kind.MODE, name=f"mode {mode}", value=value, is_digest=True)
+        yield EnvironmentFact(kind=Kind.MODE, name=f"mode {mode}", value=value, is_digest=True)
     for scenario in record.scenarios:
         texts: dict[str, JsonValue] = {key: digest(value) for key, value in scenario.items()}
-        yield Condition(kind=Kind.SCENARIO, name=f"scenario {scenario.get('id')}", value=texts, is_digest=True)
-    yield Condition(kind=Kind.SETTING, name="repetitions", value=record.matrix.repetitions)
+        yield EnvironmentFact(kind=Kind.SCENARIO, name=f"scenario {scenario.get('id')}", value=texts, is_digest=True)
+    yield EnvironmentFact(kind=Kind.SETTING, name="repetitions", value=record.matrix.repetitions)
     if record.imported is None:
         yield from _settings("execution", {"order": record.matrix.order, "seed": record.matrix.seed})
     for section in SETTINGS_OF_RUNS:
         yield from _settings(section, record.config.get(section))
     yield from _settings("analysis", record.analysis)
     for name, version in record.versions.items():
-        yield Condition(kind=Kind.VERSION, name=_PLAIN_NAMES.get(name, name), value=version)
+        yield EnvironmentFact(kind=Kind.VERSION, name=_PLAIN_NAMES.get(name, name), value=version)
 
 
-def _settings(path: str, value: JsonValue) -> Iterator[Condition]:
+def _settings(path: str, value: JsonValue) -> Iterator[EnvironmentFact]:
     if isinstance(value, dict):
         for key, each in value.items():
             yield from _settings(f"{path}.{key}", each)
     elif path not in SETTINGS_OF_RUNS:
         words = path.removeprefix("execution.").replace(".", " ").replace("_", " ")
-        yield Condition(kind=Kind.SETTING, name=_PLAIN_NAMES.get(path, words), value=value)
+        yield EnvironmentFact(kind=Kind.SETTING, name=_PLAIN_NAMES.get(path, words), value=value)
 
 
-def _of_ingredient(key: str, value: str, record: RunRecord) -> Condition | None:
+def _of_ingredient(key: str, value: str, record: RunRecord) -> EnvironmentFact | None:
     """Return the condition that an ingredient is; `None` for what the record tells elsewhere."""
     subject, _, part = key.partition(": ")
     noun, _, name = subject.partition(" ")
@@ -163,28 +163,28 @@ def _of_ingredient(key: str, value: str, record: RunRecord) -> Condition | None:
             # Of a file that a server's own imports, the name of the server says enough.
             server, *files = what.split(": ")
             label = ": ".join((f"MCP server {server}", *files[-1:])) if kind is Kind.SERVER else part
-            return Condition(kind=kind, name=label, value=value, owner=subject, mode=name, is_digest=is_digest)
+            return EnvironmentFact(kind=kind, name=label, value=value, owner=subject, mode=name, is_digest=is_digest)
         case "fixture":
             owner = _owner_of_scenarios(record)
-            return Condition(kind=Kind.FIXTURE, name=key, value=value, owner=owner, is_digest=is_digest)
+            return EnvironmentFact(kind=Kind.FIXTURE, name=key, value=value, owner=owner, is_digest=is_digest)
         case "solution" | "scorers":
             owner = _owner_of_scenarios(record)
-            return Condition(kind=Kind.SCENARIO, name=key, value=value, owner=owner, is_digest=is_digest)
+            return EnvironmentFact(kind=Kind.SCENARIO, name=key, value=value, owner=owner, is_digest=is_digest)
         case "ghx-bench":
             return None
         case _:
-            return Condition(kind=Kind.SETTING, name=_PLAIN_NAMES.get(key, key), value=value, owner=_PROVENANCE)
+            return EnvironmentFact(kind=Kind.SETTING, name=_PLAIN_NAMES.get(key, key), value=value, owner=_PROVENANCE)
 
 
-def _of_agent(part: str, value: str, agent: str | None, *, owner: str) -> Condition:
+def _of_agent(part: str, value: str, agent: str | None, *, owner: str) -> EnvironmentFact:
     """Return an option of an agent, or a part of its code; the agent is named where there are several."""
     if part.startswith("option "):
         name = f"agent {part}" if agent is None else f"{part} of agent {agent}"
-        return Condition(kind=Kind.OPTION, name=name, value=value, owner=owner)
+        return EnvironmentFact(kind=Kind.OPTION, name=name, value=value, owner=owner)
     is_digest = _DIGEST.fullmatch(value) is not None
     what = part if part == "recipe" or part.startswith("package ") else f"code {part}"
     name = f"agent's {what}" if agent is None else f"{what} of agent {agent}"
-    return Condition(kind=Kind.CODE, name=name, value=value, owner=owner, is_digest=is_digest)
+    return EnvironmentFact(kind=Kind.CODE, name=name, value=value, owner=owner, is_digest=is_digest)
 
 
 def _owner_of_scenarios(record: RunRecord) -> str:
@@ -192,20 +192,20 @@ def _owner_of_scenarios(record: RunRecord) -> str:
     return f"scenarios {' '.join(sorted(record.matrix.scenario_ids))}"
 
 
-def _circumstances(told: Mapping[str, JsonValue], record: RunRecord) -> Iterator[Condition]:
+def _environment_facts(environment: Mapping[str, JsonValue], record: RunRecord) -> Iterator[EnvironmentFact]:
     # Of the machines that measured, where they are known: a run may be started on one, and measured on others.
-    machines, host = record.machines.values(), told.get("host")
+    machines, host = record.machines.values(), environment.get("host")
     systems = {f"{each.system} {each.release} {each.architecture}" for each in machines}
     if not systems and isinstance(host, dict):
         systems = {" ".join(str(host[key]) for key in ("system", "release", "machine") if key in host)}
     processors = {f"{each.processors} x {each.processor or each.architecture}" for each in machines if each.processors}
     for name, values in (("machine", systems), ("processors", processors)):
         if values:
-            yield Condition(kind=Kind.CIRCUMSTANCE, name=name, value=" and ".join(sorted(values)))
+            yield EnvironmentFact(kind=Kind.ENVIRONMENT, name=name, value=" and ".join(sorted(values)))
     for key in ("commit", "hasUncommittedChanges"):
-        if (value := told.get(key)) is not None:
+        if (value := environment.get(key)) is not None:
             short = value[:_LONGEST_COMMIT] if isinstance(value, str) else value
-            yield Condition(kind=Kind.CIRCUMSTANCE, name=_PLAIN_NAMES.get(key, key), value=short)
+            yield EnvironmentFact(kind=Kind.ENVIRONMENT, name=_PLAIN_NAMES.get(key, key), value=short)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,16 +287,16 @@ def _describe_value(value: JsonValue) -> str:
     return words if len(words) <= _LONGEST_VALUE else f"{words[: _LONGEST_VALUE - 1]}…"
 
 
-def find_differences(runs: Mapping[str, RunConditions]) -> tuple[Difference, ...]:
+def find_differences(runs: Mapping[str, RunEnvironment]) -> tuple[Difference, ...]:
     """Return every condition in which any two runs differ, by label. What a run does not tell is not compared."""
-    by_difference: dict[tuple[Kind, str, str], list[Condition]] = {}
+    by_difference: dict[tuple[Kind, str, str], list[EnvironmentFact]] = {}
     differences: dict[tuple[Kind, str, str], Difference] = {}
-    for key in dict.fromkeys(key for run in runs.values() for key in run.conditions):
-        example = next(run.conditions[key] for run in runs.values() if key in run.conditions)
+    for key in dict.fromkeys(key for run in runs.values() for key in run.facts):
+        example = next(run.facts[key] for run in runs.values() if key in run.facts)
         values = {
-            label: run.conditions[key].value if key in run.conditions else None
+            label: run.facts[key].value if key in run.facts else None
             for label, run in runs.items()
-            if key in run.conditions or example.owner in run.owners
+            if key in run.facts or example.owner in run.owners
         }
         if len({json.dumps(value, sort_keys=True) for value in values.values()}) < 2 or _has_only_moved(key, runs):  # noqa: PLR2004
             continue
@@ -316,7 +316,7 @@ def find_differences(runs: Mapping[str, RunConditions]) -> tuple[Difference, ...
     return tuple(sorted(differing, key=lambda each: (each.kind, each.condition)))
 
 
-def _has_only_moved(key: str, runs: Mapping[str, RunConditions]) -> bool:
+def _has_only_moved(key: str, runs: Mapping[str, RunEnvironment]) -> bool:
     """Return whether an ingredient is a file that is the same in every run under another name."""
     ingredients = [run.ingredients for run in runs.values() if run.has_provenance]
     if not any(key in each for each in ingredients):
@@ -331,7 +331,7 @@ class Changes:
     before: str
     after: str
     differences: tuple[str, ...]
-    circumstances: tuple[str, ...]
+    environment: tuple[str, ...]
     """The machines, their processors and the commit, where they differ."""
     unknown: tuple[str, ...]
     """The runs that did not write down what they were made with."""
@@ -356,13 +356,13 @@ class Changes:
             "after": self.after,
             "words": str(self),
             "differences": list(self.differences),
-            "circumstances": list(self.circumstances),
+            "circumstances": list(self.environment),
             "unknown": list(self.unknown),
             "mixtures": list(self.mixtures),
         }
 
 
-def find_changes(runs: Mapping[str, RunConditions]) -> tuple[Changes, ...]:
+def find_changes(runs: Mapping[str, RunEnvironment]) -> tuple[Changes, ...]:
     """Say what each later run changed against the first."""
     differences = find_differences(runs)
     first, *later = runs
@@ -370,8 +370,8 @@ def find_changes(runs: Mapping[str, RunConditions]) -> tuple[Changes, ...]:
         Changes(
             before=first,
             after=label,
-            differences=tuple(_words(differences, first, label, circumstances=False)),
-            circumstances=tuple(_words(differences, first, label, circumstances=True)),
+            differences=tuple(_describe(differences, first, label, of_environment=False)),
+            environment=tuple(_describe(differences, first, label, of_environment=True)),
             unknown=tuple(each for each in (first, label) if not runs[each].has_provenance),
             mixtures=tuple(
                 f"{each} itself was resumed with another {', '.join(changed)}"
@@ -383,8 +383,8 @@ def find_changes(runs: Mapping[str, RunConditions]) -> tuple[Changes, ...]:
     )
 
 
-def _words(differences: Iterable[Difference], before: str, after: str, *, circumstances: bool) -> Iterator[str]:
+def _describe(differences: Iterable[Difference], before: str, after: str, *, of_environment: bool) -> Iterator[str]:
     for each in differences:
         text = each.between(before, after)
-        if text is not None and (each.kind is Kind.CIRCUMSTANCE) == circumstances:
+        if text is not None and (each.kind is Kind.ENVIRONMENT) == of_environment:
             yield text

@@ -82,7 +82,7 @@ _NAME = re.compile(rf"{_DASHED}|[A-Za-z_](?:[\w./-]*\w)?")
 
 
 @dataclass(frozen=True, slots=True)
-class DesirePath:
+class HallucinatedCommand:
     """One thing that is not there."""
 
     kind: Kind
@@ -94,7 +94,7 @@ class DesirePath:
 
 
 @dataclass(frozen=True, slots=True)
-class DesirePathAnalyzer:
+class HallucinatedCommandAnalyzer:
     """Collects what an agent took to exist and does not, from the messages of calls that failed.
 
     - `made_up`: how many calls asked for such a thing.
@@ -123,11 +123,11 @@ class DesirePathAnalyzer:
         return result(self.name, findings, summary)
 
 
-def _columns(path: DesirePath) -> tuple[str, str, str, str]:
+def _columns(path: HallucinatedCommand) -> tuple[str, str, str, str]:
     return path.kind, path.name, path.at, path.suggested
 
 
-def paths_in(call: ToolCallEvent, resolve: CommandResolver = resolve_command) -> Iterator[DesirePath]:
+def paths_in(call: ToolCallEvent, resolve: CommandResolver = resolve_command) -> Iterator[HallucinatedCommand]:
     """Yield what a failed call asked for that is not there, each once for each place that says so."""
     if not outcome_of_call(call).failed:
         return
@@ -147,7 +147,7 @@ def paths_in(call: ToolCallEvent, resolve: CommandResolver = resolve_command) ->
         if (kind, name) not in seen:
             seen.add((kind, name))
             place = "" if kind == "program" else at or _place_of(call, name, text, resolve)
-            yield DesirePath(kind, name, place, suggested)
+            yield HallucinatedCommand(kind, name, place, suggested)
 
 
 def _denials(text: str) -> Iterator[tuple[Kind, str, str]]:
