@@ -137,27 +137,14 @@ def test_what_wants_no_answer_gets_none(server: RawServer) -> None:
     assert server.ask(request("ping"))["id"] == 1
 
 
-def test_batches_are_answered_as_batches_where_the_revision_has_them(server: RawServer) -> None:
-    server.start("2025-03-26")
-    note = {"jsonrpc": "2.0", "method": "notifications/nothing-that-exists"}
+@pytest.mark.parametrize("revision", HANDSHAKE_REVISIONS)
+def test_a_batch_is_refused_in_every_revision(server: RawServer, revision: str) -> None:
+    server.start(revision)
 
-    server.send([note])
-    answers = server.ask([request("ping"), note, call("issue_view", ISSUE, id_="b"), 5, initialize(id_="c")])
-    empty = server.ask([])
+    answer = server.ask([request("ping"), call("issue_view", ISSUE, id_="b")])
 
-    by_id = {answer["id"]: answer for answer in answers}
-    assert by_id.keys() == {1, "b", None, "c"}
-    assert by_id["b"]["result"]["structuredContent"]["number"] == 1
-    assert [code_of(by_id[id_]) for id_ in (None, "c")] == [-32600, -32600]
-    assert code_of(empty) == -32600
-
-
-def test_a_batch_does_not_wait_for_what_was_cancelled(silent: socket.socket) -> None:
-    with raw_server({"GITHUB_API_URL": f"http://127.0.0.1:{silent.getsockname()[1]}"}) as server:
-        server.start("2025-03-26")
-        server.send([request("ping", id_="a"), call("issue_view", ISSUE, id_="b")], cancel("b"))
-
-        assert [answer["id"] for answer in server.read()] == ["a"]
+    assert (answer["id"], code_of(answer)) == (None, -32600)
+    assert server.ask(request("ping", id_="after"))["id"] == "after"
 
 
 def test_a_client_of_the_newest_revision_needs_no_beginning(server: RawServer) -> None:

@@ -98,7 +98,8 @@ class CallLoop:
     def _reply(self, call: Call, answer: Message | None) -> None:
         # A write waits while the client does not read, and all other calls with it: they would wait for it next.
         with suppress(OSError):  # the client is gone, which the thread that reads from it notices, too
-            call.reply(answer)
+            if answer is not None:
+                self._send(answer)
         self._settle(call)
 
     async def _call(self, call: Call) -> Message:

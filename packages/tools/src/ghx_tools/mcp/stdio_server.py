@@ -8,7 +8,7 @@ import json
 import os
 import select
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from queue import SimpleQueue
 from threading import Lock, Thread
 
@@ -80,8 +80,8 @@ class _Output:
         self._descriptor = descriptor
         self._lock = Lock()
 
-    def send(self, message: Message | Sequence[Message]) -> None:
-        """Write a message, or several as one; waits while the client does not read."""
+    def send(self, message: Message) -> None:
+        """Write a message; waits while the client does not read."""
         # In ASCII: half of a surrogate pair, which any text of GitHub's may hold, has no other form.
         left = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
         with self._lock:

@@ -6,9 +6,8 @@ session decides its era. The protocol's own library does the same, and the tests
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any, Protocol, cast
 
 from ghx_tools.mcp.json_rpc import (
@@ -33,17 +32,11 @@ from ghx_tools.mcp.toolsets import Selection
 
 HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_REVISION = "2026-07-28"
-REVISION_WITH_BATCHES = "2025-03-26"
-"""Batches came with this revision, and went with the next."""
-
 UNSUPPORTED_PROTOCOL_VERSION = -32022
 _CAPABILITIES = {"tools": {"listChanged": False}}
 _META_REVISION = "io.modelcontextprotocol/protocolVersion"
 _META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 _META_SERVER = "io.modelcontextprotocol/serverInfo"
-
-Reply = Callable[[Message | None], None]
-"""Takes the answer to a request, once; `None` if there is to be none, since the client has cancelled it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,7 +48,6 @@ class Call:
     arguments: Mapping[str, Any]
     progress_token: str | int | None
     complete: Callable[[Mapping[str, Any]], Mapping[str, Any]]
-    reply: Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +58,7 @@ class Cancellation:
 
 
 class Caller(Protocol):
-    """Carries out calls while the session goes on; each call is replied to once, in any order and from any thread."""
+    """Carries out calls while the session goes on; each call is answered once, in any order and from any thread."""
 
     def prepare(self) -> None:
         """Get ready for calls, without delay to the caller; asked for again and again, and done once."""
@@ -82,11 +74,9 @@ class Caller(Protocol):
 
 
 class Session:
-    """Answers the messages of one client; `send` writes a message, or a batch of them, from any thread."""
+    """Answers the messages of one client; `send` writes a message, from any thread."""
 
-    def __init__(
-        self, selection: Selection, caller: Caller, send: Callable[[Message | Sequence[Message]], None]
-    ) -> None:
+    def __init__(self, selection: Selection, caller: Caller, send: Callable[[Message], None]) -> None:
         self._selection = selection
         self._caller = caller
         self._send = send
@@ -100,50 +90,39 @@ class Session:
         try:
             value: object = json.loads(line)
         except (ValueError, RecursionError) as error:
-            self._reply(write_error(None, RequestError(PARSE_ERROR, f"not JSON: {error}")))
+            self._send(write_error(None, RequestError(PARSE_ERROR, f"not JSON: {error}")))
             return
-        if value and isinstance(value, list) and self._revision == REVISION_WITH_BATCHES:
-            self._receive_batch(cast("list[object]", value))
-        else:
-            self._receive_message(_read(cast("object", value)), self._reply)
+        self._receive_message(value)
         if self._is_stateless or self._revision is not None:
             self._caller.prepare()  # behind the answer, which must not wait for it
 
-    def _receive_batch(self, values: Sequence[object]) -> None:
-        messages = [_read(value, in_batch=True) for value in values]
-        expected = sum(isinstance(message, Request | InvalidMessageError) for message in messages)
-        batch = _Batch(expected, self._send)
-        for message in messages:
-            self._receive_message(message, batch.reply)
-
-    def _receive_message(self, message: Request | Notification | Response | InvalidMessageError, reply: Reply) -> None:
+    def _receive_message(self, value: object) -> None:
+        try:
+            message = read_message(value)
+        except InvalidMessageError as error:
+            self._send(write_error(error.id, error))
+            return
         match message:
             case Request():
-                self._answer(message, reply)
-            case InvalidMessageError():
-                reply(write_error(message.id, message))
+                self._answer(message)
             case Notification(method="notifications/cancelled"):
                 self._caller.cancel(message.params.get("requestId"))
             case Notification() | Response():
                 pass
 
-    def _reply(self, message: Message | None) -> None:
-        if message is not None:
-            self._send(message)
-
-    def _answer(self, request: Request, reply: Reply) -> None:
+    def _answer(self, request: Request) -> None:
         try:
             if request.method == "tools/call":
-                self._begin_call(request, reply)
+                self._begin_call(request)
                 return
             answer = write_result(request.id, self._result(request))
         except RequestError as error:
             answer = write_error(request.id, error)
         except Exception as error:  # noqa: BLE001 - a server request: one that meets a defect must not end the session
             answer = write_error(request.id, RequestError(INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
-        reply(answer)
+        self._send(answer)
 
-    def _begin_call(self, request: Request, reply: Reply) -> None:
+    def _begin_call(self, request: Request) -> None:
         self._check_request(request)
         name, arguments = request.params.get("name"), request.params.get("arguments")
         if not isinstance(name, str):
@@ -156,7 +135,6 @@ class Session:
             arguments=cast("dict[str, Any]", arguments or {}),
             progress_token=_meta(request).get("progressToken"),
             complete=self._complete,
-            reply=reply,
         )
         self._caller.submit(call)
 
@@ -220,35 +198,6 @@ class Session:
     def _complete_cacheable(self, result: Mapping[str, Any]) -> Mapping[str, Any]:
         # No time to live: another version of the server may be started for the next session.
         return self._complete({**result, "ttlMs": 0, "cacheScope": "private"} if self._is_stateless else result)
-
-
-class _Batch:
-    """Collects the answers to a batch, and sends them together when the last is there."""
-
-    def __init__(self, expected: int, send: Callable[[Sequence[Message]], None]) -> None:
-        self._missing = expected
-        self._send = send
-        self._answers: list[Message] = []
-        self._lock = Lock()
-
-    def reply(self, message: Message | None) -> None:
-        """Add one answer."""
-        with self._lock:
-            self._missing -= 1
-            self._answers += [] if message is None else [message]
-            is_complete = self._missing == 0
-        if is_complete and self._answers:
-            self._send(self._answers)
-
-
-def _read(value: object, *, in_batch: bool = False) -> Request | Notification | Response | InvalidMessageError:
-    try:
-        message = read_message(value)
-    except InvalidMessageError as error:
-        return error
-    if in_batch and isinstance(message, Request) and message.method == "initialize":
-        return InvalidMessageError("`initialize` is never part of a batch", id_=message.id)
-    return message
 
 
 def _check_stateless(request: Request) -> None:
