@@ -6,8 +6,10 @@ from urllib.parse import parse_qsl
 
 from ghx_twin.git.errors import GitError
 from ghx_twin.queries import lookup
+from ghx_twin.queries.permissions import NO_INTEGRATION, VARIABLES
 from ghx_twin.refusals import (
     FieldError,
+    ForbiddenRefusal,
     InvalidRefusal,
     MovedRefusal,
     NotFoundRefusal,
@@ -15,7 +17,6 @@ from ghx_twin.refusals import (
     Refusal,
 )
 from ghx_twin.reply import Reply, json_reply
-from ghx_twin.rest.app_permissions import check_app
 from ghx_twin.rest.catalogue import documentation_url, known_operation
 from ghx_twin.rest.errors import (
     UNKNOWN,
@@ -33,7 +34,7 @@ from ghx_twin.rest.request import RateLimit, RestRequest
 from ghx_twin.rest.routing import Match
 from ghx_twin.state.records import Issue
 from ghx_twin.urls import BaseUrls
-from ghx_twin.viewer import Viewer
+from ghx_twin.viewer import AppAccess, Viewer
 from ghx_twin.world import World
 
 _BY_ID = re.compile(r"/repositories/(\d{1,18})(/.*)?")
@@ -57,6 +58,40 @@ _NO_CODE_SEARCH = FieldError(
 _WRITTEN = frozenset(
     {"releases", "issues", "pulls", "comments", "reviews", "timeline", "contents", "readme", "license"}
 )
+# A GitHub App needs one of these permissions, at the level of write, by what follows `/repos/{owner}/{repo}/`.
+_WRITE_PERMISSIONS: dict[str, tuple[str, ...]] = {
+    "actions": ("actions",),
+    "branches": ("administration",),
+    "check-runs": ("checks",),
+    "collaborators": ("administration",),
+    "comments": ("contents",),  # of commits
+    "commits": ("contents",),
+    "contents": ("contents",),
+    "deployments": ("deployments",),
+    "environments": ("administration",),
+    "forks": ("administration", "contents"),
+    "git": ("contents",),
+    "issues": ("issues", "pull_requests"),
+    "labels": ("issues", "pull_requests"),
+    "merge-upstream": ("contents",),
+    "merges": ("contents",),
+    "milestones": ("issues", "pull_requests"),
+    "pulls": ("pull_requests",),
+    "releases": ("contents",),
+    "rulesets": ("administration",),
+    "statuses": ("statuses",),
+    "topics": ("administration",),
+    "": ("administration",),
+}
+# Reading these also needs a permission, at the level of read.
+_READ_PERMISSIONS: dict[str, tuple[str, ...]] = {
+    "actions/secrets": ("secrets",),
+    "actions/variables": VARIABLES,
+    "environments/{environment_name}/secrets": ("environments",),
+    "environments/{environment_name}/variables": ("environments",),
+}
+_USER_PATHS = ("/user", "/issues")
+_APP_PATHS = ("/installation", "/{org}/installation", "/{username}/installation")
 
 
 def answer(
@@ -103,7 +138,7 @@ def answer(
         if viewer.is_anonymous:
             _check_openness(request, operation)
         if viewer.app is not None:
-            check_app(viewer.app, operation)
+            _check_app(viewer.app, operation)
         reply = operation.handler(request)
     except Refusal as refusal:
         moved = _find_new_path(world, refusal, path, query)
@@ -224,6 +259,33 @@ def _check_openness(request: RestRequest, operation: Operation) -> None:
             raise UnauthenticatedRefusal("Requires authentication", errors=(_NO_CODE_SEARCH,))
         case _:
             raise UnauthenticatedRefusal("Requires authentication")
+
+
+def _check_app(access: AppAccess, operation: Operation) -> None:
+    """Raise `ForbiddenRefusal` if the app's credential does not allow the operation; roles decide what it can see."""
+    template = operation.template
+    if access.installation_id is None:
+        is_own = template.startswith(("/app", "/rate_limit")) or template == "/" or template.endswith(_APP_PATHS)
+        if not is_own:
+            raise ForbiddenRefusal(NO_INTEGRATION)
+        return
+    if template in _USER_PATHS or template.startswith("/user/"):
+        raise ForbiddenRefusal(NO_INTEGRATION)
+    needed = _needed_permissions(operation)
+    if needed is not None and not access.may(*needed, level="write" if operation.mutates else "read"):
+        raise ForbiddenRefusal(NO_INTEGRATION)
+
+
+def _needed_permissions(operation: Operation) -> tuple[str, ...] | None:
+    """Return permissions of which an operation needs one; None if it needs no permission."""
+    template = operation.template
+    if not template.startswith("/repos/"):
+        return ("organization_projects",) if operation.mutates and "/projectsV2" in template else None
+    inside = "/".join(template.split("/")[4:])  # nothing for the repository itself
+    to_see = next((names for start, names in _READ_PERMISSIONS.items() if inside.startswith(start)), None)
+    if to_see is not None or not operation.mutates:
+        return to_see
+    return ("contents",) if inside == "pulls/{pull_number}/merge" else _WRITE_PERMISSIONS.get(inside.split("/")[0])
 
 
 def _check_representation(media: frozenset[str], template: str) -> None:
