@@ -17,7 +17,7 @@ from ghx_twin.queries.permissions import NO_INTEGRATION
 from ghx_twin.reply import Reply, error_reply
 from ghx_twin.rest import dispatch
 from ghx_twin.rest.errors import no_such_path
-from ghx_twin.server import downloads, git, graphql, pages
+from ghx_twin.server import git, graphql, pages
 from ghx_twin.server.exchange import Exchange
 from ghx_twin.server.hosting import Access, Hosting
 from ghx_twin.server.injected_faults import Answer, answer_with_fault, is_reading, keep_moment
@@ -275,7 +275,7 @@ async def _answer_download(request: Request, access: Access | None) -> Reply:
     if access is None or request.method not in _READING:
         return error_reply(403, "This address is not signed, or its signature has expired")
     world = access.hosted.world
-    return await _call(access, lambda: downloads.answer(world, request.path), is_long=True, is_alone=False)
+    return await _call(access, lambda: pages.answer_download(world, request.path), is_long=True, is_alone=False)
 
 
 async def _call(access: Access, call: Callable[[], Reply], *, is_long: bool, is_alone: bool) -> Reply:

@@ -1,6 +1,6 @@
-"""What GitHub's other hosts show beside the API: files as they are, differences, archives and what releases carry.
+"""GitHub's hosts other than the API: raw files, differences, archives, files of releases, logs and artifacts.
 
-Pages for people are not here.
+There are no pages for people.
 """
 
 import re
@@ -8,15 +8,19 @@ from hmac import compare_digest
 from urllib.parse import parse_qs, quote, unquote
 
 from ghx_twin.queries import lookup, permissions
+from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.queries.repositories import archives
 from ghx_twin.queries.repositories import releases as releases_of
 from ghx_twin.refusals import NotFoundRefusal
 from ghx_twin.reply import Reply, error_reply
 from ghx_twin.rest import dispatch
 from ghx_twin.rest.handlers.repositories.releases import asset_reply
+from ghx_twin.rest.render.actions.artifacts import artifact_archive
+from ghx_twin.rest.render.actions.logs import job_log, logs_archive
 from ghx_twin.server.hosting import Access
 from ghx_twin.server.request import Request
-from ghx_twin.state.records import Release, ReleaseAsset, Repository
+from ghx_twin.state.records import Artifact, CheckRun, Release, ReleaseAsset, Repository, RunAttempt
+from ghx_twin.world import World
 
 _TEXT = "text/plain; charset=utf-8"
 _OK = 200
@@ -30,6 +34,9 @@ _DOWNLOAD = re.compile(r"/([^/]+)/([^/]+)/releases/download/(.+)/([^/]+)")
 _DOWNLOADS = re.compile(r"/(?!repos/)[^/]+/[^/]+/(?:archive/|releases/(?:download/|latest(?:/download/|$)))")
 _ARCHIVE = re.compile(r"/([^/]+)/([^/]+)/(legacy\.)?(tar\.gz|zip)/(.+)")
 _ARCHIVE_TYPES = {"tar.gz": "application/x-gzip", "zip": "application/zip"}
+_JOB_LOG = re.compile(r"/actions/jobs/(\d+)/logs")
+_ATTEMPT_LOGS = re.compile(r"/actions/runs/(\d+)/attempts/(\d+)/logs")
+_ARTIFACT_FILE = re.compile(r"/actions/artifacts/(\d+)/zip")
 _ENDPOINTS = {"pull": "pulls", "commit": "commits", "compare": "compare"}
 
 
@@ -54,6 +61,11 @@ def answer(request: Request, access: Access) -> Reply:
             reply = error_reply(501, f"Not Implemented: {host}; the twin has nothing there")
             reply.not_implemented = f"{request.method} {host}"
             return reply
+
+
+def answer_download(world: World, path: str) -> Reply:
+    """Return the file at a path that the world has signed; it may have been deleted since."""
+    return _find_download(world, path) or error_reply(404, "The specified blob does not exist.")
 
 
 def _file(request: Request, access: Access) -> Reply:
@@ -185,3 +197,28 @@ def _ask_api(request: Request, access: Access, path: str, media: str, *, query: 
 def _text(status: int, content: str | bytes, what: str) -> Reply:
     body = content.encode() if isinstance(content, str) else content
     return Reply(status=status, content=body, media_type=_TEXT, operation=f"GET {what} of a website")
+
+
+def _find_download(world: World, path: str) -> Reply | None:
+    database = world.database
+    if (match := _JOB_LOG.fullmatch(path)) and (job := database.get(CheckRun, int(match[1]))):
+        log = job_log(job, workflow_runs.steps(world, job))
+        return _file_reply("GET logs of a job", log.encode(), "text/plain; charset=utf-8")
+    if match := _ATTEMPT_LOGS.fullmatch(path):
+        attempt = database.one(RunAttempt, run_id=int(match[1]), number=int(match[2]))
+        jobs = workflow_runs.jobs(world, attempt) if attempt else []
+        ran = [(job, steps) for job in jobs if (steps := workflow_runs.steps(world, job))]
+        return _zip_reply("GET logs of a run", logs_archive(ran), f"logs_{match[1]}.zip") if ran else None
+    if (match := _ARTIFACT_FILE.fullmatch(path)) and (artifact := database.get(Artifact, int(match[1]))):
+        return _zip_reply("GET artifact of a run", artifact_archive(artifact), f"artifact_{artifact.id}.zip")
+    return None
+
+
+def _zip_reply(operation: str, content: bytes, name: str) -> Reply:
+    reply = _file_reply(operation, content, "application/zip")
+    reply.headers["content-disposition"] = f'attachment; filename="{name}"'
+    return reply
+
+
+def _file_reply(operation: str, content: bytes, media_type: str) -> Reply:
+    return Reply(content=content, media_type=media_type, operation=operation)
