@@ -55,7 +55,7 @@ def _date_commits(world: World, issue: Issue, pull: Pull) -> list[Moment]:
     git, included = git_of(world, pull), commits(world, pull)
     at, seq = issue.created_at, world.database.creations(Pull, {pull.id}).get(pull.id, 0)
     arrived: dict[str, Moment] = {}
-    for push in world.database.changes_of(pull, "head_sha"):
+    for push in world.database.field_changes(Pull.table, pull.id, "head_sha"):
         for one in included:
             if one.sha not in arrived and git.is_ancestor(one.sha, str(push.before)):
                 arrived[one.sha] = Moment(at, seq, one)

@@ -283,13 +283,14 @@ class Database:
             ).fetchall()
         return dict(rows)
 
-    def changes_of(self, record: Record, field: str) -> list[Change]:
-        """Return the changes of a field of a record, oldest first."""
-        return self._field_changes(record.table, record.id, field)
-
-    def ref_changes(self, repository_id: int, ref: str) -> list[Change]:
-        """Return the moves of a ref of a repository, oldest first."""
-        return self._field_changes("refs", repository_id, ref)
+    def field_changes(self, table: str, identity: int, field: str) -> list[Change]:
+        """Return the changes of a field of a record, or of a ref in the table `refs`, oldest first."""
+        with self._lock:
+            rows = self._connection.execute(
+                f'SELECT seq, {COLUMNS} FROM changes WHERE "table" = ? AND object_id = ? AND field = ? ORDER BY seq',  # noqa: S608 - the same
+                (table, identity, field),
+            ).fetchall()
+        return [Change.of(row) for row in rows]
 
     def change_rows(self, *, after: int = 0, limit: int = -1) -> list[tuple[Any, ...]]:
         """Return changes as rows, the sequence number first; at most `limit` unless that is negative."""
@@ -345,14 +346,6 @@ class Database:
                 for statement in undo.split("; "):
                     self._connection.execute(statement)
             raise
-
-    def _field_changes(self, table: str, identity: int, field: str) -> list[Change]:
-        with self._lock:
-            rows = self._connection.execute(
-                f'SELECT seq, {COLUMNS} FROM changes WHERE "table" = ? AND object_id = ? AND field = ? ORDER BY seq',  # noqa: S608 - the same
-                (table, identity, field),
-            ).fetchall()
-        return [Change.of(row) for row in rows]
 
     def _require_transaction(self) -> _Writing:
         if self._writing is None or not self.is_writing:

@@ -139,7 +139,7 @@ def _pull_request_obstacles(world: World, pull: Pull, wanted: PullRequestParamet
 def _last_pusher(world: World, pull: Pull) -> int | None:
     """Return who moved the head to where it is; its author where that is not known."""
     home = pull.head_repository_id or pull.repository_id
-    moves = world.database.ref_changes(home, f"refs/heads/{pull.head_ref}")
+    moves = world.database.field_changes("refs", home, f"refs/heads/{pull.head_ref}")
     found = next((move.actor_id for move in reversed(moves) if move.actor_id is not None), None)
     return lookup.issue_of(world, pull).author_id if found is None else found
 
