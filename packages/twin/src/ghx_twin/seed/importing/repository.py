@@ -46,9 +46,7 @@ _PROTECTION = """query($owner: String!, $name: String!) { repository(owner: $own
     pattern requiresApprovingReviews requiredApprovingReviewCount dismissesStaleReviews requiresStatusChecks
     requiredStatusCheckContexts requiresStrictStatusChecks isAdminEnforced allowsForcePushes allowsDeletions } } } }"""
 _LARGEST_ASSET = 1024 * 1024  # a seed is read whole, and no agent reads a build
-_OF_RELEASE = (
-    "tag_name", "target_commitish", "name", "body", "draft", "prerelease", "created_at", "published_at",
-)  # fmt: skip
+_OF_RELEASE = ("tag_name", "target_commitish", "name", "body", "draft", "prerelease", "created_at", "published_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,13 +108,12 @@ def import_repository(
         history = ImportedHistory(folder / "fetched.git", shown["clone_url"], _git_token(github, shown["clone_url"]))
         repositories = _add_histories(work, history, records, forks)
     seed = _redact(work, organizations, repositories, with_names=not anonymize)
-    changed = sum(old != new for old, new in work.redactor.commits.items())
     return ImportedRepository(
         seed=seed,
         requests=github.requests,
         emails_replaced=work.redactor.emails,
         mentions_defused=work.redactor.mentions,
-        commits_renamed=changed,
+        commits_renamed=sum(old != new for old, new in work.redactor.commits.items()),
         left_out=tuple(github.skipped),
     )
 
