@@ -16,8 +16,8 @@ from ghx_twin.commands import issues, repositories, users
 from ghx_twin.commands.issues import comments
 from ghx_twin.commands.repositories import contents, refs
 from ghx_twin.git.errors import GitLookupError
+from ghx_twin.git.objects import TreeEntry
 from ghx_twin.git.program import home
-from ghx_twin.git.repository import TreeEntry
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import InvalidRefusal, Refusal
 from ghx_twin.state.records import Comment, Issue, User

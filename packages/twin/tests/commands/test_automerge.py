@@ -10,7 +10,7 @@ from ghx_twin.commands.actions import checks, progress, workflow_runs, workflows
 from ghx_twin.commands.pulls import merges, pulls, reviews
 from ghx_twin.commands.repositories import refs, rulesets
 from ghx_twin.difference import diff
-from ghx_twin.git.repository import RefUpdate
+from ghx_twin.git.objects import RefUpdate
 from ghx_twin.queries import lookup
 from ghx_twin.queries.pulls import mergeability
 from ghx_twin.refusals import Refusal

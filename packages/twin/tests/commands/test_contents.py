@@ -6,7 +6,7 @@ from pull_worlds import Shop, make_shop
 from ghx_twin.commands import repositories
 from ghx_twin.commands.repositories import contents, objects
 from ghx_twin.commands.repositories.objects import NewEntry
-from ghx_twin.git.repository import Signature, TreeChange
+from ghx_twin.git.objects import Signature, TreeChange
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import ConflictRefusal, ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
 from ghx_twin.viewer import Viewer

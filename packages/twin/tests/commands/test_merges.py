@@ -7,7 +7,7 @@ from ghx_twin.commands import issues, repositories
 from ghx_twin.commands.actions import checks
 from ghx_twin.commands.pulls import merges, pulls, reviews
 from ghx_twin.commands.pulls.merges import Method
-from ghx_twin.git.repository import Commit
+from ghx_twin.git.objects import Commit
 from ghx_twin.queries import lookup
 from ghx_twin.queries.pulls import mergeability
 from ghx_twin.queries.pulls.reviews import review_decision

@@ -6,7 +6,7 @@ from pull_worlds import LINES, Shop, make_shop
 from ghx_twin.commands import issues, repositories
 from ghx_twin.commands.pulls import merges
 from ghx_twin.commands.repositories import refs
-from ghx_twin.git.repository import RefUpdate
+from ghx_twin.git.objects import RefUpdate
 from ghx_twin.queries import lookup
 from ghx_twin.queries.pulls import mergeability
 from ghx_twin.queries.repositories import comparison

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ghx_twin.git import diffs, program
-from ghx_twin.git.repository import FileDiff, GitRepository, TreeChange
+from ghx_twin.git.objects import FileDiff, TreeChange
+from ghx_twin.git.repository import GitRepository
 from ghx_twin.git.storage import GitStorage
 
 LETTERS = {"added": "A", "removed": "D", "modified": "M", "renamed": "R", "changed": "T"}

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from ghx_twin.git import program
 from ghx_twin.git.errors import GitLookupError
-from ghx_twin.git.repository import Commit, GitRepository, Signature
+from ghx_twin.git.objects import Commit, Signature
+from ghx_twin.git.repository import GitRepository
 from ghx_twin.git.storage import GitStorage
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 21))

@@ -25,9 +25,10 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from ghx_twin.git import http, program
+from ghx_twin.git.objects import RefUpdate
 from ghx_twin.git.packets import FLUSH, packet
 from ghx_twin.git.receiving import RefRule, Rules
-from ghx_twin.git.repository import GitRepository, RefUpdate
+from ghx_twin.git.repository import GitRepository
 from ghx_twin.git.storage import GitStorage
 from ghx_twin.reply import Reply
 

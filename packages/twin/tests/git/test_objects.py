@@ -9,7 +9,8 @@ from pygit2.enums import ObjectType
 
 from ghx_twin.git import program
 from ghx_twin.git.errors import GitContentError, GitLookupError, GitRefError
-from ghx_twin.git.repository import GitRepository, Signature
+from ghx_twin.git.objects import Signature
+from ghx_twin.git.repository import GitRepository
 from ghx_twin.git.storage import GitStorage
 
 UNKNOWN = "1" * 40

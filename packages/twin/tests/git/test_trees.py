@@ -11,7 +11,8 @@ from pygit2.enums import ObjectType
 
 from ghx_twin.git import program
 from ghx_twin.git.errors import GitLookupError, GitPathError
-from ghx_twin.git.repository import GitRepository, TreeChange
+from ghx_twin.git.objects import TreeChange
+from ghx_twin.git.repository import GitRepository
 from ghx_twin.git.storage import GitStorage
 
 NAMES = st.sampled_from(["a", "b", "a.b", "a-b", "é", "A", "a b"])

@@ -8,7 +8,7 @@ from seeds import seed_of, world_of
 
 from ghx_twin.commands.actions import progress
 from ghx_twin.commands.repositories import refs
-from ghx_twin.git.repository import RefUpdate
+from ghx_twin.git.objects import RefUpdate
 from ghx_twin.queries import lookup
 from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.queries.apps import app_access

@@ -17,7 +17,7 @@ from seeds import rich_world, world_of
 from ghx_twin.commands import issues, repositories
 from ghx_twin.commands.actions import deployments
 from ghx_twin.commands.repositories import refs
-from ghx_twin.git.repository import RefUpdate
+from ghx_twin.git.objects import RefUpdate
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import GoneRefusal
 from ghx_twin.seed.conversations import SeedComment, SeedIssue

@@ -7,7 +7,7 @@ a permission check" is for other commands, which have asked already.
 from enum import Enum
 from typing import TypeVar
 
-from ghx_twin.git.repository import Signature
+from ghx_twin.git.objects import Signature
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import NotFoundRefusal
 from ghx_twin.state.columns import RecordT

@@ -1,17 +1,19 @@
-"""Histories: which commits led to a commit, in the orders that git and GitHub list them; merged and rebased."""
+"""Histories: the ancestors of a commit in the orders of git and GitHub, merges and rebases, the texts of a push."""
 
 import heapq
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import overload
+from typing import cast, overload
 
 import pygit2
 from pygit2.enums import SortMode
 
 from ghx_twin.git.objects import (
+    AnyObject,
     Commit,
+    RefUpdate,
     Signature,
     author_line,
     commit_content,
@@ -19,7 +21,12 @@ from ghx_twin.git.objects import (
     epoch_seconds,
     signature_line,
 )
+from ghx_twin.git.refs import get_object, peel_to_commit
 from ghx_twin.git.trees import lookup
+
+MOST_PUSHED_COMMITS = 2_000
+MOST_PUSHED_BYTES = 64 << 20
+"""Limits of what is read of one push; a larger one is read from its newest commit on."""
 
 # Commit, line there, line here, how many; lines of the file itself begin with a tab.
 _BLAME = re.compile(r"([0-9a-f]{40}) \d+ (\d+) (\d+)")
@@ -180,3 +187,46 @@ def _copy_commit(
 
 def _write_index(repository: pygit2.Repository, index: pygit2.Index) -> str | None:
     return None if index.conflicts is not None else str(index.write_tree(repository))
+
+
+def pushed_texts(
+    repository: pygit2.Repository, updates: Sequence[RefUpdate], known: Collection[str]
+) -> Iterator[bytes]:
+    """Yield names and contents that refs bring with them and that no commit of `known` has in its history."""
+    left, seen = MOST_PUSHED_BYTES, set[pygit2.Oid]()
+    for commit in _new_objects(repository, updates, known):
+        yield commit.read_raw()  # authors, message and, of a tag, its name
+        if isinstance(commit, pygit2.Commit):
+            for path, blob in _changed_files(repository, commit):
+                yield path.encode("utf-8", "replace")
+                if blob is not None and blob.id not in seen and blob.size <= left:
+                    seen.add(blob.id)
+                    left -= blob.size
+                    yield blob.data
+
+
+def _new_objects(
+    repository: pygit2.Repository, updates: Sequence[RefUpdate], known: Collection[str]
+) -> Iterator[pygit2.Commit | pygit2.Tag]:
+    walk = repository.walk(None)
+    for sha in known:
+        if (old := peel_to_commit(get_object(repository, sha))) is not None:
+            walk.hide(old.id)
+    for sha in [update.new for update in updates if update.new is not None]:
+        found = get_object(repository, sha)
+        while isinstance(found, pygit2.Tag):
+            yield found
+            found = cast("AnyObject", found.get_object())
+        if isinstance(found, pygit2.Commit):
+            walk.push(found.id)
+    for number, commit in enumerate(walk):
+        if number < MOST_PUSHED_COMMITS:
+            yield commit
+
+
+def _changed_files(repository: pygit2.Repository, commit: pygit2.Commit) -> Iterator[tuple[str, pygit2.Blob | None]]:
+    parents = commit.parents
+    diff = commit.tree.diff_to_tree(parents[0].tree, swap=True) if parents else commit.tree.diff_to_tree(swap=True)
+    for delta in diff.deltas:
+        found = repository.get(delta.new_file.id)
+        yield delta.new_file.path, found if isinstance(found, pygit2.Blob) else None

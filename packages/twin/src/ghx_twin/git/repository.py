@@ -11,7 +11,7 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import ObjectType
 
-from ghx_twin.git import bare, diffs, history, program, pushed, refs, trees
+from ghx_twin.git import bare, diffs, history, program, refs, trees
 from ghx_twin.git.errors import GitContentError, GitLookupError, GitRefError
 from ghx_twin.git.objects import (
     AnnotatedTag,
@@ -32,17 +32,6 @@ from ghx_twin.git.objects import (
     tag_content,
     tag_record,
 )
-
-__all__ = [
-    "AnnotatedTag",
-    "Commit",
-    "FileDiff",
-    "GitRepository",
-    "RefUpdate",
-    "Signature",
-    "TreeChange",
-    "TreeEntry",
-]
 
 Undo = Callable[[], None]
 
@@ -123,7 +112,7 @@ class GitRepository:
 
     def pushed_texts(self, updates: Sequence[RefUpdate]) -> Iterator[bytes]:
         """Yield the names and contents that the refs of a push have brought, before it is accepted."""
-        return pushed.pushed_texts(self._repository, updates, set(self.state().values()))
+        return history.pushed_texts(self._repository, updates, set(self.state().values()))
 
     def accept_push(self, updates: Sequence[RefUpdate]) -> None:
         """Have `state` show what git has moved, in the act that records it; if that fails, the refs go back."""

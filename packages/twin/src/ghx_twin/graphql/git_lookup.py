@@ -3,7 +3,7 @@
 import re
 
 from ghx_twin.git.errors import GitError
-from ghx_twin.git.repository import Commit, Signature
+from ghx_twin.git.objects import Commit, Signature
 from ghx_twin.graphql.context import Context
 from ghx_twin.graphql.subjects import (
     BlamedLines,

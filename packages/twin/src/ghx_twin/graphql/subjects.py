@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ghx_twin.git.repository import FileDiff, Signature, TreeEntry
+from ghx_twin.git.objects import FileDiff, Signature, TreeEntry
 from ghx_twin.queries.actions.checks import Rollup
 from ghx_twin.queries.actions.workflow_runs import Origin
 from ghx_twin.state.records import (

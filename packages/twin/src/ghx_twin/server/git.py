@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, quote, unquote
 
 from ghx_twin.commands.repositories import refs
 from ghx_twin.git import http
-from ghx_twin.git.repository import RefUpdate
+from ghx_twin.git.objects import RefUpdate
 from ghx_twin.queries import lookup
 from ghx_twin.queries.repositories.protections import may_push, push_rule
 from ghx_twin.queries.rulesets import push_violations

@@ -5,7 +5,8 @@ from urllib.parse import unquote
 
 import anyio.to_thread
 
-from ghx_twin.git.repository import GitRepository, RefUpdate
+from ghx_twin.git.objects import RefUpdate
+from ghx_twin.git.repository import GitRepository
 from ghx_twin.reply import Reply
 from ghx_twin.server.exchange import Exchange
 from ghx_twin.server.hosting import Access

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ghx_twin.commands import kernel
-from ghx_twin.git.repository import FileDiff, GitRepository, RefUpdate
+from ghx_twin.git.objects import FileDiff, RefUpdate
+from ghx_twin.git.repository import GitRepository
 from ghx_twin.queries import lookup
 from ghx_twin.queries.actions.triggers import SKIPPED, fits_pull, fits_push
 from ghx_twin.queries.actions.workflow_files import (

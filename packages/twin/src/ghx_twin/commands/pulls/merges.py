@@ -12,7 +12,7 @@ from ghx_twin.commands.pulls.synchronization import (
     open_pulls_of_head,
     synchronize,
 )
-from ghx_twin.git.repository import Commit, RefUpdate
+from ghx_twin.git.objects import Commit, RefUpdate
 from ghx_twin.queries import lookup, permissions
 from ghx_twin.queries.pulls.mergeability import allowed_methods, merge_state, mergeable, obstacles, rule_obstacles
 from ghx_twin.queries.repositories.comparison import base_tip, commits

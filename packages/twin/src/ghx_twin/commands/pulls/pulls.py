@@ -12,7 +12,7 @@ from ghx_twin.commands.pulls import placement, synchronization
 from ghx_twin.commands.pulls.merges import attempt_auto_merge
 from ghx_twin.commands.pulls.synchronization import fetch_head, mark_pull_closed, move_head
 from ghx_twin.commands.repositories import refs
-from ghx_twin.git.repository import RefUpdate
+from ghx_twin.git.objects import RefUpdate
 from ghx_twin.queries import lookup, permissions
 from ghx_twin.queries.repositories.comparison import base_tip, git_of
 from ghx_twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal, RoleRefusal

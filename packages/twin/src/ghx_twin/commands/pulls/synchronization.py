@@ -9,7 +9,8 @@ from ghx_twin.commands import kernel, timeline
 from ghx_twin.commands.actions import starting, workflows
 from ghx_twin.commands.issues import mark_closed
 from ghx_twin.commands.pulls import placement
-from ghx_twin.git.repository import Commit, GitRepository, RefUpdate
+from ghx_twin.git.objects import Commit, RefUpdate
+from ghx_twin.git.repository import GitRepository
 from ghx_twin.queries import lookup, permissions
 from ghx_twin.queries.pulls.pulls import closing_issues, referenced_issues
 from ghx_twin.queries.pulls.reviews import latest_opinions, pull_request_rules

@@ -7,7 +7,7 @@ from ghx_twin.commands import cascade, kernel
 from ghx_twin.commands.kernel import UNSET, Unset
 from ghx_twin.commands.repositories import refs
 from ghx_twin.commands.texts import already_exists, check_length, check_unicode
-from ghx_twin.git.repository import RefUpdate
+from ghx_twin.git.objects import RefUpdate
 from ghx_twin.queries import lookup
 from ghx_twin.queries.permissions import require
 from ghx_twin.queries.repositories.releases import tag_commit

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from ghx_twin.commands import kernel
 from ghx_twin.commands.repositories import refs
 from ghx_twin.git.errors import GitError
+from ghx_twin.git.objects import Commit, RefUpdate, Signature, TreeChange, TreeEntry
 from ghx_twin.git.receiving import WORKFLOW_REFUSED
-from ghx_twin.git.repository import Commit, GitRepository, RefUpdate, Signature, TreeChange, TreeEntry
+from ghx_twin.git.repository import GitRepository
 from ghx_twin.queries import lookup, permissions
 from ghx_twin.queries.actions.workflow_runs import FOLDER
 from ghx_twin.queries.repositories.protections import push_obstacle

@@ -15,7 +15,7 @@ from ghx_twin.commands.repositories.settings import (
 )
 from ghx_twin.commands.texts import check_unicode_all, invalid
 from ghx_twin.git.errors import GitRefError
-from ghx_twin.git.repository import TreeChange
+from ghx_twin.git.objects import TreeChange
 from ghx_twin.queries.lookup import user_by_id
 from ghx_twin.queries.permissions import NEEDS_ADMIN, require
 from ghx_twin.refusals import ForbiddenRefusal, NotImplementedRefusal

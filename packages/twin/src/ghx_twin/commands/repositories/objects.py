@@ -8,7 +8,7 @@ from ghx_twin.commands import kernel
 from ghx_twin.commands.repositories import contents
 from ghx_twin.commands.repositories.contents import check_path
 from ghx_twin.git.errors import GitError
-from ghx_twin.git.repository import AnnotatedTag, Commit, Signature, TreeChange
+from ghx_twin.git.objects import AnnotatedTag, Commit, Signature, TreeChange
 from ghx_twin.queries import lookup, permissions
 from ghx_twin.refusals import ConflictRefusal, InvalidRefusal
 from ghx_twin.state.records import Repository

@@ -6,7 +6,8 @@ from ghx_twin.commands import kernel
 from ghx_twin.commands.pulls import merges
 from ghx_twin.commands.pulls.synchronization import BRANCHES, open_pulls_of_base, open_pulls_of_head, synchronize
 from ghx_twin.git.errors import GitError
-from ghx_twin.git.repository import GitRepository, RefUpdate
+from ghx_twin.git.objects import RefUpdate
+from ghx_twin.git.repository import GitRepository
 from ghx_twin.queries import permissions
 from ghx_twin.queries.repositories.protections import push_obstacle
 from ghx_twin.queries.rulesets import describe_violations, push_violations

@@ -1,6 +1,7 @@
 """What a pull request changes: its base, commits and files, and the lines its threads are on."""
 
-from ghx_twin.git.repository import Commit, FileDiff, GitRepository
+from ghx_twin.git.objects import Commit, FileDiff
+from ghx_twin.git.repository import GitRepository
 from ghx_twin.queries import lookup
 from ghx_twin.queries.pulls.hunks import Hunk, Side, find_line, parse_patch
 from ghx_twin.state.records import Pull, Thread

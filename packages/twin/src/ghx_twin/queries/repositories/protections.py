@@ -3,8 +3,8 @@
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
+from ghx_twin.git.objects import RefUpdate
 from ghx_twin.git.receiving import RefRule
-from ghx_twin.git.repository import RefUpdate
 from ghx_twin.queries import permissions
 from ghx_twin.queries.actions import checks
 from ghx_twin.state.records import Protection, Pull, Repository

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
-from ghx_twin.git.repository import Commit, GitRepository, RefUpdate
+from ghx_twin.git.objects import Commit, RefUpdate
+from ghx_twin.git.repository import GitRepository
 from ghx_twin.queries.actions import checks
 from ghx_twin.queries.repositories.globs import matches_path
 from ghx_twin.queries.rulesets.applying import ActiveRule, rules_that_bind

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cached_property
 
-from ghx_twin.git.repository import TreeEntry
+from ghx_twin.git.objects import TreeEntry
 from ghx_twin.queries.composition import language_of
 from ghx_twin.queries.search.grammar import (
     SCOPES,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ghx_twin.git.repository import Commit, Signature
+from ghx_twin.git.objects import Commit, Signature
 from ghx_twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compile_query, parse
 from ghx_twin.queries.search.matching import compile_time, contains_words, split_words
 from ghx_twin.queries.search.scopes import account, find_repositories, in_scope

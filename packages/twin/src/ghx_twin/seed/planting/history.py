@@ -6,7 +6,7 @@ import binascii
 from ghx_twin.commands import kernel
 from ghx_twin.commands.repositories import refs
 from ghx_twin.git.bundles import unbundle
-from ghx_twin.git.repository import RefUpdate, TreeChange
+from ghx_twin.git.objects import RefUpdate, TreeChange
 from ghx_twin.refusals import InvalidRefusal
 from ghx_twin.seed.document import SeedCommit
 from ghx_twin.seed.format import Files, SeedFile

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, Generic, TypeVar
 
-from ghx_twin.git.repository import AnnotatedTag, Commit
+from ghx_twin.git.objects import AnnotatedTag, Commit
 from ghx_twin.graphql import git_lookup, suites
 from ghx_twin.graphql.subjects import (
     ActorThing,
