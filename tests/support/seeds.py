@@ -4,9 +4,9 @@ import textwrap
 from pathlib import Path
 
 from ghx_base.documents import parse_document, validate_document
+from ghx_twin.seed.building import build_world
 from ghx_twin.seed.document import WorldSeed
 from ghx_twin.seed.loading import load_seed
-from ghx_twin.seed.planting import plant
 from ghx_twin.world import World
 
 RICH = Path(__file__).parents[2] / "packages" / "twin" / "tests" / "seed" / "rich.yaml"
@@ -20,7 +20,7 @@ def world_of(seed: WorldSeed | str) -> World:
     """Plant a seed in a new world, which is closed if that fails."""
     world = World.create()
     try:
-        plant(world, seed_of(seed) if isinstance(seed, str) else seed)
+        build_world(world, seed_of(seed) if isinstance(seed, str) else seed)
     except BaseException:
         world.close()
         raise

@@ -24,19 +24,19 @@ assert "ann/widgets#2" in {change.name for change in changes if change.change ==
 world.restore(before)
 assert not diff(before, world)
 
-# %% WorldSeed, load_seed, seed_text, plant, harvest
+# %% WorldSeed, load_seed, seed_text, build_world, export_seed
 import tempfile
 from pathlib import Path
 
-from ghx_twin import WorldSeed, harvest, load_seed, plant, seed_text
+from ghx_twin import WorldSeed, build_world, export_seed, load_seed, seed_text
 
-seed = harvest(world)  # the world as a file that can be read, changed and planted again
+seed = export_seed(world)  # the world as a file that can be read, changed and built again
 assert isinstance(seed, WorldSeed)
 file = Path(tempfile.mkdtemp(), "seed.yaml")
 file.write_text(seed_text(seed))
 with World.create() as copy:
-    plant(copy, load_seed(file))
-    assert seed_text(harvest(copy)) == seed_text(seed)
+    build_world(copy, load_seed(file))
+    assert seed_text(export_seed(copy)) == seed_text(seed)
 
 # %% Server, served, ClientEnvironment
 import asyncio

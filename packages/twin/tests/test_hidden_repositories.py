@@ -9,7 +9,7 @@ from rest_world import Client
 from seeds import rich_world, world_of
 
 from ghx_twin.graphql.execution import execute
-from ghx_twin.seed.harvesting import harvest
+from ghx_twin.seed.exporting import export_seed
 from ghx_twin.state.records import (
     Deployment,
     Installation,
@@ -176,9 +176,9 @@ def test_a_deleted_repository_stays_in_nothing_that_named_it(world: World) -> No
     assert [one.selected_repository_ids for one in database.all(Secret)] == [()]
     assert [one.repository_ids for one in database.all(Installation)] == [(kept,)]
     assert octo.get("/search/issues?q=is:issue+has:parent-issue").json()["total_count"] == 0
-    exported = harvest(world)
+    exported = export_seed(world)
     with world_of(exported) as again:
-        assert harvest(again) == exported
+        assert export_seed(again) == exported
 
 
 def test_a_deployment_outlives_the_run_that_made_it() -> None:

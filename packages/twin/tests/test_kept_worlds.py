@@ -16,8 +16,8 @@ from ghx_twin.commands.pulls import pulls
 from ghx_twin.commands.repositories import refs
 from ghx_twin.commands.repositories.contents import put
 from ghx_twin.queries import lookup
-from ghx_twin.seed.harvesting import harvest
-from ghx_twin.seed.planting import plant
+from ghx_twin.seed.building import build_world
+from ghx_twin.seed.exporting import export_seed
 from ghx_twin.state.records import Comment, Issue, Pull, ReleaseAsset, Repository
 from ghx_twin.world import World, WorldUnavailableError
 
@@ -82,7 +82,7 @@ def test_an_acknowledged_write_survives_the_process_on_both_sides(kept: Path) ->
         assert pull.merge_commit_sha == tip
         assert git.entry(tip, "b.txt") is not None
         assert pull.head_sha == git.ref("refs/heads/work") == git.ref("refs/pull/2/head")
-        assert harvest(world).repositories[0].bundle is not None
+        assert export_seed(world).repositories[0].bundle is not None
 
 
 @pytest.mark.parametrize(
@@ -139,10 +139,10 @@ def test_half_of_a_write_is_not_there_afterwards(kept: Path, half: str) -> None:
 
 def test_a_kept_world_is_the_same_when_opened_again(kept: Path) -> None:
     with World.create(kept) as world:
-        before, written = world.snapshot(), harvest(world)
+        before, written = world.snapshot(), export_seed(world)
     with World.create(kept) as world:
         assert world.snapshot() == before
-        assert harvest(world) == written
+        assert export_seed(world) == written
 
 
 def test_files_of_releases_are_kept_and_come_back_with_a_snapshot(kept: Path) -> None:
@@ -218,8 +218,8 @@ def test_a_seed_planted_in_a_folder_is_there_afterwards(tmp_path: Path) -> None:
     with world_of(
         "{users: [{login: o}], repositories: [{name: o/x, files: {a: b}}, {name: o/y, files: {c: d}}]}"
     ) as made:
-        written = harvest(made)
+        written = export_seed(made)
     with World.create(tmp_path / "kept") as world:
-        plant(world, written)
+        build_world(world, written)
     with World.create(tmp_path / "kept") as world:
-        assert harvest(world) == written
+        assert export_seed(world) == written

@@ -15,15 +15,15 @@ WORLD = Path(__file__).parent / "world.yaml"
 
 
 @pytest.fixture(scope="session")
-def planted_world() -> Generator[World]:
+def seeded_world() -> Generator[World]:
     """The world of `world.yaml`; every test gets a fork of it, which takes milliseconds."""
     with open_world(WORLD) as world:
         yield world
 
 
 @pytest.fixture
-def github_world(planted_world: World) -> Generator[World]:
-    with planted_world.fork() as world:
+def github_world(seeded_world: World) -> Generator[World]:
+    with seeded_world.fork() as world:
         yield world
 
 

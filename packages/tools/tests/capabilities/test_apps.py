@@ -17,9 +17,9 @@ from ghx_tools.capabilities.app_installation import AppInstallation
 from ghx_tools.capabilities.client import GitHubClient
 from ghx_tools.capabilities.environment import connection_from_environment
 from ghx_twin.queries import lookup
+from ghx_twin.seed.building import build_world
 from ghx_twin.seed.document import WorldSeed
-from ghx_twin.seed.harvesting import harvest
-from ghx_twin.seed.planting import plant
+from ghx_twin.seed.exporting import export_seed
 from ghx_twin.server.loopback import Server
 from ghx_twin.state.records import CheckRun, Comment
 from ghx_twin.world import World
@@ -64,7 +64,7 @@ def seed(public_key: str) -> WorldSeed:
 @pytest.fixture
 def world(keys: tuple[str, str]) -> Iterator[World]:
     with World.create() as made:
-        plant(made, seed(keys[1]))
+        build_world(made, seed(keys[1]))
         yield made
 
 
@@ -163,11 +163,11 @@ def test_a_check_run_is_for_the_app_that_made_it(api: str, world: World) -> None
 
 
 def test_a_world_with_apps_is_exported_and_planted_again(world: World) -> None:
-    exported = harvest(world)
+    exported = export_seed(world)
 
     with World.create() as again:
-        plant(again, exported)
-        assert harvest(again) == exported
+        build_world(again, exported)
+        assert export_seed(again) == exported
     assert [app.slug for app in exported.apps] == ["fixer", "other"]
 
 

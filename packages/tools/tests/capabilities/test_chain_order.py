@@ -275,10 +275,10 @@ def state(ghx: Ghx) -> list[object]:
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(STEPS, min_size=3, max_size=8))
 def test_any_chain_ends_as_if_its_steps_were_called_one_by_one(
-    planted_world: World, github_server: Server, more: list[tuple[str, dict[str, Any]]]
+    seeded_world: World, github_server: Server, more: list[tuple[str, dict[str, Any]]]
 ) -> None:
     steps = (*SEEN, *more)
-    with forked(planted_world, github_server) as one, forked(planted_world, github_server) as other:
+    with forked(seeded_world, github_server) as one, forked(seeded_world, github_server) as other:
         together, apart = one.chain(*steps).steps, one_after_the_other(other, steps)
 
         assert told(together) == told(apart)

@@ -33,14 +33,14 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def planted_world() -> Generator[World]:
+def seeded_world() -> Generator[World]:
     with open_world(WORLD) as world:
         yield world
 
 
 @pytest.fixture
-def github_world(planted_world: World) -> Generator[World]:
-    with planted_world.fork() as world:
+def github_world(seeded_world: World) -> Generator[World]:
+    with seeded_world.fork() as world:
         yield world
 
 

@@ -2,7 +2,7 @@
 
 ```python
 with World.create() as world, Server() as server:
-    plant(world, load_seed("seed.yaml"))
+    build_world(world, load_seed("seed.yaml"))
     server.add(world)
     environment = server.client_environment(world, "octo").over(os.environ)
     subprocess.run(["gh", "pr", "list", "--repo", "acme/widgets"], env=environment)
@@ -23,11 +23,11 @@ if TYPE_CHECKING:  # GraphQL and the web server cost start-up time: what is behi
     from ghx_twin.faults import secondary_rate_limit as secondary_rate_limit
     from ghx_twin.journal import Entry as Entry
     from ghx_twin.journal import Journal as Journal
+    from ghx_twin.seed.building import build_world as build_world
     from ghx_twin.seed.document import WorldSeed as WorldSeed
-    from ghx_twin.seed.harvesting import harvest as harvest
+    from ghx_twin.seed.exporting import export_seed as export_seed
     from ghx_twin.seed.loading import load_seed as load_seed
     from ghx_twin.seed.loading import seed_text as seed_text
-    from ghx_twin.seed.planting import plant as plant
     from ghx_twin.server.app import TwinApp as TwinApp
     from ghx_twin.server.clients.environment import ClientEnvironment as ClientEnvironment
     from ghx_twin.server.loopback import Server as Server

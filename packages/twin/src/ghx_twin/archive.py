@@ -35,7 +35,7 @@ class SecretInWorldError(OperationError):
     code: ClassVar[str] = "SECRET_IN_WORLD"
 
 
-def put_away(world: World, folder: Path, *, base: World | None = None, redact: Redact = str) -> None:
+def save_world(world: World, folder: Path, *, base: World | None = None, redact: Redact = str) -> None:
     """Write a world into an empty folder; of one that was forked from `base`, without the objects that are there.
 
     Raises `SecretInWorldError` where what `redact` finds is in a commit, a file or a name that others refer to.
@@ -57,7 +57,7 @@ def put_away(world: World, folder: Path, *, base: World | None = None, redact: R
             (info / "alternates").write_text(lines, encoding="utf-8")
 
 
-def reopen(folder: Path, *, base: Path | None = None) -> World:
+def load_world(folder: Path, *, base: Path | None = None) -> World:
     """Return a copy of the world that was put away, in memory and a temporary folder; `base` is its base put away.
 
     Both folders must stay until the world is closed, since git objects are read where they are.

@@ -66,7 +66,7 @@ GITHUB_URLS = BaseUrls(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class Endpoint:
     """The part of GitHub that a request addresses, and the addresses to name in the answer."""
 
     host_kind: HostKind
@@ -89,13 +89,13 @@ def covers_github(host: str) -> bool:
     return any(each == domain or each.endswith(f".{domain}") for each in GITHUB_HOSTS)
 
 
-def find_door(host: str, scheme: str, path: str) -> Door:
+def find_endpoint(host: str, scheme: str, path: str) -> Endpoint:
     """Return the part of GitHub that the Host header and the path address."""
-    return _github_doors().get(host.lower()) or _door_of_own_host(f"{scheme}://{host}", path)
+    return _github_endpoints().get(host.lower()) or _own_host_endpoint(f"{scheme}://{host}", path)
 
 
 @cache
-def _github_doors() -> dict[str, Door]:
+def _github_endpoints() -> dict[str, Endpoint]:
     kinds: dict[str, HostKind] = {
         "": "web", "www.": "web", "api.": "api", "uploads.": "uploads", "downloads.": "downloads",
         "codeload.": "codeload",
@@ -105,9 +105,9 @@ def _github_doors() -> dict[str, Door]:
         "pipelines.actions.githubusercontent.com": "downloads",
     }
     return {
-        **{name: Door(host_kind=others.get(name, "none"), prefix="", urls=GITHUB_URLS) for name in GITHUB_HOSTS},
+        **{name: Endpoint(host_kind=others.get(name, "none"), prefix="", urls=GITHUB_URLS) for name in GITHUB_HOSTS},
         **{
-            f"{start}{base}": Door(host_kind=kind, prefix="", urls=_github_urls(base))
+            f"{start}{base}": Endpoint(host_kind=kind, prefix="", urls=_github_urls(base))
             for base in _GITHUB
             for start, kind in kinds.items()
         },
@@ -128,7 +128,7 @@ def _github_urls(base: str) -> BaseUrls:
     )
 
 
-def _door_of_own_host(root: str, path: str) -> Door:
+def _own_host_endpoint(root: str, path: str) -> Endpoint:
     known = ("/api/v3", *_PREFIXED)
     prefix = next((each for each in known if path == each or path.startswith(each + "/")), "")
     enterprise = path.startswith("/api/")
@@ -141,7 +141,7 @@ def _door_of_own_host(root: str, path: str) -> Door:
         raw=f"{root}/raw",
         codeload=f"{root}/codeload",
     )
-    return Door(host_kind=_PREFIXED.get(prefix, "any"), prefix=prefix, urls=urls)
+    return Endpoint(host_kind=_PREFIXED.get(prefix, "any"), prefix=prefix, urls=urls)
 
 
 class Signatures:

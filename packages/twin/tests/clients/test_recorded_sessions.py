@@ -17,8 +17,8 @@ from recorded_sessions import (
 )
 
 from ghx_twin.pytest_plugin import GitHubTwin
+from ghx_twin.seed.building import build_world
 from ghx_twin.seed.document import WorldSeed
-from ghx_twin.seed.planting import plant
 from ghx_twin.world import World
 
 SESSIONS = Path(__file__).parents[4].parent / "shared" / "compat" / "sessions"
@@ -59,7 +59,7 @@ def session(request: pytest.FixtureRequest, shared: Path) -> list[RecordedCall]:
 @pytest.fixture
 def github_world(session: list[RecordedCall]) -> Generator[World]:
     with World.create() as world:
-        plant(world, like_world(pull_number(session)))
+        build_world(world, like_world(pull_number(session)))
         yield world
 
 

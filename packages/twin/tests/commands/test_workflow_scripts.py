@@ -16,7 +16,7 @@ from ghx_twin.queries import lookup
 from ghx_twin.queries.actions import checks, job_plans
 from ghx_twin.queries.actions import workflow_runs as queries
 from ghx_twin.queries.pulls import mergeability
-from ghx_twin.seed.harvesting import harvest
+from ghx_twin.seed.exporting import export_seed
 from ghx_twin.state.records import Annotation, CheckRun, Pull, Step, Workflow
 from ghx_twin.viewer import Viewer
 from ghx_twin.world import World
@@ -379,9 +379,9 @@ def test_a_workflow_without_a_script_starts_nothing() -> None:
 def test_a_world_in_the_middle_of_a_run_is_the_same_after_an_export(world: World) -> None:
     sha = push(world, MENDED)
     progress.advance(world, is_awaited=True)
-    written = harvest(world)
+    written = export_seed(world)
     with world_of(written) as again:
-        assert harvest(again) == written
+        assert export_seed(again) == written
         assert states(again, sha) == states(world, sha)
         assert conclusions(again, sha) == conclusions(world, sha) == GREEN
-        assert harvest(again) == harvest(world)
+        assert export_seed(again) == export_seed(world)

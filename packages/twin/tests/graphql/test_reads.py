@@ -331,9 +331,9 @@ def test_collaborators_are_shown_to_those_who_can_push(town: Town) -> None:
 
 def test_addresses_are_those_of_the_host_that_was_asked(town: Town) -> None:
     from ghx_twin.graphql.execution import execute
-    from ghx_twin.urls import find_door
+    from ghx_twin.urls import find_endpoint
 
-    base = find_door("127.0.0.1:8080", "http", "/graphql").urls
+    base = find_endpoint("127.0.0.1:8080", "http", "/graphql").urls
     body = b'{"query": "{ repository(owner: \\"acme\\", name: \\"widgets\\") { url pullRequest(number: 7) { url } } }"}'
 
     answer = execute(town.world, town.viewer("octo"), body, base)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rest_world import Client, Seeded
 
 from ghx_twin.rest.operations import OPERATIONS
-from ghx_twin.urls import GITHUB_URLS, find_door
+from ghx_twin.urls import GITHUB_URLS, find_endpoint
 
 R = "/repos/acme/widgets"
 
@@ -155,7 +155,7 @@ def test_a_list_that_fits_on_a_page_has_no_links(ann: Client, query: str, count:
 
 def test_addresses_are_on_the_host_that_was_asked(world: Seeded) -> None:
     for path in ("/", "/api/v3/"):
-        base = find_door("127.0.0.1:8000", "http", path).urls
+        base = find_endpoint("127.0.0.1:8000", "http", path).urls
         body = world.client("ann", base=base).get(f"{R}/pulls/{world.ids['pull']}").text
 
         assert base.api in body

@@ -16,8 +16,8 @@ from ghx_twin.queries.issues.issue_relations import blocking_issues, sub_issues_
 from ghx_twin.queries.permissions import user_role
 from ghx_twin.queries.projects import projects
 from ghx_twin.queries.repositories.releases import latest_release
+from ghx_twin.seed.building import SeedError
 from ghx_twin.seed.document import WorldSeed
-from ghx_twin.seed.planting import SeedError
 from ghx_twin.state.records import (
     Label,
     LinkedBranch,

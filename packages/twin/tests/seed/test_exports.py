@@ -20,11 +20,11 @@ from ghx_twin.commands.repositories import refs
 from ghx_twin.git.objects import RefUpdate
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import GoneRefusal
+from ghx_twin.seed.building import SeedError, build_world
 from ghx_twin.seed.conversations import SeedComment, SeedIssue
 from ghx_twin.seed.document import SeedRepository, SeedUser, WorldSeed
-from ghx_twin.seed.harvesting import harvest
+from ghx_twin.seed.exporting import export_seed
 from ghx_twin.seed.loading import load_seed, seed_text
-from ghx_twin.seed.planting import SeedError, plant
 from ghx_twin.state.records import Deployment, Environment, Pull, RunAttempt, Thread, WorkflowRun
 from ghx_twin.world import World
 
@@ -38,9 +38,9 @@ def base() -> Generator[World]:
 
 
 def assert_fixpoint(world: World) -> None:
-    written = harvest(world)
+    written = export_seed(world)
     with world_of(written) as again:
-        assert harvest(again) == written
+        assert export_seed(again) == written
         assert list(again.storage.refs().values()) == list(world.storage.refs().values())
 
 
@@ -73,14 +73,14 @@ def test_workflow_runs_keep_their_ids_attempts_and_jobs(base: World) -> None:
         assert done == ["run", "run", "delete run", "rerun"]
         (run,) = world.database.all(WorkflowRun)
         assert_fixpoint(world)
-        with world_of(harvest(world)) as again:
+        with world_of(export_seed(world)) as again:
             assert again.database.all(WorkflowRun) == [run]
             assert again.database.all(RunAttempt) == [replace(each, id=ANY) for each in world.database.all(RunAttempt)]
 
 
 def test_the_text_of_an_export_says_the_same(tmp_path: Path) -> None:
     with rich_world() as world:
-        written = harvest(world)
+        written = export_seed(world)
     file = tmp_path / "seed.yaml"
     file.write_text(seed_text(written), encoding="utf-8")
     assert load_seed(file) == written
@@ -111,7 +111,7 @@ def test_numbers_of_deleted_issues_stay_gone() -> None:
         with world.acting(None) as act:
             issues.delete(act, lookup.issue(world, home, 2))
         assert_fixpoint(world)
-        with world_of(harvest(world)) as again, again.acting(None) as act:
+        with world_of(export_seed(world)) as again, again.acting(None) as act:
             home = lookup.repository(again, None, "o", "x")
             with pytest.raises(GoneRefusal):
                 lookup.issue(again, home, 2)
@@ -153,7 +153,7 @@ def test_commits_that_no_branch_has_any_more_stay(base: World) -> None:
             assert entry
             git.set_ref("refs/heads/one", new)
             refs.record_push(act, home, [RefUpdate("refs/heads/one", old, new)])
-        written = harvest(world)
+        written = export_seed(world)
         with world_of(written) as again:
             (thread,) = again.database.all(Thread)
             assert thread.original_commit_sha == old
@@ -166,7 +166,7 @@ def test_a_fork_keeps_its_own_branches(base: World) -> None:
         perform(world, [("branch", 0, 0, 0), ("delete branch", 3, 3, 1)])
         fork = lookup.repository(world, None, "eve", "widgets")
         assert world.git(fork).ref("refs/heads/one") is None
-        with world_of(harvest(world)) as again:
+        with world_of(export_seed(world)) as again:
             copy = lookup.repository(again, None, "eve", "widgets")
             assert again.git(copy).refs() == world.git(fork).refs()
             assert copy.parent_id == lookup.repository(again, None, "acme", "widgets").id
@@ -181,10 +181,10 @@ def test_a_pull_request_whose_fork_is_gone_stays_so(base: World) -> None:
 
 
 def test_an_export_without_its_commits_is_refused(base: World) -> None:
-    written = harvest(base)
+    written = export_seed(base)
     emptied = tuple(each.model_copy(update={"bundle": None, "checks": ()}) for each in written.repositories)
     with World.create() as world, pytest.raises(SeedError, match=r"commit [0-9a-f]{40} is not in the bundle"):
-        plant(world, written.model_copy(update={"repositories": emptied}))
+        build_world(world, written.model_copy(update={"repositories": emptied}))
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -195,8 +195,8 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_commands_check_export_and_describe(tmp_path: Path) -> None:
     kept, seed = tmp_path / "kept", tmp_path / "seed.yaml"
     with World.create(kept) as world:
-        plant(world, WorldSeed(users=(SeedUser(login="octo"),), repositories=(SeedRepository(name="octo/x"),)))
-        written = harvest(world)
+        build_world(world, WorldSeed(users=(SeedUser(login="octo"),), repositories=(SeedRepository(name="octo/x"),)))
+        written = export_seed(world)
     exported = command("export", "--data-dir", str(kept))
     assert (exported.returncode, exported.stderr) == (0, "")
     seed.write_text(exported.stdout, encoding="utf-8")

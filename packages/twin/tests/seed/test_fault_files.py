@@ -8,7 +8,7 @@ from seeds import seed_of, world_of
 from ghx_base.errors import DocumentError, InputError
 from ghx_twin.faults import Fault, InjectedChange
 from ghx_twin.seed.document import WorldSeed
-from ghx_twin.seed.harvesting import harvest
+from ghx_twin.seed.exporting import export_seed
 from ghx_twin.seed.loading import load_seed, seed_text
 from ghx_twin.seed.worlds import add_faults, open_world
 from ghx_twin.world import World
@@ -46,7 +46,7 @@ def test_a_seed_scripts_faults() -> None:
 
 def test_faults_are_no_part_of_a_world_that_is_exported() -> None:
     with world_of(PEOPLE + RULES) as world:
-        assert harvest(world).faults == ()
+        assert export_seed(world).faults == ()
 
 
 def test_a_seed_with_faults_can_be_written_and_read(tmp_path: Path) -> None:

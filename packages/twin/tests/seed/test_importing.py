@@ -22,16 +22,16 @@ from ghx_twin.git.repository import GitRepository
 from ghx_twin.queries import lookup
 from ghx_twin.queries.repositories import comparison
 from ghx_twin.rest.render.actions.logs import job_log
+from ghx_twin.seed.building import build_world
 from ghx_twin.seed.checks import SeedRun
 from ghx_twin.seed.document import WorldSeed
-from ghx_twin.seed.harvesting import harvest
+from ghx_twin.seed.exporting import export_seed
 from ghx_twin.seed.importing import ImportedRepository, ImportLimits, import_repository
 from ghx_twin.seed.importing.accounts import People
 from ghx_twin.seed.importing.github import GitHubReader, ImportFailedError
 from ghx_twin.seed.importing.history import ImportedHistory
 from ghx_twin.seed.importing.redaction import Redactor
 from ghx_twin.seed.loading import load_seed
-from ghx_twin.seed.planting import plant
 from ghx_twin.server.loopback import Server
 from ghx_twin.state.records import Artifact, CheckRun, Comment, Issue, Pull, RunAttempt, Step, User
 from ghx_twin.world import World
@@ -95,7 +95,7 @@ SETTINGS = ("rulesets", "variables", "secrets")
 
 def what_an_import_covers(world: World) -> WorldSeed:
     """Return the export of the rich world without what `ghx-twin import` leaves out, as the documentation lists it."""
-    seed = harvest(world)
+    seed = export_seed(world)
     profile = {"email": None, "bio": None, "company": None, "location": None, "blog": None, "site_admin": False}
     widgets, fork = seed.repositories[:2]  # the repository, and the fork an open pull request comes from
     pulls = []
@@ -170,7 +170,7 @@ def test_long_lists_and_texts_are_imported_whole() -> None:
     with served(world_of(text)) as source:
         imported = source.import_("octo/many")
         limited = source.import_("octo/many", issues=3, pulls=0)
-        expected = harvest(source.world)
+        expected = export_seed(source.world)
     bare = tuple(each.model_copy(update={"tokens": ()}) for each in expected.users)
 
     assert differences(expected.model_copy(update={"users": bare}), imported.seed) == []
@@ -199,7 +199,7 @@ repositories:
 def test_logs_annotations_and_artifacts_of_runs_are_imported() -> None:
     with served(world_of(RUN)) as source:
         imported = source.import_("octo/x")
-        expected = harvest(source.world)
+        expected = export_seed(source.world)
     bare = tuple(each.model_copy(update={"tokens": ()}) for each in expected.users)
 
     assert differences(expected.model_copy(update={"users": bare}), imported.seed) == []
@@ -220,7 +220,7 @@ def test_without_a_token_what_is_public_is_imported_and_the_rest_is_named() -> N
     from_fork = next(each for each in home.pulls if each.number == 20)
     assert (from_fork.head, from_fork.outcome.head_repository) == ("patch", None)  # type: ignore[union-attr]
     with World.create() as again:
-        plant(again, imported.seed)
+        build_world(again, imported.seed)
 
 
 PRIVATE = """

@@ -11,7 +11,7 @@ from seeds import seed_of, world_of
 from ghx_base.commandline import run_command_line
 from ghx_base.errors import DocumentError
 from ghx_twin.cli.main import app
-from ghx_twin.seed.planting import SeedError, plant
+from ghx_twin.seed.building import SeedError, build_world
 from ghx_twin.seed.script_warnings import script_warnings
 from ghx_twin.world import World
 
@@ -259,7 +259,7 @@ CI = "    workflows: [{name: CI, path: .github/workflows/%s, script: {jobs: %s}}
 def test_what_a_script_says_of_no_job_or_step_is_a_warning(workflow: str, warnings: list[str]) -> None:
     seed = seed_of(SCRIPTED + workflow)
     with World.create() as world:
-        plant(world, seed)
+        build_world(world, seed)
         found = [each.removeprefix(f"{WIDGETS}workflows: 'CI': ") for each in script_warnings(world, seed)]
 
     event = "on: GitHub has no event 'pull_reqest'; did you mean 'pull_request'?"

@@ -8,8 +8,8 @@ from seeds import seed_of, world_of
 
 from ghx_base.errors import DocumentError
 from ghx_twin.queries import lookup
+from ghx_twin.seed.building import SeedError
 from ghx_twin.seed.document import SeedRepository, WorldSeed
-from ghx_twin.seed.planting import SeedError
 from ghx_twin.seed.repeats import MOST_ENTRIES
 from ghx_twin.state.records import Comment, Issue, Label, Milestone, Repository
 from ghx_twin.world import World

@@ -29,7 +29,7 @@ from ghx_bench.stages.work_folders import copy_work
 from ghx_profiler.evidence import EndedSession
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.store.directory import RunDirectory
-from ghx_twin.archive import put_away, reopen
+from ghx_twin.archive import load_world, save_world
 from ghx_twin.world import DATABASE, World
 
 RECORD = "record.json"
@@ -120,7 +120,7 @@ class WorldKeeper:
         assert handles.world is not None  # noqa: S101 - this is the stage of the twin
         with ScratchFolder() as folder:
             (folder / WORLD).mkdir()
-            put_away(handles.world, folder / WORLD, base=planted.world, redact=ended.redact)
+            save_world(handles.world, folder / WORLD, base=planted.world, redact=ended.redact)
             left_out = copy_work(work, folder / WORK, redact=ended.redact)
             record = KeptRecord(
                 run_id=self.directory.path.name,
@@ -142,7 +142,7 @@ class WorldKeeper:
                 return known
             with ScratchFolder() as folder:
                 (folder / WORLD).mkdir()
-                put_away(planted.world, folder / WORLD)
+                save_world(planted.world, folder / WORLD)
                 # Of the content: a run that is resumed seeds again, and whatever else began there must stay.
                 digest = hashlib.sha256((folder / WORLD / DATABASE).read_bytes()).hexdigest()[:16]
                 record = SeededRecord(agent=planted.agent, observer=planted.observer, manifest=planted.manifest)
@@ -168,7 +168,7 @@ class ReopenedWorld:
         """Keep this world and the folder as they are now, beside what the session left; `secret` stays out of both."""
         with ScratchFolder() as folder:
             (folder / WORLD).mkdir()
-            put_away(
+            save_world(
                 self.world, folder / WORLD, base=self.seeded.world, redact=lambda text: text.replace(secret, "***")
             )
             left_out = copy_work(self.work, folder / WORK, redact=lambda text: text.replace(secret, "***"))
@@ -195,8 +195,8 @@ def reopen_world(directory: RunDirectory, row: ProfileRow, *, edited: bool = Fal
         _unpack(place, kept)
         told = _read(seeded, SeededRecord)
         (kept / WORK).mkdir(exist_ok=True)
-        before = held.enter_context(reopen(began / WORLD))
-        world = held.enter_context(reopen(kept / WORLD, base=began / WORLD))
+        before = held.enter_context(load_world(began / WORLD))
+        world = held.enter_context(load_world(kept / WORLD, base=began / WORLD))
         planted = PlantedWorld(world=before, manifest=told.manifest, agent=told.agent, observer=told.observer)
         yield ReopenedWorld(
             record=record,

@@ -6,15 +6,15 @@ from ghx_twin.git.errors import GitError
 from ghx_twin.git.objects import Commit, Signature
 from ghx_twin.graphql.context import Context
 from ghx_twin.graphql.subjects import (
-    BlamedLines,
-    BlameOf,
-    BlobThing,
-    CommitThing,
-    EntryThing,
-    GitThing,
-    RefThing,
-    TagThing,
-    TreeThing,
+    BlameRange,
+    BlameSubject,
+    BlobSubject,
+    CommitSubject,
+    EntrySubject,
+    GitSubject,
+    RefSubject,
+    TagSubject,
+    TreeSubject,
 )
 from ghx_twin.queries import lookup
 from ghx_twin.queries.repositories import comparison
@@ -23,44 +23,49 @@ from ghx_twin.refusals import NotFoundRefusal
 from ghx_twin.state.records import Pull, Repository, User
 
 _CO_AUTHOR = re.compile(r"(?i:co-authored-by):\s*(?P<name>[^<]*?)\s*<(?P<email>[^>]+)>")
-_THINGS: dict[str, type[GitThing]] = {"commit": CommitThing, "tree": TreeThing, "blob": BlobThing, "tag": TagThing}
+_SUBJECTS: dict[str, type[GitSubject]] = {
+    "commit": CommitSubject,
+    "tree": TreeSubject,
+    "blob": BlobSubject,
+    "tag": TagSubject,
+}
 
 
-def commit(context: Context, thing: GitThing) -> Commit:
+def commit(context: Context, subject: GitSubject) -> Commit:
     """Return what a commit says."""
-    key = ("commit", thing.repository.id, thing.sha)
-    found = context.once(key, lambda: context.world.git(thing.repository).commit(thing.sha))
+    key = ("commit", subject.repository.id, subject.sha)
+    found = context.once(key, lambda: context.world.git(subject.repository).commit(subject.sha))
     assert found is not None  # noqa: S101 - a CommitThing is only made of a commit that is there
     return found
 
 
-def known_commits(context: Context, repository: Repository, commits: list[Commit]) -> list[CommitThing]:
+def known_commits(context: Context, repository: Repository, commits: list[Commit]) -> list[CommitSubject]:
     """Return commits as subjects, without reading them again."""
     for one in commits:
         context.once(("commit", repository.id, one.sha), lambda one=one: one)
-    return [CommitThing(repository, one.sha) for one in commits]
+    return [CommitSubject(repository, one.sha) for one in commits]
 
 
-def git_object(context: Context, repository: Repository, sha: str | None) -> GitThing | None:
+def git_object(context: Context, repository: Repository, sha: str | None) -> GitSubject | None:
     """Return the object with a full sha."""
     kind = context.world.git(repository).kind(sha) if sha else None
     if not kind or not sha or (kind == "blob" and is_only_asset(context.world, repository, sha)):
         return None
-    return _THINGS[kind](repository, sha)
+    return _SUBJECTS[kind](repository, sha)
 
 
-def commit_at(context: Context, repository: Repository, sha: str | None) -> GitThing | None:
+def commit_at(context: Context, repository: Repository, sha: str | None) -> GitSubject | None:
     """Return the commit with a full sha; None if it is something else."""
     found = git_object(context, repository, sha)
-    return found if isinstance(found, CommitThing) else None
+    return found if isinstance(found, CommitSubject) else None
 
 
-def expression(context: Context, repository: Repository, text: str) -> GitThing | None:
+def expression(context: Context, repository: Repository, text: str) -> GitSubject | None:
     """Return what `main`, `HEAD~1` or `main:docs/README.md` names."""
     start, colon, path = text.partition(":")
     git = context.world.git(repository)
     if not colon and (sha := git.ref(f"refs/tags/{start}")) and git.kind(sha) == "tag":
-        return TagThing(repository, sha)
+        return TagSubject(repository, sha)
     if not colon and (found := git_object(context, repository, start)):
         return found
     sha = git.resolve(start, repository.default_branch)
@@ -72,49 +77,51 @@ def expression(context: Context, repository: Repository, text: str) -> GitThing 
         entry = git.entry(sha, path.strip("/"))
     except GitError:
         return None
-    return entry_object(context, EntryThing(repository, entry, path.strip("/"))) if entry else None
+    return entry_object(context, EntrySubject(repository, entry, path.strip("/"))) if entry else None
 
 
-def entry_object(context: Context, found: EntryThing) -> GitThing | None:
+def entry_object(context: Context, found: EntrySubject) -> GitSubject | None:
     """Return the file or folder of an entry; a folder remembers where it is."""
     if found.entry.type == "tree":
-        return TreeThing(found.repository, found.entry.sha, found.path)
+        return TreeSubject(found.repository, found.entry.sha, found.path)
     return git_object(context, found.repository, found.entry.sha)
 
 
-def entry(context: Context, thing: GitThing, path: str) -> EntryThing | None:
+def entry(context: Context, subject: GitSubject, path: str) -> EntrySubject | None:
     """Return what is at a path of a commit or tree."""
     try:
-        found = context.world.git(thing.repository).entry(thing.sha, path.strip("/"))
+        found = context.world.git(subject.repository).entry(subject.sha, path.strip("/"))
     except GitError:
         return None
-    return EntryThing(thing.repository, found, path.strip("/")) if found else None
+    return EntrySubject(subject.repository, found, path.strip("/")) if found else None
 
 
-def blame(context: Context, thing: CommitThing, path: str) -> BlameOf:
+def blame(context: Context, subject: CommitSubject, path: str) -> BlameSubject:
     """Return which commits wrote the lines of a file; refuse a path at which there is none."""
-    git = context.world.git(thing.repository)
-    entry = git.entry(thing.sha, path)
+    git = context.world.git(subject.repository)
+    entry = git.entry(subject.sha, path)
     if entry is None or entry.type != "blob":
         raise NotFoundRefusal(f"Could not resolve file for path '{path}'.")
     context.spend_bytes(entry.size or 0)
-    ranges = git.blame(thing.sha, path)
+    ranges = git.blame(subject.sha, path)
     commits = {sha: git.commit(sha) for sha in {one.sha for one in ranges}}
     newest_first = sorted(commits, key=lambda sha: found.committer.utc if (found := commits[sha]) else "", reverse=True)
     # Evenly from 1 to 10 over the commits of the file, as far as there are that many.
     ages = {sha: 1 + 9 * place // max(1, len(newest_first) - 1) for place, sha in enumerate(newest_first)}
-    return BlameOf(
-        tuple(BlamedLines(CommitThing(thing.repository, one.sha), one.start, one.end, ages[one.sha]) for one in ranges)
+    return BlameSubject(
+        tuple(
+            BlameRange(CommitSubject(subject.repository, one.sha), one.start, one.end, ages[one.sha]) for one in ranges
+        )
     )
 
 
-def ref(context: Context, repository: Repository | None, name: str) -> RefThing | None:
+def ref(context: Context, repository: Repository | None, name: str) -> RefSubject | None:
     """Return a ref by its full name."""
     sha = context.world.git(repository).ref(name) if repository else None
-    return RefThing(repository, name, sha) if repository and sha else None
+    return RefSubject(repository, name, sha) if repository and sha else None
 
 
-def named_ref(context: Context, repository: Repository, name: str) -> RefThing | None:
+def named_ref(context: Context, repository: Repository, name: str) -> RefSubject | None:
     """Return a ref by a name as people write it; refs of pull requests are not shown."""
     candidates = (name,) if name.startswith("refs/") else (f"refs/heads/{name}", f"refs/tags/{name}", f"refs/{name}")
     found = next((one for full in candidates if (one := ref(context, repository, full))), None)
@@ -129,16 +136,16 @@ def refs(
     query: str | None = None,
     direction: str | None = None,
     order: dict[str, str] | None = None,
-) -> list[RefThing] | None:
+) -> list[RefSubject] | None:
     """Return the refs below a prefix; None for one that is none."""
     if not prefix.startswith("refs/") or prefix.startswith("refs/pull"):
         return None
     below = prefix if prefix.endswith("/") else f"{prefix}/"
-    found = [RefThing(repository, name, sha) for name, sha in context.world.git(repository).refs(below).items()]
+    found = [RefSubject(repository, name, sha) for name, sha in context.world.git(repository).refs(below).items()]
     found = [one for one in found if not query or query.lower() in one.name.removeprefix(below).lower()]
     if order and order["field"] == "TAG_COMMIT_DATE":
         git = context.world.git(repository)
-        found.sort(key=lambda one: commit(context, CommitThing(repository, git.peel(one.sha))).committer.utc)
+        found.sort(key=lambda one: commit(context, CommitSubject(repository, git.peel(one.sha))).committer.utc)
     descending = (order["direction"] if order else direction) == "DESC"
     return found[::-1] if descending else found
 

@@ -5,7 +5,14 @@ from typing import Any, TypeVar
 from ghx_twin.graphql import git_lookup
 from ghx_twin.graphql.context import Context
 from ghx_twin.graphql.scopes import require_scope
-from ghx_twin.graphql.subjects import CommitThing, ComparisonThing, GitThing, RefThing, RollupOf, StatusOf
+from ghx_twin.graphql.subjects import (
+    CommitSubject,
+    ComparisonSubject,
+    GitSubject,
+    RefSubject,
+    RollupSubject,
+    StatusSubject,
+)
 from ghx_twin.graphql.suites import find_suite
 from ghx_twin.graphql.timeline import EVENT_TYPES
 from ghx_twin.nodes import GitNode, find_record, parse_git_node_id, repository_id
@@ -76,7 +83,9 @@ def _article(model: type[Any]) -> str:
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
 
-def _git_subject(context: Context, node: GitNode) -> GitThing | RefThing | ComparisonThing | RollupOf | StatusOf | None:
+def _git_subject(
+    context: Context, node: GitNode
+) -> GitSubject | RefSubject | ComparisonSubject | RollupSubject | StatusSubject | None:
     repository = context.visible(context.repository(node.repository_id))
     if repository is None:
         return None
@@ -87,15 +96,15 @@ def _git_subject(context: Context, node: GitNode) -> GitThing | RefThing | Compa
         case "comparison":
             base, _, head = node.name.partition("...")
             both = (git_lookup.git_object(context, repository, base), git_lookup.git_object(context, repository, head))
-            exist = all(isinstance(one, CommitThing) for one in both)
-            return ComparisonThing(repository, base, head) if exist else None
+            exist = all(isinstance(one, CommitSubject) for one in both)
+            return ComparisonSubject(repository, base, head) if exist else None
         case "rollup" | "status":
             found = checks.rollup(context.world, repository, node.name)
-            rollup = RollupOf(repository, node.name, found) if found else None
-            return StatusOf(rollup) if rollup and node.kind == "status" else rollup
+            rollup = RollupSubject(repository, node.name, found) if found else None
+            return StatusSubject(rollup) if rollup and node.kind == "status" else rollup
         case kind:
-            thing = git_lookup.git_object(context, repository, node.name)
-            return thing if thing and type(thing).__name__.lower() == f"{kind}thing" else None
+            subject = git_lookup.git_object(context, repository, node.name)
+            return subject if subject and type(subject).__name__.lower() == f"{kind}subject" else None
 
 
 def _is_visible(context: Context, record: Record) -> bool:

@@ -19,51 +19,51 @@ from ghx_twin.state.records import (
 
 
 @dataclass(frozen=True, slots=True)
-class GitThing:
+class GitSubject:
     """An object of a repository by its sha; what kind it is, git knows."""
 
     repository: Repository
     sha: str
 
 
-class CommitThing(GitThing):
+class CommitSubject(GitSubject):
     """A commit of a repository."""
 
 
 @dataclass(frozen=True, slots=True)
-class TreeThing(GitThing):
+class TreeSubject(GitSubject):
     """A folder of a repository, and where it was found."""
 
     path: str = ""
 
 
-class BlobThing(GitThing):
+class BlobSubject(GitSubject):
     """A file's content in a repository."""
 
 
-class TagThing(GitThing):
+class TagSubject(GitSubject):
     """An annotated tag of a repository."""
 
 
 @dataclass(frozen=True, slots=True)
-class BlamedLines:
+class BlameRange:
     """Lines of a file that one commit wrote last, and how old it is among those of the file: from 1 (new) to 10."""
 
-    commit: CommitThing
+    commit: CommitSubject
     start: int
     end: int
     age: int
 
 
 @dataclass(frozen=True, slots=True)
-class BlameOf:
+class BlameSubject:
     """Which commits wrote the lines of a file."""
 
-    ranges: tuple[BlamedLines, ...]
+    ranges: tuple[BlameRange, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class RefThing:
+class RefSubject:
     """A branch or tag: its full name and what it points at."""
 
     repository: Repository
@@ -72,7 +72,7 @@ class RefThing:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryThing:
+class EntrySubject:
     """An entry of a folder, with its path from the root."""
 
     repository: Repository
@@ -81,7 +81,7 @@ class EntryThing:
 
 
 @dataclass(frozen=True, slots=True)
-class ActorThing:
+class ActorSubject:
     """Who a commit says made it."""
 
     repository: Repository
@@ -89,7 +89,7 @@ class ActorThing:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonThing:
+class ComparisonSubject:
     """A ref compared with another."""
 
     repository: Repository
@@ -102,7 +102,7 @@ class PullCommit:
     """A commit as part of a pull request."""
 
     pull: Pull
-    commit: CommitThing
+    commit: CommitSubject
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class AutoMerge:
 
 
 @dataclass(frozen=True, slots=True)
-class RollupOf:
+class RollupSubject:
     """What checks and statuses of a commit add up to."""
 
     repository: Repository
@@ -129,21 +129,21 @@ class RollupOf:
 
 
 @dataclass(frozen=True, slots=True)
-class StatusOf:
+class StatusSubject:
     """The statuses of a commit."""
 
-    rollup: RollupOf
+    rollup: RollupSubject
 
 
 @dataclass(frozen=True, slots=True)
-class SuiteOf:
+class SuiteSubject:
     """The check suite of an attempt at a workflow run, or of a single check run that a tool reported."""
 
     whole: Origin | CheckRun
 
 
 @dataclass(frozen=True, slots=True)
-class ReactionsOf:
+class ReactionsSubject:
     """The reactions of one kind under one thing."""
 
     subject: Record
@@ -151,14 +151,14 @@ class ReactionsOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
+class PinnedIssue:
     """An issue pinned to its repository."""
 
     issue: Issue
 
 
 @dataclass(frozen=True, slots=True)
-class TopicOf:
+class TopicSubject:
     """A topic of a repository."""
 
     repository: Repository
@@ -174,14 +174,14 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class IssueOf:
+class IssueSubject:
     """An issue record shown as an issue even where it is a pull request's."""
 
     issue: Issue
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageOf:
+class LanguageSubject:
     """A programming language, and how many bytes of a repository are written in it."""
 
     name: str
@@ -190,14 +190,14 @@ class LanguageOf:
 
 
 @dataclass(frozen=True, slots=True)
-class LicenseOf:
+class LicenseSubject:
     """A licence by GitHub's key."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class ConductOf:
+class ConductSubject:
     """The code of conduct in a repository."""
 
     repository: Repository
@@ -206,7 +206,7 @@ class ConductOf:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldValueOf:
+class FieldValueSubject:
     """What an item of a project holds in a field."""
 
     item: ProjectItem
@@ -215,7 +215,7 @@ class FieldValueOf:
 
 
 @dataclass(frozen=True, slots=True)
-class OptionOf:
+class OptionSubject:
     """An option of a single-select field."""
 
     id: str

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ghx_twin.graphql.context import Context
-from ghx_twin.graphql.subjects import SuiteOf
+from ghx_twin.graphql.subjects import SuiteSubject
 from ghx_twin.nodes import NodeId, parse_node_id
 from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.state.records import CheckRun, Repository, RunAttempt, WorkflowRun
@@ -12,22 +12,22 @@ from ghx_twin.state.records import CheckRun, Repository, RunAttempt, WorkflowRun
 _PREFIX = "CS"
 
 
-def suites_of(context: Context, repository: Repository, sha: str) -> list[SuiteOf]:
+def suites_of(context: Context, repository: Repository, sha: str) -> list[SuiteSubject]:
     """Return the suites of a commit, those of workflow runs first."""
     runs = context.database.all(WorkflowRun, repository_id=repository.id, head_sha=sha)
     latest = workflow_runs.latest_attempts(context.world, runs)
     alone = context.database.all(CheckRun, repository_id=repository.id, head_sha=sha, attempt_id=None)
     of_runs = (workflow_runs.Origin(run, latest[run.id]) for run in runs)
-    return [SuiteOf(whole) for whole in (*of_runs, *alone)]
+    return [SuiteSubject(whole) for whole in (*of_runs, *alone)]
 
 
-def suite_id(suite: SuiteOf) -> tuple[int, str]:
+def suite_id(suite: SuiteSubject) -> tuple[int, str]:
     """Return the database id and the global id of a suite."""
     place = suite.whole if isinstance(suite.whole, CheckRun) else suite.whole.run
     return place.id, str(NodeId(_PREFIX, place.repository_id, place.id))
 
 
-def find_suite(context: Context, identity: str) -> SuiteOf | None:
+def find_suite(context: Context, identity: str) -> SuiteSubject | None:
     """Return the suite with a global id, where the viewer may see it."""
     parsed = parse_node_id(identity)
     if parsed is None or parsed.prefix != _PREFIX:
@@ -36,12 +36,12 @@ def find_suite(context: Context, identity: str) -> SuiteOf | None:
     where = {"id": parsed.id, "repository_id": repository.id if repository else None}
     run = context.database.one(WorkflowRun, **where)
     if run is not None:
-        return SuiteOf(workflow_runs.Origin(run, workflow_runs.latest_attempt(context.world, run)))
+        return SuiteSubject(workflow_runs.Origin(run, workflow_runs.latest_attempt(context.world, run)))
     alone = context.database.one(CheckRun, attempt_id=None, **where)
-    return SuiteOf(alone) if alone else None
+    return SuiteSubject(alone) if alone else None
 
 
-def check_runs(context: Context, suite: SuiteOf, *, latest: bool = True) -> Sequence[CheckRun]:
+def check_runs(context: Context, suite: SuiteSubject, *, latest: bool = True) -> Sequence[CheckRun]:
     """Return the check runs of a suite: of its latest attempt, or of all."""
     if isinstance(suite.whole, CheckRun):
         return [suite.whole]
@@ -51,7 +51,7 @@ def check_runs(context: Context, suite: SuiteOf, *, latest: bool = True) -> Sequ
     return [job for attempt in attempts for job in workflow_runs.jobs(context.world, attempt)]
 
 
-def fits(context: Context, suite: SuiteOf, wanted: Mapping[str, Any]) -> bool:
+def fits(context: Context, suite: SuiteSubject, wanted: Mapping[str, Any]) -> bool:
     """Return whether a suite is of the app, and has a check run of the name, that a filter asks for."""
     app, name = wanted.get("app_id"), wanted.get("check_name")
     if app is not None and (app != workflow_runs.ACTIONS_APP_ID or isinstance(suite.whole, CheckRun)):

@@ -6,7 +6,7 @@ from typing import overload
 from ghx_twin.git.objects import Commit
 from ghx_twin.graphql.connections import Connection
 from ghx_twin.graphql.context import Context
-from ghx_twin.graphql.subjects import CommitThing, PullCommit
+from ghx_twin.graphql.subjects import CommitSubject, PullCommit
 from ghx_twin.queries.timeline import Happening, moments
 from ghx_twin.state.records import Comment, Event, Issue, Pull, Review
 
@@ -148,4 +148,4 @@ def _timeline_item(context: Context, pull: Pull | None, item: Happening) -> Item
     if not isinstance(item, Commit):
         return item
     assert pull is not None  # noqa: S101 - only pull requests have commits
-    return PullCommit(pull, CommitThing(context.home(pull.repository_id), item.sha))
+    return PullCommit(pull, CommitSubject(context.home(pull.repository_id), item.sha))

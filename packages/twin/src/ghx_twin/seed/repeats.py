@@ -13,7 +13,7 @@ from ghx_twin.seed.mistakes import SeedError
 
 MOST_TIMES = 10_000
 MOST_ENTRIES = 50_000
-"""How many entries of one kind a repository may have, comments included: planting a thousand takes half a second."""
+"""How many entries of one kind a repository may have, comments included: building a thousand takes half a second."""
 
 _LONGEST_STEP_S = 366 * 24 * 60 * 60
 _LAST_YEAR = 2999

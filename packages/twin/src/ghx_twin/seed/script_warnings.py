@@ -23,7 +23,7 @@ _ANY_JOB = "*"
 
 
 def script_warnings(world: World, seed: WorldSeed) -> Iterator[str]:
-    """Yield a line for each path, event, job and step of scripts that no branch of the planted world has.
+    """Yield a line for each path, event, job and step of scripts that no branch of the world has.
 
     They are no errors: a scenario may ask for a workflow, a job or a step that is yet to be written.
     """

@@ -17,24 +17,24 @@ if TYPE_CHECKING:  # loads pydantic, which a world without a seed starts without
     from ghx_twin.seed.document import WorldSeed
 
 OCTOCAT = "octocat"
-Planting = Callable[[World], object]
+WorldBuilder = Callable[[World], object]
 
 
 def open_world(seed: Path | None, data_dir: Path | None = None, *, clock: ClockPolicy | None = None) -> World:
     """Return the world of a seed, of a data directory, or one with a single user; a kept world is not seeded again.
 
-    `clock` is what moves the clock of the world once it is planted: each act where it is left out, or what a kept world
+    `clock` is what moves the clock of the world once it is built: each act where it is left out, or what a kept world
     has stored.
     """
     if seed is not None and data_dir is not None and (data_dir / DATABASE).exists():
         raise InputError(f"{data_dir} holds a world already; leave the seed {seed} out or name a new folder")
     document = None if seed is None else _load(seed)
-    planting = _planting(seed, document)
+    builder = _world_builder(seed, document)
     if data_dir is not None and not (data_dir / DATABASE).exists():
-        _create_in(planting, data_dir)
-    world = _create(planting, None) if data_dir is None else World.create(data_dir)
+        _create_in(builder, data_dir)
+    world = _create(builder, None) if data_dir is None else World.create(data_dir)
     if data_dir is not None and document is not None:
-        world.faults.add(*document.faults)  # of the world that was planted, but not kept in its folder
+        world.faults.add(*document.faults)  # of the world that was built, but not kept in its folder
     if clock is not None:
         world.set_clock(clock)
     return world
@@ -66,24 +66,24 @@ def _load(seed: Path) -> "WorldSeed":
     return load_seed(seed)
 
 
-def _planting(seed: Path | None, document: "WorldSeed | None") -> Planting:
+def _world_builder(seed: Path | None, document: "WorldSeed | None") -> WorldBuilder:
     """Return the function that fills a world."""
     if document is None:
         return lambda _: None
+    from ghx_twin.seed.building import build_world  # noqa: PLC0415 - the same
     from ghx_twin.seed.mistakes import within  # noqa: PLC0415 - a world without a seed starts faster
-    from ghx_twin.seed.planting import plant  # noqa: PLC0415 - the same
 
-    def planting(world: World) -> None:
+    def builder(world: World) -> None:
         with within(str(seed)):
-            plant(world, document)
+            build_world(world, document)
 
-    return planting
+    return builder
 
 
-def _create(planting: Planting, directory: Path | None) -> World:
+def _create(builder: WorldBuilder, directory: Path | None) -> World:
     world = World.create(directory)
     try:
-        planting(world)
+        builder(world)
         if not _people(world):
             with world.acting(None) as act:
                 users.create_user(act, login=OCTOCAT, name="The Octocat")
@@ -93,14 +93,14 @@ def _create(planting: Planting, directory: Path | None) -> World:
     return world
 
 
-def _create_in(planting: Planting, directory: Path) -> None:
+def _create_in(builder: WorldBuilder, directory: Path) -> None:
     """Create a world in `directory`, whole or not at all."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f".{directory.name}-") as growing:
-            # Planted beside its place and moved there: a seed refused midway must not leave a world that opens.
+            # Built next to its place and moved there: a seed refused midway must not leave a world that opens.
             whole = Path(growing) / "world"
-            _create(planting, whole).close()
+            _create(builder, whole).close()
             whole.replace(directory)
     except OSError as error:
         problem = f"no world can be kept in {directory}: {error.strerror or error}; name an empty or a new folder"

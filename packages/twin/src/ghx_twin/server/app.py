@@ -85,7 +85,7 @@ class TwinApp:
 
         A signed address opens its file, whatever else is sent: on one host, clients send the token of the API along.
         """
-        if request.door.host_kind == "downloads":
+        if request.endpoint.host_kind == "downloads":
             return self.hosting.begin_signed_request(request.path, request.query), "Bad credentials"
         if token is None:
             return self._begin_anonymously(request), "Requires authentication"
@@ -129,7 +129,7 @@ class TwinApp:
                 if exchange.access is None:
                     return await git.answer(request, None)
                 return await _answer_or_fail(exchange, exchange.access, b"", lambda access: git.answer(request, access))
-            if request.door.host_kind == "downloads":
+            if request.endpoint.host_kind == "downloads":
                 if exchange.access is None:
                     return await _answer_download(request, None)
                 return await _answer_or_fail(
@@ -160,7 +160,7 @@ async def _answer_api(exchange: Exchange) -> Reply:
     if access.viewer.app and access.viewer.app.installation_id is None and exchange.surface == "graphql":
         return error_reply(403, NO_INTEGRATION)
     body = await request.body()
-    if request.door.host_kind in _BESIDE_THE_API or pages.is_download(request):
+    if request.endpoint.host_kind in _BESIDE_THE_API or pages.is_download(request):
         return await _answer_or_fail(exchange, access, body, lambda access: _answer_page(request, access))
     answer = _answer_graphql if exchange.surface == "graphql" else _answer_rest
     reply = await _answer_or_fail(exchange, access, body, lambda access: answer(request, access, body))
@@ -243,7 +243,7 @@ async def _answer_graphql(request: Request, access: Access, body: bytes) -> Repl
 
     def call() -> Reply:
         before = world.database.last_change()
-        reply = execute(world, access.viewer, body, request.door.urls, left)
+        reply = execute(world, access.viewer, body, request.endpoint.urls, left)
         reply.changed = world.database.last_change() != before
         return reply
 
@@ -253,9 +253,9 @@ async def _answer_graphql(request: Request, access: Access, body: bytes) -> Repl
 
 async def _answer_rest(request: Request, access: Access, body: bytes) -> Reply:
     # Files of releases go to a host of their own, and nothing else does.
-    if request.door.host_kind in {"api", "uploads"}:
+    if request.endpoint.host_kind in {"api", "uploads"}:
         is_upload = request.method == "POST" and _UPLOAD.fullmatch(request.path) is not None
-        if is_upload != (request.door.host_kind == "uploads"):
+        if is_upload != (request.endpoint.host_kind == "uploads"):
             return no_such_path()
     is_read = request.method in _READING
 
@@ -302,7 +302,7 @@ def _call_rest(request: Request, access: Access, body: bytes) -> Reply:
         query=request.query,
         headers=request.headers,
         body=body,
-        base=request.door.urls,
+        base=request.endpoint.urls,
         rate=access.hosted.rates.summarize(access.viewer, time.time()),
     )
     # Asked of the database, not of the method: a PATCH that changes nothing is no mutation.

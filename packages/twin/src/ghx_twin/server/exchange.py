@@ -140,7 +140,7 @@ class Exchange:
                 user_agent=request.headers.get("user-agent", "")[:LONGEST_TEXT] or None,
                 not_implemented=reply.not_implemented[:LONGEST_TEXT] or None,
                 token_name=self.access.token_name,
-                is_signed=request.door.host_kind == "downloads",
+                is_signed=request.endpoint.host_kind == "downloads",
                 fault=self.fault,
             )
         )

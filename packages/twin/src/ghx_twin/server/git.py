@@ -105,7 +105,7 @@ async def _push(request: Request, access: Access, repository: Repository, *, gzi
         return updates
 
     def describe(updates: Sequence[RefUpdate]) -> str:
-        page = f"{request.door.urls.html}/{lookup.full_name(world, repository)}/pull/new"
+        page = f"{request.endpoint.urls.html}/{lookup.full_name(world, repository)}/pull/new"
         made = (one.ref.removeprefix("refs/heads/") for one in updates if one.old is None and one.new is not None)
         branches = [name for name in made if not name.startswith("refs/") and name != repository.default_branch]
         return "".join(
@@ -132,7 +132,7 @@ def _describe_violations(request: Request, access: Access, repository: Repositor
     violations = push_violations(world, access.viewer, repository, update)
     if not violations:
         return []
-    page = f"{request.door.urls.html}/{lookup.full_name(world, repository)}/rules?ref={quote(update.ref, safe='')}"
+    page = f"{request.endpoint.urls.html}/{lookup.full_name(world, repository)}/rules?ref={quote(update.ref, safe='')}"
     lines = [f"error: GH013: Repository rule violations found for {update.ref}."]
     lines += [f"Review all repository rules at {page}", ""]
     for violation in violations:

@@ -111,7 +111,7 @@ async def _make_change(change: InjectedChange, injected: Injected, request: Requ
                 query="",
                 headers={},
                 body=body,
-                base=request.door.urls,
+                base=request.endpoint.urls,
             )
         )
     if reply.status >= _BAD:

@@ -27,7 +27,7 @@ from ghx_base.files.scratch import SHORT_PLACE, ScratchFolder
 from ghx_twin.commands.actions import progress
 from ghx_twin.queries import lookup
 from ghx_twin.server.app import WORLD_OF_CONNECTION, TwinApp
-from ghx_twin.server.clients.environment import ClientEnvironment, Doors, Identity, client_environment
+from ghx_twin.server.clients.environment import ClientEnvironment, Endpoints, Identity, client_environment
 from ghx_twin.server.clients.proxy import Proxy
 from ghx_twin.server.exchange import RESET_OF_CONNECTION
 from ghx_twin.server.hosting import Hosting
@@ -261,14 +261,14 @@ class Server:
         )
         place = directory or self.directory / f"client-{next(self._clients)}"
         certificates = self.prepare_certificates()
-        doors = Doors(
+        endpoints = Endpoints(
             url=self.url,
             socket_path=self.socket_path,
             proxy_url=self._open_proxy(world, person.login, certificates).url,
             authority=certificates.authority,
             bundle=certificates.bundle,
         )
-        return client_environment(place, doors=doors, identity=identity, reachable_hosts=tuple(reachable_hosts))
+        return client_environment(place, endpoints=endpoints, identity=identity, reachable_hosts=tuple(reachable_hosts))
 
     def prepare_certificates(self) -> "Certificates":
         """Return what this server shows its clients, made when it is first asked for."""

@@ -42,14 +42,14 @@ _ENDPOINTS = {"pull": "pulls", "commit": "commits", "compare": "compare"}
 
 def is_download(request: Request) -> bool:
     """Return whether a path on a host of ours is one of GitHub's pages that programs download from."""
-    return request.door.host_kind == "any" and not request.door.prefix and bool(_DOWNLOADS.match(request.path))
+    return request.endpoint.host_kind == "any" and not request.endpoint.prefix and bool(_DOWNLOADS.match(request.path))
 
 
 def answer(request: Request, access: Access) -> Reply:
     """Return the reply to a request for one of GitHub's hosts that is not the API."""
     if request.method not in {"GET", "HEAD"}:
         return _text(404, "Not Found", "page")
-    match request.door.host_kind:
+    match request.endpoint.host_kind:
         case "raw":
             return _file(request, access)
         case "codeload":
@@ -85,14 +85,14 @@ def _file(request: Request, access: Access) -> Reply:
 def _page(request: Request, access: Access) -> Reply:
     if raw := _RAW_PAGE.fullmatch(request.path):
         place = quote(unquote(raw[3]), safe="/")  # `raw_url` of the API has its slashes encoded
-        return _redirect(f"{request.door.urls.raw}/{raw[1]}/{raw[2]}/{place}")
+        return _redirect(f"{request.endpoint.urls.raw}/{raw[1]}/{raw[2]}/{place}")
     if wanted := _DIFFERENCE.fullmatch(request.path):
         owner, name, kind, what, media = wanted.groups()
         reply = _ask_api(request, access, f"/repos/{owner}/{name}/{_ENDPOINTS[kind]}/{what}", media)
         return _text(reply.status, reply.content if reply.status == _OK else "Not Found", "difference")
     if archived := _ARCHIVE_PAGE.fullmatch(request.path):
         owner, name, ref, kind = archived.groups()
-        return _redirect(f"{request.door.urls.codeload}/{owner}/{name}/{kind}/{ref}")
+        return _redirect(f"{request.endpoint.urls.codeload}/{owner}/{name}/{kind}/{ref}")
     if latest := _LATEST.fullmatch(request.path):
         owner, name, file = latest.groups()
         return _lead_to_latest(request, access, owner, name, file)
@@ -121,7 +121,7 @@ def _lead_to_latest(request: Request, access: Access, owner: str, name: str, fil
     found = releases_of.latest_release(access.hosted.world, home) if home else None
     if found is None:
         return _text(404, "Not Found", "page")
-    page, tag = f"{request.door.urls.html}/{owner}/{name}/releases", quote(found.tag_name, safe="/")
+    page, tag = f"{request.endpoint.urls.html}/{owner}/{name}/releases", quote(found.tag_name, safe="/")
     return _redirect(f"{page}/download/{tag}/{file}" if file else f"{page}/tag/{tag}")
 
 
@@ -190,7 +190,7 @@ def _ask_api(request: Request, access: Access, path: str, media: str, *, query: 
         query=query,
         headers={"accept": f"application/vnd.github.{media}"},
         body=b"",
-        base=request.door.urls,
+        base=request.endpoint.urls,
     )
 
 

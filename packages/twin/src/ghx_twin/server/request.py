@@ -9,7 +9,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.types import Receive, Scope
 
 from ghx_twin.reply import Reply, error_reply
-from ghx_twin.urls import Door, find_door, is_own_host
+from ghx_twin.urls import Endpoint, find_endpoint, is_own_host
 
 MOST_BYTES = 64 * 1024 * 1024  # of a JSON body; pushes are streamed and have a limit of their own
 MOST_IGNORED_BYTES = 1024 * 1024 * 1024  # read and dropped, so that a client that sends first reads why it is refused
@@ -41,14 +41,16 @@ class Request:
         self.received = 0
 
     @cached_property
-    def door(self) -> Door:
+    def endpoint(self) -> Endpoint:
         """Return which part of GitHub the host and the path name."""
-        return find_door(self.headers.get("host", "localhost"), self.http.scope.get("scheme", "http"), self.raw_path)
+        return find_endpoint(
+            self.headers.get("host", "localhost"), self.http.scope.get("scheme", "http"), self.raw_path
+        )
 
     @property
     def path(self) -> str:
         """Return the path below the door's prefix, still percent-encoded."""
-        return self.raw_path.removeprefix(self.door.prefix) or "/"
+        return self.raw_path.removeprefix(self.endpoint.prefix) or "/"
 
     async def stream(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives; a client that goes away raises `ClientDisconnect`."""

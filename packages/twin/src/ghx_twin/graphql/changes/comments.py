@@ -6,7 +6,7 @@ from ghx_twin.commands.issues import comments, labels, reactions
 from ghx_twin.commands.kernel import UNSET, Unset
 from ghx_twin.graphql.changes.change import AsEdge, Change, Mutation, Outcome
 from ghx_twin.graphql.failures import LACKS
-from ghx_twin.graphql.subjects import ReactionsOf
+from ghx_twin.graphql.subjects import ReactionsSubject
 from ghx_twin.graphql.views.issues.reactions import CONTENTS, ReactionGroupView
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import NotImplementedRefusal
@@ -100,7 +100,7 @@ def _reactable(change: Change, identity: str) -> Issue | Comment | Review | Revi
 
 
 def _reaction(change: Change, subject: Issue | Comment | Review | ReviewComment, reaction: Reaction | None) -> Outcome:
-    groups = [ReactionGroupView(change.context, ReactionsOf(subject, content)) for content in CONTENTS]
+    groups = [ReactionGroupView(change.context, ReactionsSubject(subject, content)) for content in CONTENTS]
     return {"reaction": reaction, "subject": subject, "reaction_groups": groups}
 
 

@@ -8,7 +8,7 @@ from ghx_twin.commands import repositories
 from ghx_twin.commands.repositories import objects, refs
 from ghx_twin.graphql import git_lookup
 from ghx_twin.graphql.changes.change import Change, Mutation, Outcome, refuse_given
-from ghx_twin.graphql.subjects import CommitThing, RefThing
+from ghx_twin.graphql.subjects import CommitSubject, RefSubject
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import ConflictRefusal, InvalidRefusal, NotFoundRefusal
 from ghx_twin.state.records import Repository, User
@@ -78,19 +78,19 @@ def unarchive_repository(change: Change, *, repository_id: str) -> Outcome:
 def create_ref(change: Change, *, repository_id: str, name: str, oid: str) -> Outcome:
     """Create a branch or tag."""
     repository = change.find(repository_id, Repository)
-    return {"ref": RefThing(repository, name, refs.create(change.act, repository, ref=name, sha=oid))}
+    return {"ref": RefSubject(repository, name, refs.create(change.act, repository, ref=name, sha=oid))}
 
 
 def update_ref(change: Change, *, ref_id: str, oid: str, force: bool | None = None) -> Outcome:
     """Move a branch or tag."""
-    ref = change.find(ref_id, RefThing)
+    ref = change.find(ref_id, RefSubject)
     sha = refs.update(change.act, ref.repository, ref=ref.name, sha=oid, force=bool(force))
-    return {"ref": RefThing(ref.repository, ref.name, sha)}
+    return {"ref": RefSubject(ref.repository, ref.name, sha)}
 
 
 def delete_ref(change: Change, *, ref_id: str) -> Outcome:
     """Delete a branch or tag."""
-    ref = change.find(ref_id, RefThing)
+    ref = change.find(ref_id, RefSubject)
     refs.delete(change.act, ref.repository, ref=ref.name)
     return {}
 
@@ -111,8 +111,8 @@ def create_commit_on_branch(
     text = "\n\n".join(part for part in (message["headline"], message.get("body")) if part)
     commit = objects.create_commit(change.act, ref.repository, message=text, tree=tree, parents=(ref.sha,))
     refs.update(change.act, ref.repository, ref=ref.name, sha=commit.sha)
-    thing = CommitThing(ref.repository, commit.sha)
-    return {"commit": thing, "ref": RefThing(ref.repository, ref.name, commit.sha)}
+    subject = CommitSubject(ref.repository, commit.sha)
+    return {"commit": subject, "ref": RefSubject(ref.repository, ref.name, commit.sha)}
 
 
 def merge_branch(
@@ -140,16 +140,16 @@ def merge_branch(
     text = commit_message or f"Merge {head} into {base}"
     commit = objects.create_commit(change.act, repository, message=text, tree=tree, parents=(into.sha, sha))
     refs.update(change.act, repository, ref=into.name, sha=commit.sha)
-    return {"merge_commit": CommitThing(repository, commit.sha)}
+    return {"merge_commit": CommitSubject(repository, commit.sha)}
 
 
 def _settings(switches: dict[str, bool | None]) -> dict[str, Any]:
     return {_SETTINGS[name]: value for name, value in switches.items() if value is not None}
 
 
-def _branch(change: Change, branch: dict[str, Any]) -> RefThing:
+def _branch(change: Change, branch: dict[str, Any]) -> RefSubject:
     if branch.get("id"):
-        return change.find(branch["id"], RefThing)
+        return change.find(branch["id"], RefSubject)
     full_name, name = branch.get("repository_name_with_owner"), branch.get("branch_name")
     owner, slash, repository_name = (full_name or "").partition("/")
     if not slash or not name:
@@ -162,7 +162,7 @@ def _branch(change: Change, branch: dict[str, Any]) -> RefThing:
     return found
 
 
-def _tree(change: Change, ref: RefThing, files: dict[str, Any]) -> str:
+def _tree(change: Change, ref: RefSubject, files: dict[str, Any]) -> str:
     added = [
         objects.NewEntry(path=one["path"], content=base64.b64decode(one["contents"]))
         for one in files.get("additions") or ()

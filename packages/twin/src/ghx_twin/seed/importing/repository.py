@@ -85,7 +85,7 @@ class _Import:
 def import_repository(
     github: GitHubReader, name: str, limits: ImportLimits, *, anonymize: bool = False, keep_emails: bool = False
 ) -> ImportedRepository:
-    """Read a repository and return it as a seed that can be planted; raise `ImportFailedError` if it cannot be read."""
+    """Read a repository and return it as a seed; raise `ImportFailedError` if it cannot be read."""
     try:
         shown = github.get(f"/repos/{name}")
     except RefusedError as error:

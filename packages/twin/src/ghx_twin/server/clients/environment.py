@@ -86,7 +86,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doors:
+class Endpoints:
     """The ways into a server that one client has."""
 
     url: str  # on TCP, without TLS
@@ -97,22 +97,22 @@ class Doors:
 
 
 def client_environment(
-    directory: Path, *, doors: Doors, identity: Identity, reachable_hosts: Sequence[str] = ()
+    directory: Path, *, endpoints: Endpoints, identity: Identity, reachable_hosts: Sequence[str] = ()
 ) -> ClientEnvironment:
     """Write the configuration of `gh` and `git` into a directory and return the variables that clients go by."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     folders = {variable: directory / name for variable, name in _FOLDERS.items()}
     for folder in folders.values():
         folder.mkdir(mode=0o700, exist_ok=True)
-    gh_config = f'version: "1"\nprompt: disabled\ngit_protocol: https\nhttp_unix_socket: {doors.socket_path}\n'
+    gh_config = f'version: "1"\nprompt: disabled\ngit_protocol: https\nhttp_unix_socket: {endpoints.socket_path}\n'
     write_private(folders["GH_CONFIG_DIR"] / "config.yml", gh_config)
     write_private(folders["GH_CONFIG_DIR"] / "hosts.yml", _gh_hosts(identity))
-    askpass = write_askpass(directory, identity.token, origins=(_GITHUB, doors.url)).resolve()
+    askpass = write_askpass(directory, identity.token, origins=(_GITHUB, endpoints.url)).resolve()
     git_config = folders["HOME"] / ".gitconfig"
-    settings = _git_settings(doors, identity, askpass)
+    settings = _git_settings(endpoints, identity, askpass)
     write_private(git_config, _as_file(settings))
     variables = {
-        **_network_variables(doors, reachable_hosts),
+        **_network_variables(endpoints, reachable_hosts),
         **{variable: str(folder) for variable, folder in folders.items()},
         "GH_TOKEN": identity.token,
         "GITHUB_TOKEN": identity.token,
@@ -138,20 +138,20 @@ def client_environment(
     return ClientEnvironment(directory=directory, variables=variables, git_variables=git_variables)
 
 
-def _network_variables(doors: Doors, reachable_hosts: Sequence[str]) -> dict[str, str]:
+def _network_variables(endpoints: Endpoints, reachable_hosts: Sequence[str]) -> dict[str, str]:
     """Return what leads clients to GitHub through the proxy, and lets them trust it there."""
     proxies = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
     exceptions = ",".join((*_THIS_MACHINE, *reachable_hosts))
     # SSL_CERT_FILE is OpenSSL's, which Go, Ruby and Python's own libraries go by on Linux; the others have their own.
     bundles = ("SSL_CERT_FILE", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
     return {
-        **dict.fromkeys(proxies, doors.proxy_url),
+        **dict.fromkeys(proxies, endpoints.proxy_url),
         **dict.fromkeys(("NO_PROXY", "no_proxy"), exceptions),
-        **dict.fromkeys(bundles, str(doors.bundle)),
-        "NODE_EXTRA_CA_CERTS": str(doors.authority),  # extra: the bundle would only slow every start of Node down
+        **dict.fromkeys(bundles, str(endpoints.bundle)),
+        "NODE_EXTRA_CA_CERTS": str(endpoints.authority),  # extra: the bundle would only slow every start of Node down
         "NODE_USE_ENV_PROXY": "1",
         # The socket is quicker than the proxy, and Go has no SSL_CERT_FILE on macOS; `gh` has it in its configuration.
-        "GHX_UNIX_SOCKET": str(doors.socket_path),
+        "GHX_UNIX_SOCKET": str(endpoints.socket_path),
     }
 
 
@@ -167,7 +167,7 @@ def _gh_hosts(identity: Identity) -> str:
     )
 
 
-def _git_settings(doors: Doors, identity: Identity, askpass: Path) -> GitSettings:
+def _git_settings(endpoints: Endpoints, identity: Identity, askpass: Path) -> GitSettings:
     """Return settings by which git finds github.com, also where an agent keeps variables from its shells.
 
     No remote is rewritten to the twin's address: `gh` knows a repository by a remote on github.com.
@@ -179,9 +179,9 @@ def _git_settings(doors: Doors, identity: Identity, askpass: Path) -> GitSetting
         ("core.askPass", str(askpass)),
         (f"url.{_GITHUB}/.insteadOf", "git@github.com:"),
         (f"url.{_GITHUB}/.insteadOf", "ssh://git@github.com/"),
-        (f"http.{_GITHUB}/.proxy", doors.proxy_url),
-        (f"http.{_GITHUB}/.sslCAInfo", str(doors.bundle)),
-        ("http.http://github.com/.proxy", doors.proxy_url),
+        (f"http.{_GITHUB}/.proxy", endpoints.proxy_url),
+        (f"http.{_GITHUB}/.sslCAInfo", str(endpoints.bundle)),
+        ("http.http://github.com/.proxy", endpoints.proxy_url),
         ("credential.helper", ""),
         ("advice.detachedHead", "false"),
     )

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from ghx_twin.graphql import git_lookup
 from ghx_twin.graphql.connections import Connection
-from ghx_twin.graphql.subjects import RollupOf, StatusOf, SuiteOf
+from ghx_twin.graphql.subjects import RollupSubject, StatusSubject, SuiteSubject
 from ghx_twin.graphql.views.base import Linked, RecordView, View
 from ghx_twin.nodes import find_record, git_node_id
 from ghx_twin.queries import lookup
@@ -19,7 +19,7 @@ from ghx_twin.state.clock import parse_time
 from ghx_twin.state.records import Annotation, CheckRun, Pull, Repository, Status, Step
 
 
-class StatusCheckRollupView(View[RollupOf]):
+class StatusCheckRollupView(View[RollupSubject]):
     """What checks and statuses of a commit add up to."""
 
     typename: ClassVar[str] = "StatusCheckRollup"
@@ -82,7 +82,7 @@ class StateCount:
         return self._count
 
 
-class CommitStatusView(View[StatusOf]):
+class CommitStatusView(View[StatusSubject]):
     """The statuses of a commit."""
 
     typename: ClassVar[str] = "Status"
@@ -164,7 +164,7 @@ class CheckRunView(Linked, RecordView[CheckRun]):
 
     def check_suite(self) -> Any:
         """Return the suite it is part of."""
-        return self.context.view_of(SuiteOf(self._origin() or self.subject))
+        return self.context.view_of(SuiteSubject(self._origin() or self.subject))
 
     def details_url(self) -> str | None:
         """Return where there is more: what its tool said, or the page of a job."""

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ghx_twin.graphql import git_lookup, suites
-from ghx_twin.graphql.subjects import SuiteOf
+from ghx_twin.graphql.subjects import SuiteSubject
 from ghx_twin.graphql.views.base import Linked, RecordView, View
 from ghx_twin.queries.actions import workflow_runs
 from ghx_twin.state.records import CheckRun, RunAttempt, Workflow, WorkflowRun
 
 
-class CheckSuiteView(Linked, View[SuiteOf]):
+class CheckSuiteView(Linked, View[SuiteSubject]):
     """The suite that a check run is part of: an attempt at a workflow run, or the check run alone."""
 
     typename: ClassVar[str] = "CheckSuite"
@@ -112,7 +112,7 @@ class WorkflowRunView(Linked, RecordView[WorkflowRun]):
     def check_suite(self) -> Any:
         """Return its check suite."""
         attempt = workflow_runs.latest_attempt(self.context.world, self.subject)
-        return self.context.view_of(SuiteOf(workflow_runs.Origin(self.subject, attempt)))
+        return self.context.view_of(SuiteSubject(workflow_runs.Origin(self.subject, attempt)))
 
     def run_number(self) -> int:
         """Return its number among the runs of its workflow."""

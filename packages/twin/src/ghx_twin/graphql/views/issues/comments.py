@@ -4,7 +4,7 @@ import re
 from typing import Any, ClassVar
 
 from ghx_twin.graphql.context import Context
-from ghx_twin.graphql.subjects import IssueOf
+from ghx_twin.graphql.subjects import IssueSubject
 from ghx_twin.graphql.views.base import Linked, RecordView
 from ghx_twin.graphql.views.issues.reactions import Reactable
 from ghx_twin.state.records import Comment, Issue, Record, Repository
@@ -166,7 +166,7 @@ class IssueCommentView(Remark, Linked, RecordView[Comment]):
 
     def issue(self) -> Any:
         """Return the issue; that of a pull request too, which GitHub shows as an issue here."""
-        return self.context.view_of(IssueOf(self._issue))
+        return self.context.view_of(IssueSubject(self._issue))
 
     def pull_request(self) -> Any:
         """Return the pull request, where it is one."""

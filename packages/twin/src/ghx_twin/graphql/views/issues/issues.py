@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from ghx_twin.graphql import git_lookup
 from ghx_twin.graphql.context import Context
-from ghx_twin.graphql.subjects import RefThing
+from ghx_twin.graphql.subjects import RefSubject
 from ghx_twin.graphql.timeline import Timeline, timeline
 from ghx_twin.graphql.views.base import Linked, RecordView, View
 from ghx_twin.graphql.views.issues.conversations import Conversation
@@ -148,7 +148,7 @@ class LinkedBranchView(RecordView[LinkedBranch]):
         return self.context.view_of(linked_ref(self.context, self.subject))
 
 
-def linked_ref(context: Context, linked: LinkedBranch) -> RefThing | None:
+def linked_ref(context: Context, linked: LinkedBranch) -> RefSubject | None:
     """Return the branch of a link, if it is still there and the viewer may see it."""
     home = context.visible(context.repository(linked.repository_id))
     return git_lookup.ref(context, home, f"refs/heads/{linked.name}") if home else None

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from ghx_twin.graphql.connections import Connection, Edge
 from ghx_twin.graphql.context import Context
-from ghx_twin.graphql.subjects import ReactionsOf
+from ghx_twin.graphql.subjects import ReactionsSubject
 from ghx_twin.graphql.views.base import RecordView, View
 from ghx_twin.state import records
 from ghx_twin.state.records import Reaction, Record, User
@@ -101,7 +101,7 @@ class ReactionView(RecordView[Reaction]):
         return self.context.view_of(self.context.database.get(model, self.subject.subject_id))
 
 
-class ReactionGroupView(View[ReactionsOf]):
+class ReactionGroupView(View[ReactionsSubject]):
     """The reactions of one kind under one thing."""
 
     typename: ClassVar[str] = "ReactionGroup"
@@ -150,7 +150,7 @@ class Reactable:
 
     def reaction_groups(self) -> list[ReactionGroupView]:
         """Return the reactions by kind; GitHub lists every kind, also those without a reaction."""
-        return [ReactionGroupView(self.context, ReactionsOf(self.reacted, content)) for content in CONTENTS]
+        return [ReactionGroupView(self.context, ReactionsSubject(self.reacted, content)) for content in CONTENTS]
 
     def reactions(self, content: str | None = None, order_by: dict[str, str] | None = None) -> list[Reaction]:
         """Return the reactions one by one."""

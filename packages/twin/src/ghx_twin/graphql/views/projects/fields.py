@@ -4,7 +4,7 @@ from html import escape
 from typing import Any, ClassVar
 
 from ghx_twin.graphql.context import Context
-from ghx_twin.graphql.subjects import OptionOf
+from ghx_twin.graphql.subjects import OptionSubject
 from ghx_twin.graphql.views.base import RecordView, View
 from ghx_twin.queries.projects.projects import Iteration, iterations_of
 from ghx_twin.state.records import Project, ProjectField
@@ -35,7 +35,7 @@ class ProjectV2SingleSelectFieldView(ProjectV2FieldView):
     def options(self, names: list[str] | None = None) -> list[Any]:
         """Return its options, or those with some names."""
         found = [one for one in self.subject.options if names is None or one["name"] in names]
-        return [self.context.view_of(OptionOf(**one)) for one in found]
+        return [self.context.view_of(OptionSubject(**one)) for one in found]
 
 
 class ProjectV2IterationFieldView(ProjectV2FieldView):
@@ -91,11 +91,11 @@ class IterationView(View[Iteration]):
         return escape(self.subject.title)
 
 
-class OptionView(View[OptionOf]):
+class OptionView(View[OptionSubject]):
     """One option of a field."""
 
     typename: ClassVar[str] = "ProjectV2SingleSelectFieldOption"
-    sources: ClassVar = {"subject": OptionOf}
+    sources: ClassVar = {"subject": OptionSubject}
     __slots__ = ()
 
     def name_html(self) -> str:

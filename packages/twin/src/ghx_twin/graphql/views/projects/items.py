@@ -4,7 +4,7 @@ from html import escape
 from typing import Any, ClassVar
 
 from ghx_twin.graphql.context import Context
-from ghx_twin.graphql.subjects import FieldValueOf
+from ghx_twin.graphql.subjects import FieldValueSubject
 from ghx_twin.graphql.views.base import RecordView, View
 from ghx_twin.graphql.views.issues.comments import plain_text
 from ghx_twin.nodes import NodeId
@@ -43,13 +43,15 @@ class ProjectV2ItemView(RecordView[ProjectItem]):
         """Return what it holds in a field."""
         field = projects.field_named(self.context.database, self._project(), name)
         found = self._value_in(field, self._content()) if field else None
-        return self.context.view_of(FieldValueOf(self.subject, field, found)) if field and found is not None else None
+        return (
+            self.context.view_of(FieldValueSubject(self.subject, field, found)) if field and found is not None else None
+        )
 
-    def field_values(self, order_by: dict[str, str] | None = None) -> list[FieldValueOf]:
+    def field_values(self, order_by: dict[str, str] | None = None) -> list[FieldValueSubject]:
         """Return all that it holds."""
         fields, content = projects.fields_of(self.context.database, self._project()), self._content()
         pairs = ((one, self._value_in(one, content)) for one in fields)
-        found = [FieldValueOf(self.subject, field, value) for field, value in pairs if value is not None]
+        found = [FieldValueSubject(self.subject, field, value) for field, value in pairs if value is not None]
         return found[::-1] if order_by and order_by["direction"] == "DESC" else found
 
     def is_archived(self) -> bool:
@@ -113,7 +115,7 @@ class DraftIssueView(RecordView[DraftIssue]):
         return [projects.project_of(self.context.world, item) for item in self.project_v2_items()]
 
 
-class FieldValueView(View[FieldValueOf]):
+class FieldValueView(View[FieldValueSubject]):
     """What an item holds in a field."""
 
     __slots__ = ()
@@ -347,6 +349,6 @@ VALUE_VIEWS: dict[str, type[FieldValueView]] = {
 """The view of what an item holds in a field, by the type of the field."""
 
 
-def value_view(context: Context, subject: FieldValueOf) -> FieldValueView:
+def value_view(context: Context, subject: FieldValueSubject) -> FieldValueView:
     """Return the view of a value by the type of its field."""
     return VALUE_VIEWS[subject.field.data_type](context, subject)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ghx_twin.graphql import git_lookup
-from ghx_twin.graphql.subjects import AutoMerge, PullCommit, PullFile, RollupOf
+from ghx_twin.graphql.subjects import AutoMerge, PullCommit, PullFile, RollupSubject
 from ghx_twin.graphql.timeline import Timeline, timeline
 from ghx_twin.graphql.views.base import Linked, RecordView, View
 from ghx_twin.graphql.views.issues.conversations import Conversation
@@ -165,7 +165,7 @@ class PullRequestView(Conversation, Linked, RecordView[Pull]):
     def status_check_rollup(self) -> Any:
         """Return what checks and statuses of its head add up to."""
         found = checks.rollup(self.context.world, self.home, self.subject.head_sha)
-        return self.context.view_of(RollupOf(self.home, self.subject.head_sha, found)) if found else None
+        return self.context.view_of(RollupSubject(self.home, self.subject.head_sha, found)) if found else None
 
     def timeline_items(self, **chosen: Any) -> Timeline:
         """Return what happened to it."""

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from ghx_twin.graphql.community import Community, Contact, Funding, IssueForm, PullTemplate
 from ghx_twin.graphql.connections import Connection, Edge
-from ghx_twin.graphql.subjects import ConductOf, LanguageOf, LicenseOf
+from ghx_twin.graphql.subjects import ConductSubject, LanguageSubject, LicenseSubject
 from ghx_twin.graphql.views.base import Linked, View
 from ghx_twin.graphql.views.repositories.repository_parts import RepositorySettings
 from ghx_twin.queries.composition import LICENSES, composition
@@ -19,9 +19,9 @@ class CommunityFields(RepositorySettings):
         """Return its size in kilobytes."""
         return composition(self.context.world, self.subject).kilobytes
 
-    def languages(self, order_by: dict[str, str] | None = None) -> list[LanguageOf]:
+    def languages(self, order_by: dict[str, str] | None = None) -> list[LanguageSubject]:
         """Return the languages it is written in, with their bytes."""
-        found = [LanguageOf(name, size) for name, size in composition(self.context.world, self.subject).languages]
+        found = [LanguageSubject(name, size) for name, size in composition(self.context.world, self.subject).languages]
         return found[::-1] if order_by and order_by["direction"] == "ASC" else found
 
     def primary_language(self) -> Any:
@@ -31,12 +31,12 @@ class CommunityFields(RepositorySettings):
     def license_info(self) -> Any:
         """Return its licence."""
         key = composition(self.context.world, self.subject).license
-        return self.context.view_of(LicenseOf(key)) if key else None
+        return self.context.view_of(LicenseSubject(key)) if key else None
 
     def code_of_conduct(self) -> Any:
         """Return its code of conduct."""
         found = self._community.code_of_conduct()
-        return self.context.view_of(ConductOf(self.subject, *found)) if found else None
+        return self.context.view_of(ConductSubject(self.subject, *found)) if found else None
 
     def issue_templates(self) -> list[Any]:
         """Return its templates for issues."""
@@ -71,11 +71,11 @@ class CommunityFields(RepositorySettings):
         return Community(self.context, self.subject)
 
 
-class LanguageView(View[LanguageOf]):
+class LanguageView(View[LanguageSubject]):
     """A programming language."""
 
     typename: ClassVar[str] = "Language"
-    sources: ClassVar = {"subject": LanguageOf}
+    sources: ClassVar = {"subject": LanguageSubject}
     __slots__ = ()
 
 
@@ -83,14 +83,14 @@ class LanguageEdge(Edge):
     """A language and how much is written in it."""
 
     __slots__ = ()
-    subject: LanguageOf
+    subject: LanguageSubject
 
     def size(self) -> int:
         """Return the bytes."""
         return self.subject.size
 
 
-class LanguageConnection(Connection[list[LanguageOf]]):
+class LanguageConnection(Connection[list[LanguageSubject]]):
     """Languages and their bytes."""
 
     edge = LanguageEdge
@@ -101,11 +101,11 @@ class LanguageConnection(Connection[list[LanguageOf]]):
         return sum(one.size for one in self.items)
 
 
-class LicenseView(View[LicenseOf]):
+class LicenseView(View[LicenseSubject]):
     """A licence."""
 
     typename: ClassVar[str] = "License"
-    sources: ClassVar = {"subject": LicenseOf}
+    sources: ClassVar = {"subject": LicenseSubject}
     __slots__ = ()
 
     def name(self) -> str:
@@ -127,7 +127,7 @@ class LicenseView(View[LicenseOf]):
         return f"http://choosealicense.com/licenses/{self.subject.key}/" if self.subject.key in LICENSES else None
 
 
-class CodeOfConductView(Linked, View[ConductOf]):
+class CodeOfConductView(Linked, View[ConductSubject]):
     """A code of conduct."""
 
     typename: ClassVar[str] = "CodeOfConduct"

@@ -8,18 +8,18 @@ from typing import Any, ClassVar, Generic, TypeVar
 from ghx_twin.git.objects import AnnotatedTag, Commit
 from ghx_twin.graphql import git_lookup, suites
 from ghx_twin.graphql.subjects import (
-    ActorThing,
-    BlamedLines,
-    BlameOf,
-    BlobThing,
-    CommitThing,
-    EntryThing,
-    GitThing,
-    RollupOf,
-    StatusOf,
-    SuiteOf,
-    TagThing,
-    TreeThing,
+    ActorSubject,
+    BlameRange,
+    BlameSubject,
+    BlobSubject,
+    CommitSubject,
+    EntrySubject,
+    GitSubject,
+    RollupSubject,
+    StatusSubject,
+    SuiteSubject,
+    TagSubject,
+    TreeSubject,
 )
 from ghx_twin.graphql.views.base import Linked, View
 from ghx_twin.nodes import GitNodeKind, find_record, git_node_id
@@ -27,13 +27,13 @@ from ghx_twin.queries.actions import checks
 from ghx_twin.refusals import NotFoundRefusal
 from ghx_twin.state.records import CommitComment, Pull, User
 
-ThingT = TypeVar("ThingT", bound=GitThing)
+SubjectT = TypeVar("SubjectT", bound=GitSubject)
 
 LONGEST_TEXT = 512_000
 """Bytes of a file that `text` shows, as on GitHub."""
 
 
-class GitObjectView(View[ThingT], Generic[ThingT]):
+class GitObjectView(View[SubjectT], Generic[SubjectT]):
     """What every git object shows."""
 
     kind: ClassVar[GitNodeKind]
@@ -64,7 +64,7 @@ class GitObjectView(View[ThingT], Generic[ThingT]):
         return self.context.base.html + self.commit_resource_path()
 
 
-class CommitView(Linked, GitObjectView[CommitThing]):
+class CommitView(Linked, GitObjectView[CommitSubject]):
     """A commit."""
 
     typename: ClassVar[str] = "Commit"
@@ -89,15 +89,15 @@ class CommitView(Linked, GitObjectView[CommitThing]):
 
     def author(self) -> Any:
         """Return who wrote it."""
-        return self.context.view_of(ActorThing(self.subject.repository, self._commit.author))
+        return self.context.view_of(ActorSubject(self.subject.repository, self._commit.author))
 
     def committer(self) -> Any:
         """Return who made it a commit."""
-        return self.context.view_of(ActorThing(self.subject.repository, self._commit.committer))
+        return self.context.view_of(ActorSubject(self.subject.repository, self._commit.committer))
 
-    def authors(self) -> list[ActorThing]:
+    def authors(self) -> list[ActorSubject]:
         """Return everyone who wrote it: the author, and those the message names as co-authors."""
-        return [ActorThing(self.subject.repository, one) for one in git_lookup.authors(self._commit)]
+        return [ActorSubject(self.subject.repository, one) for one in git_lookup.authors(self._commit)]
 
     def authored_by_committer(self) -> bool:
         """Return whether author and committer are one."""
@@ -127,9 +127,9 @@ class CommitView(Linked, GitObjectView[CommitThing]):
         """Return how many files it changes."""
         return len(self._files())
 
-    def parents(self) -> list[CommitThing]:
+    def parents(self) -> list[CommitSubject]:
         """Return the commits before it."""
-        return [CommitThing(self.subject.repository, sha) for sha in self._commit.parents]
+        return [CommitSubject(self.subject.repository, sha) for sha in self._commit.parents]
 
     def history(
         self,
@@ -137,17 +137,17 @@ class CommitView(Linked, GitObjectView[CommitThing]):
         path: str | None = None,
         since: str | None = None,
         until: str | None = None,
-    ) -> Sequence[CommitThing]:
+    ) -> Sequence[CommitSubject]:
         """Return it and what led to it, newest first."""
         git, names = self.context.world.git(self.subject.repository), None
         if author:
             names = {*(author.get("emails") or ()), *self._emails(author.get("id"))}
         found = git.log(self.subject.sha, path=path or None, since=since, until=until, author=names)
-        return [CommitThing(self.subject.repository, sha) for sha in found.shas]
+        return [CommitSubject(self.subject.repository, sha) for sha in found.shas]
 
     def tree(self) -> Any:
         """Return its files."""
-        return self.context.view_of(TreeThing(self.subject.repository, self._commit.tree))
+        return self.context.view_of(TreeSubject(self.subject.repository, self._commit.tree))
 
     def tree_resource_path(self) -> str:
         """Return the path of the page with its files."""
@@ -182,7 +182,7 @@ class CommitView(Linked, GitObjectView[CommitThing]):
         """Return what checks and statuses add up to; None where there are none."""
         return self.context.view_of(self._rollup())
 
-    def check_suites(self, filter_by: dict[str, Any] | None = None) -> Sequence[SuiteOf]:
+    def check_suites(self, filter_by: dict[str, Any] | None = None) -> Sequence[SuiteSubject]:
         """Return its check suites, oldest first."""
         found = suites.suites_of(self.context, self.subject.repository, self.subject.sha)
         return [each for each in found if suites.fits(self.context, each, filter_by or {})]
@@ -190,17 +190,17 @@ class CommitView(Linked, GitObjectView[CommitThing]):
     def status(self) -> Any:
         """Return its statuses; None where there are none."""
         rollup = self._rollup()
-        return self.context.view_of(StatusOf(rollup)) if rollup and rollup.rollup.statuses else None
+        return self.context.view_of(StatusSubject(rollup)) if rollup and rollup.rollup.statuses else None
 
     @property
     def _commit(self) -> Commit:
         return git_lookup.commit(self.context, self.subject)
 
-    def _rollup(self) -> RollupOf | None:
+    def _rollup(self) -> RollupSubject | None:
         repository, sha = self.subject.repository, self.subject.sha
         key = ("rollup", repository.id, sha)
         found = self.context.once(key, lambda: checks.rollup(self.context.world, repository, sha))
-        return RollupOf(repository, sha, found) if found else None
+        return RollupSubject(repository, sha, found) if found else None
 
     def _files(self) -> Sequence[Any]:
         base = next(iter(self._commit.parents), None)
@@ -214,7 +214,7 @@ class CommitView(Linked, GitObjectView[CommitThing]):
         return [user.email or "", f"{user.id}+{user.login}@users.noreply.github.com"]
 
 
-class BlameView(View[BlameOf]):
+class BlameView(View[BlameSubject]):
     """Which commits wrote the lines of a file."""
 
     typename: ClassVar[str] = "Blame"
@@ -226,11 +226,11 @@ class BlameView(View[BlameOf]):
         return [self.context.view_of(lines) for lines in self.subject.ranges]
 
 
-class BlameRangeView(View[BlamedLines]):
+class BlameRangeView(View[BlameRange]):
     """Lines of a file that one commit wrote."""
 
     typename: ClassVar[str] = "BlameRange"
-    sources: ClassVar = {"subject": BlamedLines}
+    sources: ClassVar = {"subject": BlameRange}
     __slots__ = ()
 
     def commit(self) -> Any:
@@ -246,7 +246,7 @@ class BlameRangeView(View[BlamedLines]):
         return self.subject.end
 
 
-class TreeView(GitObjectView[TreeThing]):
+class TreeView(GitObjectView[TreeSubject]):
     """A folder."""
 
     typename: ClassVar[str] = "Tree"
@@ -259,10 +259,10 @@ class TreeView(GitObjectView[TreeThing]):
         self.context.spend(git.count_entries(self.subject.sha))  # before they are read, which takes longer
         found = git.tree(self.subject.sha)
         start = f"{self.subject.path}/" if self.subject.path else ""
-        return [self.context.view_of(EntryThing(self.subject.repository, one, start + one.path)) for one in found]
+        return [self.context.view_of(EntrySubject(self.subject.repository, one, start + one.path)) for one in found]
 
 
-class TreeEntryView(View[EntryThing]):
+class TreeEntryView(View[EntrySubject]):
     """An entry of a folder."""
 
     typename: ClassVar[str] = "TreeEntry"
@@ -321,7 +321,7 @@ class TreeEntryView(View[EntryThing]):
         return self.subject.entry.type
 
 
-class BlobView(GitObjectView[BlobThing]):
+class BlobView(GitObjectView[BlobSubject]):
     """The content of a file."""
 
     typename: ClassVar[str] = "Blob"
@@ -356,7 +356,7 @@ class BlobView(GitObjectView[BlobThing]):
         )
 
 
-class TagView(GitObjectView[TagThing]):
+class TagView(GitObjectView[TagSubject]):
     """An annotated tag."""
 
     typename: ClassVar[str] = "Tag"
@@ -374,7 +374,7 @@ class TagView(GitObjectView[TagThing]):
     def tagger(self) -> Any:
         """Return who made it."""
         tagger = self._tag.tagger
-        return self.context.view_of(ActorThing(self.subject.repository, tagger)) if tagger else None
+        return self.context.view_of(ActorSubject(self.subject.repository, tagger)) if tagger else None
 
     def target(self) -> Any:
         """Return what it names."""

@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 from ghx_twin.git.errors import GitError
 from ghx_twin.graphql import git_lookup
 from ghx_twin.graphql.lists import PullQuery
-from ghx_twin.graphql.subjects import ActorThing, CommitThing, ComparisonThing, RefThing
+from ghx_twin.graphql.subjects import ActorSubject, CommitSubject, ComparisonSubject, RefSubject
 from ghx_twin.graphql.views.base import View
 from ghx_twin.nodes import git_node_id
 from ghx_twin.queries.repositories.protections import protection_of
 from ghx_twin.state.records import Pull
 
 
-class RefView(View[RefThing]):
+class RefView(View[RefSubject]):
     """A branch or tag."""
 
     typename: ClassVar[str] = "Ref"
@@ -62,7 +62,7 @@ class RefView(View[RefThing]):
             base = git.peel(self.subject.sha)
         except GitError:
             return None
-        return None if head is None else self.context.view_of(ComparisonThing(self.subject.repository, base, head))
+        return None if head is None else self.context.view_of(ComparisonSubject(self.subject.repository, base, head))
 
     def _head_of_fork(self, owner: str, branch: str) -> str | None:
         """Return a fork's branch as far as its objects are here, which a pull request sees to."""
@@ -74,7 +74,7 @@ class RefView(View[RefThing]):
         return None
 
 
-class ComparisonView(View[ComparisonThing]):
+class ComparisonView(View[ComparisonSubject]):
     """A ref compared with another."""
 
     typename: ClassVar[str] = "Comparison"
@@ -106,13 +106,13 @@ class ComparisonView(View[ComparisonThing]):
 
     def base_target(self) -> Any:
         """Return the base."""
-        return self.context.view_of(CommitThing(self.subject.repository, self.subject.base))
+        return self.context.view_of(CommitSubject(self.subject.repository, self.subject.base))
 
     def head_target(self) -> Any:
         """Return the head."""
-        return self.context.view_of(CommitThing(self.subject.repository, self.subject.head))
+        return self.context.view_of(CommitSubject(self.subject.repository, self.subject.head))
 
-    def commits(self) -> list[CommitThing]:
+    def commits(self) -> list[CommitSubject]:
         """Return the commits that only the head has, oldest first."""
         git = self.context.world.git(self.subject.repository)
         found = git.commits_between(self.subject.base, self.subject.head)
@@ -125,7 +125,7 @@ class ComparisonView(View[ComparisonThing]):
         return self.context.once(key, lambda: git.ahead_behind(subject.base, subject.head))
 
 
-class GitActorView(View[ActorThing]):
+class GitActorView(View[ActorSubject]):
     """Who a commit says did something."""
 
     typename: ClassVar[str] = "GitActor"

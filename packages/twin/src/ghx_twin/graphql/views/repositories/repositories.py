@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from ghx_twin.graphql import git_lookup
 from ghx_twin.graphql.context import Context
 from ghx_twin.graphql.lists import IssueQuery, PullQuery, sort_repositories
-from ghx_twin.graphql.subjects import Member, Pinned, RefThing, TopicOf
+from ghx_twin.graphql.subjects import Member, PinnedIssue, RefSubject, TopicSubject
 from ghx_twin.graphql.views.issues.issues import order_types
 from ghx_twin.graphql.views.issues.labels import LABEL_ORDERS
 from ghx_twin.graphql.views.projects.owners import ClassicProjectOwner
@@ -97,10 +97,10 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
         """Return the types its issues can have; only organizations have any."""
         return order_types(issue_types_of(self.context.world, self.subject), order_by) or None
 
-    def pinned_issues(self) -> list[Pinned]:
+    def pinned_issues(self) -> list[PinnedIssue]:
         """Return the issues on top of its list."""
         found = self.context.database.all(Issue, repository_id=self.subject.id, pinned=True)
-        return [Pinned(issue) for issue in found]
+        return [PinnedIssue(issue) for issue in found]
 
     def pull_request(self, number: int) -> Any:
         """Return a pull request by its number."""
@@ -192,7 +192,7 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
         query: str | None = None,
         direction: str | None = None,
         order_by: dict[str, str] | None = None,
-    ) -> list[RefThing] | None:
+    ) -> list[RefSubject] | None:
         """Return its branches or tags."""
         return git_lookup.refs(self.context, self.subject, ref_prefix, query=query, direction=direction, order=order_by)
 
@@ -207,9 +207,9 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
         """Return whether nothing was pushed yet."""
         return not self.context.world.git(self.subject).refs("refs/heads/")
 
-    def repository_topics(self) -> list[TopicOf]:
+    def repository_topics(self) -> list[TopicSubject]:
         """Return its topics."""
-        return [TopicOf(self.subject, name) for name in self.subject.topics]
+        return [TopicSubject(self.subject, name) for name in self.subject.topics]
 
     def branch_protection_rules(self) -> list[Protection]:
         """Return the rules of its branches."""

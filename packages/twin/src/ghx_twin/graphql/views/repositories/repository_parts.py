@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from ghx_twin.commands import kernel
 from ghx_twin.graphql.connections import Edge
-from ghx_twin.graphql.subjects import Member, Pinned, TopicOf
+from ghx_twin.graphql.subjects import Member, PinnedIssue, TopicSubject
 from ghx_twin.graphql.views.base import Linked, RecordView, View
 from ghx_twin.nodes import NodeId
 from ghx_twin.queries import permissions
@@ -190,7 +190,7 @@ class CollaboratorEdge(Edge):
         return self.subject.role
 
 
-class RepositoryTopicView(Linked, View[TopicOf]):
+class RepositoryTopicView(Linked, View[TopicSubject]):
     """A topic on a repository."""
 
     typename: ClassVar[str] = "RepositoryTopic"
@@ -205,15 +205,15 @@ class RepositoryTopicView(Linked, View[TopicOf]):
         return f"/topics/{self.subject.name}"
 
 
-class TopicView(View[TopicOf]):
+class TopicView(View[TopicSubject]):
     """A topic."""
 
     typename: ClassVar[str] = "Topic"
-    sources: ClassVar = {"subject": TopicOf}
+    sources: ClassVar = {"subject": TopicSubject}
     __slots__ = ()
 
 
-class PinnedIssueView(View[Pinned]):
+class PinnedIssueView(View[PinnedIssue]):
     """An issue pinned to its repository."""
 
     typename: ClassVar[str] = "PinnedIssue"

@@ -19,10 +19,10 @@ from ghx_twin.seed.checks import (
 )
 from ghx_twin.seed.conversations import SeedPull
 from ghx_twin.seed.document import SeedCommitComment, SeedLabel, SeedMilestone, SeedProtection, SeedRepository
+from ghx_twin.seed.exporting.conversations import export_issues, export_pulls
+from ghx_twin.seed.exporting.deployments import export_deployments
+from ghx_twin.seed.exporting.rulesets import export_rulesets
 from ghx_twin.seed.format import SeedFile
-from ghx_twin.seed.harvesting.conversations import harvest_issues, harvest_pulls
-from ghx_twin.seed.harvesting.deployments import harvest_deployments
-from ghx_twin.seed.harvesting.rulesets import harvest_rulesets
 from ghx_twin.seed.releases import SeedAsset, SeedRelease
 from ghx_twin.seed.workflow_scripts import SeedAnnotation
 from ghx_twin.state.records import (
@@ -61,10 +61,10 @@ _OF_RELEASE = (
 )  # fmt: skip
 
 
-def harvest_repository(world: World, repository: Repository) -> SeedRepository:
+def export_repository(world: World, repository: Repository) -> SeedRepository:
     """Return the seed of a repository with everything in it."""
     parent = world.database.get(Repository, repository.parent_id)
-    pulls = tuple(harvest_pulls(world, repository))
+    pulls = tuple(export_pulls(world, repository))
     checks = tuple(_checks(world, repository))
     workflows = tuple(_workflows(world, repository))
     comments = tuple(_commit_comments(world, repository))
@@ -77,11 +77,11 @@ def harvest_repository(world: World, repository: Repository) -> SeedRepository:
             **_belongings(world, repository),
             "name": lookup.full_name(world, repository),
             "fork_of": None if parent is None else lookup.full_name(world, parent),
-            "exported": True,  # planting then restores what has happened and asks for no role
+            "exported": True,  # building then restores what has happened and asks for no role
             "bundle": base64.b64encode(history).decode() if history else None,
             "checks": checks,
             "workflows": workflows,
-            "issues": tuple(harvest_issues(world, repository)),
+            "issues": tuple(export_issues(world, repository)),
             "pulls": pulls,
             "commit_comments": comments,
             "releases": tuple(_releases(world, repository)),
@@ -111,8 +111,8 @@ def _belongings(world: World, repository: Repository) -> dict[str, Any]:
             SeedProtection(**{name: getattr(rule, name) for name in SeedProtection.model_fields})
             for rule in database.all(Protection, repository_id=home)
         ),
-        "rulesets": harvest_rulesets(world, repository_id=home),
-        **harvest_deployments(world, repository),
+        "rulesets": export_rulesets(world, repository_id=home),
+        **export_deployments(world, repository),
         "gone_numbers": tuple(each.number for each in database.all(Tombstone, order="number", repository_id=home)),
     }
 

@@ -8,7 +8,7 @@ from ghx_twin.state.records import Ruleset, Team, User
 from ghx_twin.world import World
 
 
-def harvest_rulesets(
+def export_rulesets(
     world: World, *, repository_id: int | None = None, organization_id: int | None = None
 ) -> tuple[SeedRuleset, ...]:
     """Return the rulesets of the repository or organization with an id, as a seed writes them."""

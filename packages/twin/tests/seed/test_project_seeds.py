@@ -7,8 +7,8 @@ from ghx_twin.commands import projects as commands
 from ghx_twin.difference import diff
 from ghx_twin.queries import lookup
 from ghx_twin.queries.projects import projects
-from ghx_twin.seed.harvesting import harvest
-from ghx_twin.seed.planting import SeedError
+from ghx_twin.seed.building import SeedError
+from ghx_twin.seed.exporting import export_seed
 from ghx_twin.state.names import display_value, object_name
 from ghx_twin.state.records import Project, ProjectItemValue, ProjectWorkflow
 
@@ -45,9 +45,9 @@ def test_a_project_is_planted_with_all_that_is_on_it() -> None:
 
 def test_an_export_of_projects_is_the_same_world() -> None:
     with rich_world() as world:
-        written = harvest(world)
+        written = export_seed(world)
         with world_of(written) as again:
-            assert harvest(again).projects == written.projects
+            assert export_seed(again).projects == written.projects
             assert len(written.projects) == world.database.count(Project) == 2
 
 

@@ -8,14 +8,14 @@ from ghx_twin.commands.kernel import reload
 from ghx_twin.commands.repositories import commit_comments
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import InvalidRefusal
+from ghx_twin.seed.building.checks import build_checks, build_workflows
+from ghx_twin.seed.building.conversations import date_conversations
+from ghx_twin.seed.building.deployments import build_deployments
+from ghx_twin.seed.building.history import build_history, decode_content, find_commit
+from ghx_twin.seed.building.repository_build import RepositoryBuild
+from ghx_twin.seed.building.rulesets import build_rulesets
 from ghx_twin.seed.document import SeedCommitComment, SeedMilestone, SeedRepository
 from ghx_twin.seed.mistakes import within
-from ghx_twin.seed.planting.checks import plant_checks, plant_workflows
-from ghx_twin.seed.planting.conversations import date_conversations
-from ghx_twin.seed.planting.deployments import plant_deployments
-from ghx_twin.seed.planting.history import decode_content, find_commit, plant_history
-from ghx_twin.seed.planting.planted_repository import PlantedRepository
-from ghx_twin.seed.planting.rulesets import plant_rulesets
 from ghx_twin.seed.releases import SeedAsset, SeedRelease
 from ghx_twin.state.records import Label, Release, Repository, Tombstone, User
 from ghx_twin.world import Act, World
@@ -28,11 +28,11 @@ _SETTINGS = (
 )  # fmt: skip
 
 
-def plant_repository(world: World, seed: SeedRepository) -> PlantedRepository:
+def build_repository(world: World, seed: SeedRepository) -> RepositoryBuild:
     """Create a repository with its roles, labels, history, checks, deployments, milestones and comments on commits."""
     owner = lookup.account(world, seed.name.partition("/")[0])
     with world.acting(None, at=seed.at) as act:
-        repo = PlantedRepository(world, _create(act, owner, seed), seed)
+        repo = RepositoryBuild(world, _create(act, owner, seed), seed)
         for login, role in seed.collaborators.items():
             with within(f"collaborators: {login}"):
                 repositories.add_collaborator(act, repo.record, lookup.user(world, login), role)
@@ -40,17 +40,17 @@ def plant_repository(world: World, seed: SeedRepository) -> PlantedRepository:
             with within(f"teams: {slug}"):
                 team = lookup.team(world, lookup.organization(world, owner.login), slug)
                 users.add_team_repository(act, team, repo.record, role)
-        _plant_labels(act, repo)
-    plant_history(repo)
-    plant_workflows(repo)
-    plant_checks(repo)
-    plant_deployments(repo)
+        _build_labels(act, repo)
+    build_history(repo)
+    build_workflows(repo)
+    build_checks(repo)
+    build_deployments(repo)
     for milestone in seed.milestones:
         with within(f"milestones: {milestone.title!r}"):
-            _plant_milestone(repo, milestone)
+            _build_milestone(repo, milestone)
     for comment in seed.commit_comments:
         with within(f"commit_comments: {comment.commit}"):
-            _plant_commit_comment(repo, comment)
+            _build_commit_comment(repo, comment)
     return repo
 
 
@@ -62,7 +62,7 @@ def _create(act: Act, owner: User, seed: SeedRepository) -> Repository:
         made = repositories.fork(act, parent, owner=owner, name=name)
         if made.name != name:
             raise InvalidRefusal(f"{owner.login} has a fork of {seed.fork_of} already, {owner.login}/{made.name}")
-        # A fork begins without issues. Other settings wait until all is planted; this one would refuse the planting.
+        # A fork begins without issues, which would be refused; all other settings wait until everything is built.
         says_so = seed.has_issues and "has_issues" in seed.model_fields_set
         return act.database.update(made, has_issues=True) if says_so else made
     made = repositories.create(
@@ -78,7 +78,7 @@ def _create(act: Act, owner: User, seed: SeedRepository) -> Repository:
     return act.database.update(made, parent_id=parent.id) if parent else made
 
 
-def _plant_labels(act: Act, repo: PlantedRepository) -> None:
+def _build_labels(act: Act, repo: RepositoryBuild) -> None:
     if repo.seed.labels is None:
         return
     for label in act.database.all(Label, repository_id=repo.record.id):  # a fork begins with GitHub's nine
@@ -88,7 +88,7 @@ def _plant_labels(act: Act, repo: PlantedRepository) -> None:
             labels.create(act, repo.record, name=label.name, color=label.color, description=label.description)
 
 
-def _plant_milestone(repo: PlantedRepository, seed: SeedMilestone) -> None:
+def _build_milestone(repo: RepositoryBuild, seed: SeedMilestone) -> None:
     if seed.number is not None:
         with repo.world.acting(None) as act:
             current = repo.current(act)
@@ -102,7 +102,7 @@ def _plant_milestone(repo: PlantedRepository, seed: SeedMilestone) -> None:
             milestones.update(act, made, state="closed")
 
 
-def _plant_commit_comment(repo: PlantedRepository, seed: SeedCommitComment) -> None:
+def _build_commit_comment(repo: RepositoryBuild, seed: SeedCommitComment) -> None:
     with repo.acting_as(seed.author or repo.steward, at=seed.at) as act:
         made = commit_comments.create(
             act,
@@ -114,14 +114,14 @@ def _plant_commit_comment(repo: PlantedRepository, seed: SeedCommitComment) -> N
             act.database.update(made, updated_at=seed.updated_at)
 
 
-def plant_releases(repo: PlantedRepository) -> None:
+def build_releases(repo: RepositoryBuild) -> None:
     """Make the releases of a repository, with the tags that are not there yet."""
     for release in repo.seed.releases:
         with within(f"releases: {release.tag_name}"):
-            _plant_release(repo, release)
+            _build_release(repo, release)
 
 
-def _plant_release(repo: PlantedRepository, seed: SeedRelease) -> None:
+def _build_release(repo: RepositoryBuild, seed: SeedRelease) -> None:
     author = seed.author or repo.steward
     same = seed.model_dump(include={"tag_name", "name", "body", "draft", "prerelease"})
     target = seed.target_commitish or repo.record.default_branch
@@ -134,7 +134,7 @@ def _plant_release(repo: PlantedRepository, seed: SeedRelease) -> None:
             made = releases.create(act, repo.current(act), **same, target_commitish=target, make_latest=choice)
     for asset in seed.assets:
         with within(f"assets: {asset.name}"):
-            _plant_asset(repo, made, asset, author)
+            _build_asset(repo, made, asset, author)
     times = {name: getattr(seed, name) for name in ("created_at", "published_at", "updated_at")}
     stated = {name: moment for name, moment in times.items() if moment is not None}
     if stated:
@@ -142,7 +142,7 @@ def _plant_release(repo: PlantedRepository, seed: SeedRelease) -> None:
             act.database.update(made, **stated)
 
 
-def _plant_asset(repo: PlantedRepository, release: Release, seed: SeedAsset, author: str) -> None:
+def _build_asset(repo: RepositoryBuild, release: Release, seed: SeedAsset, author: str) -> None:
     with repo.acting_as(seed.uploader or author, at=seed.at) as act:
         made = releases.upload_asset(
             act,
@@ -154,10 +154,10 @@ def _plant_asset(repo: PlantedRepository, release: Release, seed: SeedAsset, aut
             act.database.update(made, updated_at=seed.updated_at)
 
 
-def apply_settings(repo: PlantedRepository) -> None:
+def apply_settings(repo: RepositoryBuild) -> None:
     """Set what would have refused the planting: rules for branches, switched-off features, the archive."""
     seed = repo.seed
-    plant_rulesets(repo.world, repo.record, seed.rulesets)
+    build_rulesets(repo.world, repo.record, seed.rulesets)
     with repo.world.acting(None) as act:
         for rule in seed.protection:
             with within(f"protection: {rule.pattern}"):
@@ -173,7 +173,7 @@ def apply_settings(repo: PlantedRepository) -> None:
             act.database.insert(Tombstone, repository_id=current.id, number=number)
 
 
-def set_times_and_numbers(repo: PlantedRepository) -> None:
+def set_times_and_numbers(repo: RepositoryBuild) -> None:
     """Set the times and numbers that planting itself moves."""
     date_conversations(repo)
     seed = repo.seed

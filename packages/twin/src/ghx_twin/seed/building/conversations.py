@@ -9,6 +9,8 @@ from ghx_twin.commands.pulls.reviews import ReviewEvent
 from ghx_twin.commands.restoring import OldThread
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import InvalidRefusal
+from ghx_twin.seed.building.checks import build_check
+from ghx_twin.seed.building.repository_build import RepositoryBuild
 from ghx_twin.seed.conversations import (
     SeedComment,
     SeedConversation,
@@ -20,13 +22,11 @@ from ghx_twin.seed.conversations import (
     SeedThreadComment,
 )
 from ghx_twin.seed.mistakes import within
-from ghx_twin.seed.planting.checks import plant_check
-from ghx_twin.seed.planting.planted_repository import PlantedRepository
 from ghx_twin.state.records import Issue, Milestone, Pull, Review, ReviewComment, Team, Thread, User
 from ghx_twin.world import Act
 
 
-def plant_conversations(repo: PlantedRepository) -> None:
+def build_conversations(repo: RepositoryBuild) -> None:
     """Open, discuss and close what the seed says, numbered ones in the order of their numbers."""
     for each in _sort_by_number(repo):
         with within(repr(each.title)):
@@ -38,7 +38,7 @@ def plant_conversations(repo: PlantedRepository) -> None:
             repo.conversations.append((each, issue))
 
 
-def relate_issues(repo: PlantedRepository) -> None:
+def relate_issues(repo: RepositoryBuild) -> None:
     """Set parents, blockers and the like of issues, which may be planted later than the issue that names them."""
     for each, issue in repo.conversations:
         if isinstance(each, SeedIssue):
@@ -46,7 +46,7 @@ def relate_issues(repo: PlantedRepository) -> None:
                 _relate_issue(act, repo, each, issue)
 
 
-def _relate_issue(act: Act, repo: PlantedRepository, each: SeedIssue, issue: Issue) -> None:
+def _relate_issue(act: Act, repo: RepositoryBuild, each: SeedIssue, issue: Issue) -> None:
     if each.parent is not None:
         child = issues.add_child(act, _find_issue(repo, each.parent), issue)
         if each.sub_issue_position is not None:
@@ -63,10 +63,10 @@ def _relate_issue(act: Act, repo: PlantedRepository, each: SeedIssue, issue: Iss
         linked_branches.link(act, issue, repository, branch)
 
 
-def date_conversations(repo: PlantedRepository) -> None:
+def date_conversations(repo: RepositoryBuild) -> None:
     """Set when conversations changed last, where the seed says so.
 
-    This comes after all are planted: a later one that mentions an earlier one moves its time.
+    This comes after all are built: a later one that mentions an earlier one moves its time.
     """
     for each, issue in repo.conversations:
         if each.updated_at is not None:
@@ -74,7 +74,7 @@ def date_conversations(repo: PlantedRepository) -> None:
                 act.database.update(issue, updated_at=each.updated_at)
 
 
-def _sort_by_number(repo: PlantedRepository) -> list[SeedIssue | SeedPull]:
+def _sort_by_number(repo: RepositoryBuild) -> list[SeedIssue | SeedPull]:
     """Return those with a number in that order, then the others in the order they are written."""
     every: list[SeedIssue | SeedPull] = [*repo.seed.issues, *repo.seed.pulls]
     numbers = [*(each.number for each in every if each.number is not None), *repo.seed.gone_numbers]
@@ -85,7 +85,7 @@ def _sort_by_number(repo: PlantedRepository) -> list[SeedIssue | SeedPull]:
     return numbered + [each for each in every if each.number is None]
 
 
-def _skip_to_number(repo: PlantedRepository, each: SeedConversation) -> None:
+def _skip_to_number(repo: RepositoryBuild, each: SeedConversation) -> None:
     with repo.world.acting(None) as act:
         current, gone = repo.current(act), set(repo.seed.gone_numbers)
         number = current.next_number if each.number is None else each.number
@@ -94,14 +94,14 @@ def _skip_to_number(repo: PlantedRepository, each: SeedConversation) -> None:
         act.database.update(current, next_number=number)
 
 
-def _open(repo: PlantedRepository, each: SeedIssue | SeedPull) -> Issue:
+def _open(repo: RepositoryBuild, each: SeedIssue | SeedPull) -> Issue:
     with repo.acting_as(each.author or repo.steward, at=each.at) as act:
         if isinstance(each, SeedPull):
             return lookup.issue_of(repo.world, _open_pull(act, repo, each))
         return issues.create(act, repo.record, title=each.title, body=each.body)
 
 
-def _set_labels_and_people(repo: PlantedRepository, each: SeedConversation, issue: Issue) -> None:
+def _set_labels_and_people(repo: RepositoryBuild, each: SeedConversation, issue: Issue) -> None:
     """Set labels, assignees and the milestone, dated as if it had been opened with them."""
     with repo.world.acting(None, at=issue.created_at) as act:
         if each.labels:
@@ -118,7 +118,7 @@ def _set_labels_and_people(repo: PlantedRepository, each: SeedConversation, issu
             issues.update(act, issue, issue_type=each.issue_type)
 
 
-def _add_comments(repo: PlantedRepository, each: SeedConversation, issue: Issue) -> None:
+def _add_comments(repo: RepositoryBuild, each: SeedConversation, issue: Issue) -> None:
     repo.react(issue, each.reactions)
     opener = lookup.user_by_id(repo.world, issue.author_id).login
     for index, comment in enumerate(each.comments, 1):
@@ -126,7 +126,7 @@ def _add_comments(repo: PlantedRepository, each: SeedConversation, issue: Issue)
             _add_comment(repo, comment, issue, opener)
 
 
-def _add_comment(repo: PlantedRepository, seed: SeedComment, issue: Issue, opener: str) -> None:
+def _add_comment(repo: RepositoryBuild, seed: SeedComment, issue: Issue, opener: str) -> None:
     with repo.acting_as(seed.author or opener, at=seed.at) as act:
         made = comments.create(act, issue, seed.body)
     repo.react(made, seed.reactions)
@@ -137,7 +137,7 @@ def _add_comment(repo: PlantedRepository, seed: SeedComment, issue: Issue, opene
             act.database.update(made, updated_at=seed.updated_at)
 
 
-def _close(repo: PlantedRepository, each: SeedIssue | SeedPull, issue: Issue) -> None:
+def _close(repo: RepositoryBuild, each: SeedIssue | SeedPull, issue: Issue) -> None:
     if isinstance(each, SeedPull):
         _finish_pull(repo, each, lookup.pull(repo.world, repo.record, issue.number))
     elif each.state == "closed" or each.state_reason == "reopened":  # a reopened issue was closed before
@@ -152,21 +152,21 @@ def _close(repo: PlantedRepository, each: SeedIssue | SeedPull, issue: Issue) ->
             issues.lock(act, issue, each.lock_reason)
 
 
-def _find_milestone(act: Act, repo: PlantedRepository, title: str) -> Milestone:
+def _find_milestone(act: Act, repo: RepositoryBuild, title: str) -> Milestone:
     found = act.database.one(Milestone, repository_id=repo.record.id, title=title)
     if found is None:
         raise InvalidRefusal(f"there is no milestone {title!r}; list it under milestones")
     return found
 
 
-def _find_issue(repo: PlantedRepository, name: str) -> Issue:
+def _find_issue(repo: RepositoryBuild, name: str) -> Issue:
     """Return the issue that `#1` or `owner/name#1` names."""
     home, _, number = name.rpartition("#")
     repository = lookup.repository(repo.world, None, *home.split("/")) if home else repo.record
     return lookup.issue(repo.world, repository, int(number))
 
 
-def _open_pull(act: Act, repo: PlantedRepository, seed: SeedPull) -> Pull:
+def _open_pull(act: Act, repo: RepositoryBuild, seed: SeedPull) -> Pull:
     """Open a pull request, or put one back whose history came in a bundle."""
     base = seed.base or repo.record.default_branch
     if seed.outcome is not None:
@@ -180,19 +180,19 @@ def _open_pull(act: Act, repo: PlantedRepository, seed: SeedPull) -> Pull:
     )  # fmt: skip
 
 
-def _finish_pull(repo: PlantedRepository, seed: SeedPull, pull: Pull) -> None:
+def _finish_pull(repo: RepositoryBuild, seed: SeedPull, pull: Pull) -> None:
     """Review a pull request and bring it to the state the seed says."""
     for check in seed.checks:  # before a merge, which required checks may refuse
-        plant_check(repo, check, pull.head_sha, pull.head_ref)
+        build_check(repo, check, pull.head_sha, pull.head_ref)
     # A review takes its author off the list of those who are asked. An export lists the requests that were still open
     # after the reviews, a seed by hand lists who was asked in the first place.
     if repo.seed.exported:
-        _plant_reviews(repo, seed, pull)
+        _build_reviews(repo, seed, pull)
     if seed.reviewers:
         with within("reviewers"):
             _request_reviews(repo, seed, pull)
     if not repo.seed.exported:
-        _plant_reviews(repo, seed, pull)
+        _build_reviews(repo, seed, pull)
     if seed.state != "open":
         _merge_or_close(repo, seed, pull)
     if seed.outcome is not None and (promise := seed.outcome.auto_merge) is not None:
@@ -200,7 +200,7 @@ def _finish_pull(repo: PlantedRepository, seed: SeedPull, pull: Pull) -> None:
             restoring.restore_auto_merge(act, pull, method=promise.method, title=promise.title, message=promise.message)
 
 
-def _restore_pull(act: Act, repo: PlantedRepository, seed: SeedPull, outcome: SeedOutcome, base: str) -> Pull:
+def _restore_pull(act: Act, repo: RepositoryBuild, seed: SeedPull, outcome: SeedOutcome, base: str) -> Pull:
     if not repo.seed.exported:
         raise InvalidRefusal("outcome is for exports; leave it out")
     home = outcome.head_repository
@@ -212,7 +212,7 @@ def _restore_pull(act: Act, repo: PlantedRepository, seed: SeedPull, outcome: Se
     )  # fmt: skip
 
 
-def _request_reviews(repo: PlantedRepository, seed: SeedPull, pull: Pull) -> None:
+def _request_reviews(repo: RepositoryBuild, seed: SeedPull, pull: Pull) -> None:
     with repo.world.acting(None) as act:
         people, teams = _find_reviewers(act, seed.reviewers)
         if repo.seed.exported:
@@ -231,7 +231,7 @@ def _find_reviewers(act: Act, names: tuple[str, ...]) -> tuple[list[User], list[
     return people, teams
 
 
-def _merge_or_close(repo: PlantedRepository, seed: SeedPull, pull: Pull) -> None:
+def _merge_or_close(repo: RepositoryBuild, seed: SeedPull, pull: Pull) -> None:
     with repo.acting_as(seed.merged_by or seed.closed_by or repo.steward, at=seed.closed_at) as act:
         if seed.outcome is not None:
             restoring.restore_outcome(act, pull, merge_commit_sha=seed.outcome.merge_commit_sha)
@@ -250,7 +250,7 @@ _EVENTS: dict[str, ReviewEvent | None] = {
 }
 
 
-def _plant_reviews(repo: PlantedRepository, seed: SeedPull, pull: Pull) -> None:
+def _build_reviews(repo: RepositoryBuild, seed: SeedPull, pull: Pull) -> None:
     """Plant the reviews and threads of a pull request."""
     if repo.seed.exported:
         _restore_reviews(repo, seed, pull)
@@ -258,17 +258,17 @@ def _plant_reviews(repo: PlantedRepository, seed: SeedPull, pull: Pull) -> None:
     opener = lookup.user_by_id(repo.world, lookup.issue_of(repo.world, pull).author_id).login
     for review in (each for each in seed.reviews if each.state != "PENDING"):
         with within(f"review of {review.author}"):
-            _plant_review(repo, pull, review)
+            _build_review(repo, pull, review)
     for thread in seed.threads:
         with within(_describe_place(thread)):
             _reply_and_resolve(repo, thread, _start_thread(repo, pull, thread, None, opener), opener)
     # Last: who has a pending review is refused a single comment, and a second review, until it is submitted.
     for review in (each for each in seed.reviews if each.state == "PENDING"):
         with within(f"review of {review.author}"):
-            _plant_review(repo, pull, review)
+            _build_review(repo, pull, review)
 
 
-def _plant_review(repo: PlantedRepository, pull: Pull, seed: SeedReview) -> None:
+def _build_review(repo: RepositoryBuild, pull: Pull, seed: SeedReview) -> None:
     with repo.acting_as(seed.author, at=seed.at) as act:
         review = reviews.create(act, pull, event=None, body=seed.body if seed.state == "PENDING" else "")
     started: list[Thread] = []
@@ -288,7 +288,7 @@ def _plant_review(repo: PlantedRepository, pull: Pull, seed: SeedReview) -> None
 
 
 def _start_thread(
-    repo: PlantedRepository, pull: Pull, seed: SeedThread, review: Review | None, default: str, *, at: str | None = None
+    repo: RepositoryBuild, pull: Pull, seed: SeedThread, review: Review | None, default: str, *, at: str | None = None
 ) -> Thread:
     first = seed.comments[0]
     if review is not None and first.author not in {None, default}:
@@ -305,7 +305,7 @@ def _start_thread(
     return thread
 
 
-def _reply_and_resolve(repo: PlantedRepository, seed: SeedThread, thread: Thread, default: str) -> None:
+def _reply_and_resolve(repo: RepositoryBuild, seed: SeedThread, thread: Thread, default: str) -> None:
     for reply in seed.comments[1:]:
         with repo.acting_as(reply.author or default, at=reply.at) as act:
             made = threads.reply(act, thread, reply.body)
@@ -313,13 +313,13 @@ def _reply_and_resolve(repo: PlantedRepository, seed: SeedThread, thread: Thread
     _resolve(repo, seed, thread)
 
 
-def _resolve(repo: PlantedRepository, seed: SeedThread, thread: Thread) -> None:
+def _resolve(repo: RepositoryBuild, seed: SeedThread, thread: Thread) -> None:
     if seed.resolved_by is not None:
         with repo.acting_as(seed.resolved_by) as act:
             threads.resolve(act, thread)
 
 
-def _add_reactions_and_edits(repo: PlantedRepository, seed: SeedThreadComment, comment: ReviewComment) -> None:
+def _add_reactions_and_edits(repo: RepositoryBuild, seed: SeedThreadComment, comment: ReviewComment) -> None:
     repo.react(comment, seed.reactions)
     if seed.updated_at is not None or seed.minimized_reason is not None:
         with repo.world.acting(None, at=comment.created_at) as act:
@@ -327,7 +327,7 @@ def _add_reactions_and_edits(repo: PlantedRepository, seed: SeedThreadComment, c
             act.database.update(comment, updated_at=changed, minimized_reason=seed.minimized_reason)
 
 
-def _restore_reviews(repo: PlantedRepository, seed: SeedPull, pull: Pull) -> None:
+def _restore_reviews(repo: RepositoryBuild, seed: SeedPull, pull: Pull) -> None:
     """Put back reviews, threads and which comment was submitted with which review."""
     restored: list[Review] = []
     for each in seed.reviews:
@@ -341,7 +341,7 @@ def _restore_reviews(repo: PlantedRepository, seed: SeedPull, pull: Pull) -> Non
             _restore_thread(repo, thread, pull, restored)
 
 
-def _restore_thread(repo: PlantedRepository, seed: SeedThread, pull: Pull, restored: list[Review]) -> None:
+def _restore_thread(repo: RepositoryBuild, seed: SeedThread, pull: Pull, restored: list[Review]) -> None:
     if seed.place is None:
         raise InvalidRefusal("a thread of an export has a place")
     with repo.world.acting(None) as act:

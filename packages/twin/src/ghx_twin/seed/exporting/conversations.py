@@ -29,7 +29,7 @@ from ghx_twin.state.records import (
 from ghx_twin.world import World
 
 
-def harvest_issues(world: World, repository: Repository) -> Iterator[SeedIssue]:
+def export_issues(world: World, repository: Repository) -> Iterator[SeedIssue]:
     """Yield the issues of a repository in the order of their numbers."""
     for issue in world.database.all(Issue, order="number", repository_id=repository.id, is_pull=False):
         own: dict[str, Any] = {name: getattr(issue, name) for name in ("state", "state_reason", "pinned")}
@@ -44,7 +44,7 @@ def harvest_issues(world: World, repository: Repository) -> Iterator[SeedIssue]:
         yield SeedIssue.model_validate({**_conversation(world, issue), **own})
 
 
-def harvest_pulls(world: World, repository: Repository) -> Iterator[SeedPull]:
+def export_pulls(world: World, repository: Repository) -> Iterator[SeedPull]:
     """Yield the pull requests of a repository in the order of their numbers."""
     for issue in world.database.all(Issue, order="number", repository_id=repository.id, is_pull=True):
         yield _pull(world, issue, lookup.pull(world, repository, issue.number))
@@ -155,7 +155,7 @@ def _reviews(world: World, pull: Pull) -> Iterator[SeedReview]:
 def _threads(world: World, pull: Pull) -> Iterator[SeedThread]:
     """Yield the threads of a pull request; each comment says which review it belongs to."""
     reviews = world.database.all(Review, pull_id=pull.id)
-    # By position: planting gives reviews new ids, and a thread may hold comments of several reviews.
+    # By position: building gives reviews new ids, and a thread may hold comments of several reviews.
     numbers = {review.id: number for number, review in enumerate(reviews, 1)}
     for thread in world.database.all(Thread, pull_id=pull.id):
         written = world.database.all(ReviewComment, thread_id=thread.id)

@@ -6,6 +6,7 @@ from ghx_twin.commands.actions import caches, deployments, variables
 from ghx_twin.commands.actions.variables import Home
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import InvalidRefusal
+from ghx_twin.seed.building.repository_build import RepositoryBuild
 from ghx_twin.seed.deployments import (
     SeedDeployment,
     SeedEnvironment,
@@ -16,15 +17,14 @@ from ghx_twin.seed.deployments import (
 )
 from ghx_twin.seed.document import SeedOrganization
 from ghx_twin.seed.mistakes import within
-from ghx_twin.seed.planting.planted_repository import PlantedRepository
 from ghx_twin.state.records import Deployment, DeploymentReview, Environment, User, WorkflowRun
 from ghx_twin.world import World
 
 
-def plant_deployments(repo: PlantedRepository) -> None:
+def build_deployments(repo: RepositoryBuild) -> None:
     """Plant the variables, secrets, caches, environments and deployments of a repository."""
     world, seed = repo.world, repo.seed
-    _plant_variables(world, Home(repo.record), seed.variables, seed.secrets)
+    _build_variables(world, Home(repo.record), seed.variables, seed.secrets)
     for cache in seed.caches:
         with within(f"caches: {cache.key!r}"), world.acting(None, at=cache.at) as act:
             caches.create(
@@ -38,19 +38,19 @@ def plant_deployments(repo: PlantedRepository) -> None:
             )
     for environment in seed.environments:
         with within(f"environments: {environment.name!r}"):
-            _plant_environment(repo, environment)
+            _build_environment(repo, environment)
     for deployment in seed.deployments:
         with within(f"deployments: {deployment.ref} to {deployment.environment}"):
-            _plant_deployment(repo, deployment)
-    _plant_reviews(repo)
+            _build_deployment(repo, deployment)
+    _build_reviews(repo)
 
 
-def plant_organization_variables(world: World, organization: User, seed: SeedOrganization) -> None:
+def build_organization_variables(world: World, organization: User, seed: SeedOrganization) -> None:
     """Plant the variables and secrets of an organization, once its repositories are there."""
-    _plant_variables(world, Home(organization), seed.variables, seed.secrets)
+    _build_variables(world, Home(organization), seed.variables, seed.secrets)
 
 
-def _plant_variables(world: World, home: Home, wanted: Sequence[SeedVariable], secrets: Sequence[SeedSecret]) -> None:
+def _build_variables(world: World, home: Home, wanted: Sequence[SeedVariable], secrets: Sequence[SeedSecret]) -> None:
     for each in wanted:
         with within(f"variables: {each.name}"), world.acting(None, at=each.at) as act:
             visibility, selected = _reach(world, each)
@@ -74,7 +74,7 @@ def _reach(world: World, seed: SeedVariable | SeedSecret) -> tuple[str | None, l
     return seed.visibility, [one.id for one in found]
 
 
-def _plant_environment(repo: PlantedRepository, seed: SeedEnvironment) -> None:
+def _build_environment(repo: RepositoryBuild, seed: SeedEnvironment) -> None:
     with repo.world.acting(None, at=seed.at) as act:
         made = deployments.put_environment(
             act,
@@ -86,7 +86,7 @@ def _plant_environment(repo: PlantedRepository, seed: SeedEnvironment) -> None:
             deployment_branch_policy=seed.deployment_branch_policy and seed.deployment_branch_policy.model_dump(),
         )
         act.database.update(made, updated_at=seed.updated_at or made.updated_at)
-    _plant_variables(repo.world, Home(repo.record, made), seed.variables, seed.secrets)
+    _build_variables(repo.world, Home(repo.record, made), seed.variables, seed.secrets)
 
 
 def _find_reviewer(world: World, name: str) -> dict[str, object]:
@@ -96,7 +96,7 @@ def _find_reviewer(world: World, name: str) -> dict[str, object]:
     return {"type": "Team", "id": lookup.team(world, lookup.organization(world, login), team).id}
 
 
-def _plant_deployment(repo: PlantedRepository, seed: SeedDeployment) -> None:
+def _build_deployment(repo: RepositoryBuild, seed: SeedDeployment) -> None:
     with repo.acting_unrestricted(seed.creator, at=seed.at) as act:
         made = deployments.create(
             act,
@@ -126,7 +126,7 @@ def _plant_deployment(repo: PlantedRepository, seed: SeedDeployment) -> None:
             act.database.update(made, updated_at=seed.updated_at)
 
 
-def _link_run(repo: PlantedRepository, seed: SeedDeployment, deployment: Deployment) -> None:
+def _link_run(repo: RepositoryBuild, seed: SeedDeployment, deployment: Deployment) -> None:
     if seed.run is None:
         return
     with repo.world.acting(None) as act:
@@ -135,7 +135,7 @@ def _link_run(repo: PlantedRepository, seed: SeedDeployment, deployment: Deploym
         act.database.update(deployment, run_id=seed.run)
 
 
-def _plant_reviews(repo: PlantedRepository) -> None:
+def _build_reviews(repo: RepositoryBuild) -> None:
     for review in repo.seed.deployment_reviews:
         with within(f"deployment_reviews: run {review.run}"), repo.world.acting(None, at=review.at) as act:
             home = repo.record.id

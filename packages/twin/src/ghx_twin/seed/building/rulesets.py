@@ -12,7 +12,7 @@ from ghx_twin.state.records import Repository, User
 from ghx_twin.world import World
 
 
-def plant_rulesets(world: World, owner: Repository | User, seeds: Sequence[SeedRuleset]) -> None:
+def build_rulesets(world: World, owner: Repository | User, seeds: Sequence[SeedRuleset]) -> None:
     """Plant rulesets; they bind nobody before the rest of the world is there."""
     for seed in seeds:
         with within(f"rulesets: {seed.name!r}"), world.acting(None, at=seed.at) as act:

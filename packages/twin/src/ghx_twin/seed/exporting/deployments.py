@@ -20,7 +20,7 @@ from ghx_twin.state.records import (
 from ghx_twin.world import World
 
 
-def harvest_deployments(world: World, repository: Repository) -> dict[str, Any]:
+def export_deployments(world: World, repository: Repository) -> dict[str, Any]:
     """Return the variables, secrets, caches, environments and deployments of a repository, as a seed writes them."""
     database, home = world.database, repository.id
     caches = database.all(ActionsCache, repository_id=home)
@@ -39,7 +39,7 @@ def harvest_deployments(world: World, repository: Repository) -> dict[str, Any]:
     }
 
 
-def harvest_organization_variables(world: World, organization: User) -> dict[str, Any]:
+def export_organization_variables(world: World, organization: User) -> dict[str, Any]:
     """Return the variables and secrets of an organization, as a seed writes them."""
     return _variables(world, Home(organization))
 

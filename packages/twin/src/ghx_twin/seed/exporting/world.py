@@ -1,8 +1,8 @@
 """Harvests a whole world: accounts, apps, repositories and projects.
 
-Kept: people, settings, history to the commit, checks, workflow runs, releases with their files, conversations with
-their states, authors and times. Not kept: the entries of timelines (planting writes new ones), database ids (but those
-of workflow runs), former names of repositories, where moved issues went, and the world's clock.
+Exported: people, settings, history to the commit, checks, workflow runs, releases with their files, and conversations
+with their states, authors and times. Not exported: entries of timelines (building a world writes new ones), database
+ids except those of workflow runs, former names of repositories, targets of moved issues, and the world's clock.
 """
 
 from typing import Any
@@ -20,9 +20,9 @@ from ghx_twin.seed.document import (
     SeedUser,
     WorldSeed,
 )
-from ghx_twin.seed.harvesting.deployments import harvest_organization_variables
-from ghx_twin.seed.harvesting.repository import harvest_repository
-from ghx_twin.seed.harvesting.rulesets import harvest_rulesets
+from ghx_twin.seed.exporting.deployments import export_organization_variables
+from ghx_twin.seed.exporting.repository import export_repository
+from ghx_twin.seed.exporting.rulesets import export_rulesets
 from ghx_twin.seed.projects import SeedField, SeedItem, SeedIteration, SeedIterations, SeedProject, SeedView
 from ghx_twin.state.names import object_name
 from ghx_twin.state.records import (
@@ -50,13 +50,13 @@ from ghx_twin.state.records import (
 from ghx_twin.world import World
 
 
-def harvest(world: World) -> WorldSeed:
+def export_seed(world: World) -> WorldSeed:
     """Return the seed of a world."""
     with world.database.held():  # or a request between two tables would tear the seed apart
         accounts = world.database.all(User)
         people = tuple(_user(world, account) for account in accounts if account.type != "Organization")
         groups = tuple(_organization(world, account) for account in accounts if account.type == "Organization")
-        homes = tuple(harvest_repository(world, repository) for repository in world.database.all(Repository))
+        homes = tuple(export_repository(world, repository) for repository in world.database.all(Repository))
         apps = tuple(_app(world, app) for app in world.database.all(App))
         boards = tuple(_project(world, each) for each in world.database.all(Project, order="owner_id, number"))
     return WorldSeed(users=people, organizations=groups, apps=apps, repositories=homes, projects=boards)
@@ -117,8 +117,8 @@ def _organization(world: World, organization: User) -> SeedOrganization:
                 for one in world.database.all(IssueType, organization_id=organization.id)
             ),
             "next_project_number": _next_project_number(organization),
-            "rulesets": harvest_rulesets(world, organization_id=organization.id),
-            **harvest_organization_variables(world, organization),
+            "rulesets": export_rulesets(world, organization_id=organization.id),
+            **export_organization_variables(world, organization),
             "at": organization.created_at,
         }
     )

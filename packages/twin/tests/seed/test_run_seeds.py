@@ -7,7 +7,7 @@ from seeds import rich_world, world_of
 
 from ghx_twin.queries import lookup
 from ghx_twin.queries.actions import workflow_runs
-from ghx_twin.seed.planting import SeedError
+from ghx_twin.seed.building import SeedError
 from ghx_twin.state.records import CheckRun, Repository, RunAttempt, Workflow
 from ghx_twin.world import World
 

@@ -8,13 +8,13 @@ from ghx_twin.commands.repositories import refs
 from ghx_twin.git.bundles import unbundle
 from ghx_twin.git.objects import RefUpdate, TreeChange
 from ghx_twin.refusals import InvalidRefusal
+from ghx_twin.seed.building.repository_build import RepositoryBuild
 from ghx_twin.seed.document import SeedCommit
 from ghx_twin.seed.format import Files, SeedFile
 from ghx_twin.seed.mistakes import within
-from ghx_twin.seed.planting.planted_repository import PlantedRepository
 
 
-def plant_history(repo: PlantedRepository) -> None:
+def build_history(repo: RepositoryBuild) -> None:
     """Write the commits, branches and tags of a repository."""
     seed = repo.seed
     if seed.bundle is not None:
@@ -32,7 +32,7 @@ def plant_history(repo: PlantedRepository) -> None:
             refs.create(act, repo.current(act), ref=f"refs/tags/{name}", sha=find_commit(repo, target))
 
 
-def find_commit(repo: PlantedRepository, name: str) -> str:
+def find_commit(repo: RepositoryBuild, name: str) -> str:
     """Return the commit that a branch, a tag or a sha names."""
     sha = repo.git.resolve(name, repo.record.default_branch)
     if sha is None:
@@ -40,7 +40,7 @@ def find_commit(repo: PlantedRepository, name: str) -> str:
     return sha
 
 
-def _unbundle(repo: PlantedRepository, text: str) -> None:
+def _unbundle(repo: RepositoryBuild, text: str) -> None:
     if repo.seed.files or repo.seed.history or repo.seed.tags:
         raise InvalidRefusal("it holds the whole history; leave files, history and tags out")
     with repo.world.acting(None, at=repo.seed.at) as act:
@@ -49,7 +49,7 @@ def _unbundle(repo: PlantedRepository, text: str) -> None:
             act.database.note("refs", repo.record.id, ref, None, sha)
 
 
-def _commit(repo: PlantedRepository, commit: SeedCommit) -> None:
+def _commit(repo: RepositoryBuild, commit: SeedCommit) -> None:
     author = repo.person(commit.author or repo.steward)
     git, ref = repo.git, f"refs/heads/{commit.branch or repo.record.default_branch}"
     before = git.ref(ref)
@@ -68,14 +68,14 @@ def _commit(repo: PlantedRepository, commit: SeedCommit) -> None:
         refs.push(act, repo.current(act), [RefUpdate(ref, before, sha)])
 
 
-def _start(repo: PlantedRepository, commit: SeedCommit) -> str | None:
+def _start(repo: RepositoryBuild, commit: SeedCommit) -> str | None:
     """Return the commit a new branch starts at: the named one, else the default branch's; None for an orphan."""
     if commit.from_ is not None:
         return find_commit(repo, commit.from_)
     return repo.git.ref(f"refs/heads/{repo.record.default_branch}")
 
 
-def _changes(repo: PlantedRepository, files: Files) -> list[TreeChange]:
+def _changes(repo: RepositoryBuild, files: Files) -> list[TreeChange]:
     return [
         TreeChange(path=path)
         if content is None

@@ -1,4 +1,4 @@
-"""A repository of a seed while it is planted, and who acts in it."""
+"""The state of a repository while it is built from a seed."""
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,8 +19,8 @@ from ghx_twin.world import Act, World
 
 
 @dataclass(frozen=True, slots=True)
-class PlantedRepository:
-    """A repository's record beside what the seed says of it; `conversations` are those planted so far."""
+class RepositoryBuild:
+    """A repository's record and its seed; `conversations` are those that were built so far."""
 
     world: World
     record: Repository

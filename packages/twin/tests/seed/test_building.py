@@ -38,8 +38,8 @@ from ghx_twin.seed.document import (
     SeedUser,
     WorldSeed,
 )
+from ghx_twin.seed.exporting import export_seed
 from ghx_twin.seed.format import SeedFile
-from ghx_twin.seed.harvesting import harvest
 from ghx_twin.seed.loading import load_seed
 from ghx_twin.seed.releases import SeedAsset, SeedRelease
 from ghx_twin.seed.repeats import SeedRepeat
@@ -509,7 +509,7 @@ def test_who_has_reviewed_is_asked_no_longer() -> None:
             reviewers: [hubot, cat]
             reviews: [{author: hubot, state: APPROVED}, {author: cat, state: PENDING, body: Hm}]
     """
-    with world_of(seed) as world, world_of(harvest(world)) as again:
+    with world_of(seed) as world, world_of(export_seed(world)) as again:
         for each in (world, again):
             asked = [lookup.user_by_id(each, one.user_id).login for one in each.database.all(ReviewRequest)]
             assert asked == ["cat"]

@@ -7,10 +7,10 @@ from ghx_twin.queries.actions import job_plans
 from ghx_twin.queries.actions import workflow_runs as queries
 from ghx_twin.queries.actions.scripts import complete_script
 from ghx_twin.queries.actions.workflow_files import files_on_branches
+from ghx_twin.seed.building.history import file_bytes, find_commit
+from ghx_twin.seed.building.repository_build import RepositoryBuild
 from ghx_twin.seed.checks import SeedArtifact, SeedAttempt, SeedCheck, SeedJob, SeedRun
 from ghx_twin.seed.mistakes import within
-from ghx_twin.seed.planting.history import file_bytes, find_commit
-from ghx_twin.seed.planting.planted_repository import PlantedRepository
 from ghx_twin.state.clock import format_time, parse_time
 from ghx_twin.state.records import Artifact, CheckRun, Step, Workflow, WorkflowRun
 from ghx_twin.world import Act
@@ -18,19 +18,19 @@ from ghx_twin.world import Act
 _KEPT_FOR_S = 90 * 24 * 60 * 60  # how long GitHub keeps artifacts
 
 
-def plant_checks(repo: PlantedRepository) -> None:
+def build_checks(repo: RepositoryBuild) -> None:
     """Plant the check runs and statuses that a repository lists by commit."""
     for check in repo.seed.checks:
         with within("checks"):
             is_branch = repo.git.ref(f"refs/heads/{check.commit}") is not None
-            plant_check(repo, check, find_commit(repo, check.commit), check.commit if is_branch else None)
+            build_check(repo, check, find_commit(repo, check.commit), check.commit if is_branch else None)
 
 
-def plant_check(repo: PlantedRepository, seed: SeedCheck, sha: str, branch: str | None) -> None:
+def build_check(repo: RepositoryBuild, seed: SeedCheck, sha: str, branch: str | None) -> None:
     """Plant a check run or a status on a commit; a check run that names a workflow is a job of its run."""
     with within(f"check {seed.name!r}"):
         if seed.kind == "check_run" and seed.workflow is not None:
-            _plant_job_of_check(repo, seed, sha, branch)
+            _build_job_of_check(repo, seed, sha, branch)
             return
         # The bot of an app has no role of its own: what it may do, its installation says.
         acting = repo.acting_unrestricted if seed.kind == "check_run" else repo.acting_as
@@ -48,7 +48,7 @@ def plant_check(repo: PlantedRepository, seed: SeedCheck, sha: str, branch: str 
             )  # fmt: skip
 
 
-def plant_workflows(repo: PlantedRepository) -> None:
+def build_workflows(repo: RepositoryBuild) -> None:
     """Plant the workflows of a repository with their runs, attempts and jobs."""
     for workflow in repo.seed.workflows:
         with within(f"workflows: {workflow.name!r}"):
@@ -59,10 +59,10 @@ def plant_workflows(repo: PlantedRepository) -> None:
                 record = act.database.update(made, updated_at=workflow.updated_at or made.updated_at)
             for run in workflow.runs:
                 with within(f"runs: {run.id or run.commit}"):
-                    _plant_run(repo, record, run)
+                    _build_run(repo, record, run)
 
 
-def plant_scripts(repo: PlantedRepository) -> None:
+def build_scripts(repo: RepositoryBuild) -> None:
     """Have workflows do from now on what their scripts say, and play the runs that the seed leaves to them.
 
     Nothing else in the seed has set off a run: it says what has happened.
@@ -91,17 +91,17 @@ def _queue_jobs(act: Act, workflow: Workflow) -> list[WorkflowRun]:
     return left
 
 
-def _plant_job_of_check(repo: PlantedRepository, seed: SeedCheck, sha: str, branch: str | None) -> None:
+def _build_job_of_check(repo: RepositoryBuild, seed: SeedCheck, sha: str, branch: str | None) -> None:
     """Plant a check that names a workflow: a job of that workflow's run for the commit, made where there is none."""
     event = seed.event or "push"
     with repo.acting_unrestricted(None, at=seed.at) as act:
         workflow = workflows.create_or_update(act, repo.record, name=seed.workflow or "")
         known = act.database.all(WorkflowRun, workflow_id=workflow.id, head_sha=sha, event=event)
         run = known[-1] if known else workflow_runs.create(act, workflow, sha=sha, event=event, branch=branch)
-    _plant_job(repo, run, seed)
+    _build_job(repo, run, seed)
 
 
-def _plant_run(repo: PlantedRepository, workflow: Workflow, seed: SeedRun) -> None:
+def _build_run(repo: RepositoryBuild, workflow: Workflow, seed: SeedRun) -> None:
     is_branch = repo.git.ref(f"refs/heads/{seed.commit}") is not None
     with repo.acting_unrestricted(seed.actor, at=seed.at) as act:
         run = workflow_runs.create(
@@ -111,25 +111,25 @@ def _plant_run(repo: PlantedRepository, workflow: Workflow, seed: SeedRun) -> No
         )  # fmt: skip
         for artifact in seed.artifacts:
             with within(f"artifacts: {artifact.name!r}"):
-                _plant_artifact(act, run, artifact)
-    _plant_jobs(repo, run, seed)
+                _build_artifact(act, run, artifact)
+    _build_jobs(repo, run, seed)
     for position, rerun in enumerate(seed.reruns, 1):
         with within(f"reruns: {position}"):
             with repo.acting_unrestricted(rerun.actor, at=rerun.at) as act:
                 workflow_runs.begin_attempt(act, run, conclusion=rerun.conclusion)
-            _plant_jobs(repo, run, rerun)
+            _build_jobs(repo, run, rerun)
 
 
-def _plant_jobs(repo: PlantedRepository, run: WorkflowRun, seed: SeedAttempt) -> None:
+def _build_jobs(repo: RepositoryBuild, run: WorkflowRun, seed: SeedAttempt) -> None:
     for job in seed.jobs:
         with within(f"jobs: {job.name!r}"):
-            _plant_job(repo, run, job)
+            _build_job(repo, run, job)
     with repo.world.acting(None) as act:
         attempt = queries.latest_attempt(repo.world, run)
         act.database.update(attempt, logs=seed.logs, updated_at=seed.updated_at or attempt.updated_at)
 
 
-def _plant_job(repo: PlantedRepository, run: WorkflowRun, seed: SeedJob | SeedCheck) -> None:
+def _build_job(repo: RepositoryBuild, run: WorkflowRun, seed: SeedJob | SeedCheck) -> None:
     with repo.acting_unrestricted(None, at=seed.at) as act:
         job = workflow_runs.add_job(
             act, run, name=seed.name, status=seed.status, details_url=seed.url, title=seed.title, summary=seed.summary,
@@ -137,12 +137,12 @@ def _plant_job(repo: PlantedRepository, run: WorkflowRun, seed: SeedJob | SeedCh
             completed_at=seed.completed_at,
         )  # fmt: skip
         if isinstance(seed, SeedJob):
-            _plant_steps(act, job, seed)
+            _build_steps(act, job, seed)
             for annotation in seed.annotations:
                 checks.add_annotation(act, job, **annotation.model_dump())
 
 
-def _plant_steps(act: Act, job: CheckRun, seed: SeedJob) -> None:
+def _build_steps(act: Act, job: CheckRun, seed: SeedJob) -> None:
     """Plant the steps of a job, which ends with the last of them where the seed does not say when."""
     began = parse_time(job.started_at)
     for number, step in enumerate(seed.steps, 1):
@@ -165,7 +165,7 @@ def _plant_steps(act: Act, job: CheckRun, seed: SeedJob) -> None:
         act.database.update(job, completed_at=format_time(began))
 
 
-def _plant_artifact(act: Act, run: WorkflowRun, seed: SeedArtifact) -> None:
+def _build_artifact(act: Act, run: WorkflowRun, seed: SeedArtifact) -> None:
     made = seed.at or run.created_at
     files = {path: file_bytes(path, content) for path, content in seed.files.items() if content is not None}
     act.database.insert(

@@ -10,20 +10,20 @@ from ghx_twin.commands.kernel import reload
 from ghx_twin.queries import lookup
 from ghx_twin.queries.projects.projects import field_named, fields_of, iterations_of
 from ghx_twin.refusals import InvalidRefusal
+from ghx_twin.seed.building.checks import build_scripts
+from ghx_twin.seed.building.conversations import build_conversations, relate_issues
+from ghx_twin.seed.building.deployments import build_organization_variables
+from ghx_twin.seed.building.repository import (
+    apply_settings,
+    build_releases,
+    build_repository,
+    set_times_and_numbers,
+)
+from ghx_twin.seed.building.repository_build import RepositoryBuild
+from ghx_twin.seed.building.rulesets import build_rulesets
 from ghx_twin.seed.document import SeedApp, SeedIssueType, SeedOrganization, SeedUser, WorldSeed
 from ghx_twin.seed.faults import script_faults
 from ghx_twin.seed.mistakes import within
-from ghx_twin.seed.planting.checks import plant_scripts
-from ghx_twin.seed.planting.conversations import plant_conversations, relate_issues
-from ghx_twin.seed.planting.deployments import plant_organization_variables
-from ghx_twin.seed.planting.planted_repository import PlantedRepository
-from ghx_twin.seed.planting.repository import (
-    apply_settings,
-    plant_releases,
-    plant_repository,
-    set_times_and_numbers,
-)
-from ghx_twin.seed.planting.rulesets import plant_rulesets
 from ghx_twin.seed.projects import SeedField, SeedItem, SeedProject, SeedView
 from ghx_twin.state.records import (
     App,
@@ -41,68 +41,68 @@ from ghx_twin.viewer import Viewer
 from ghx_twin.world import Act, World
 
 
-def plant(world: World, seed: WorldSeed) -> None:
+def build_world(world: World, seed: WorldSeed) -> None:
     """Fill a world; users first, then repositories with their history, what people said, and projects.
 
-    Raises `SeedError` for what GitHub would refuse; what was planted before that stays, so use a new world.
+    Raises `SeedError` for what GitHub would refuse; what was built before that stays, so use a new world.
     """
     seed = seed.written_out()
     for user in seed.users:
         with within(f"users: {user.login}"):
-            _plant_user(world, user)
+            _build_user(world, user)
     for organization in seed.organizations:
         with within(f"organizations: {organization.login}"):
-            _plant_organization(world, organization)
+            _build_organization(world, organization)
     for app in seed.apps:  # before anything that their bots have done
         with within(f"apps: {app.slug}"):
-            _plant_app(world, app)
-    planted: list[PlantedRepository] = []
+            _build_app(world, app)
+    builds: list[RepositoryBuild] = []
     for repository in seed.repositories:
         with within(f"repositories: {repository.name}"):
-            planted.append(plant_repository(world, repository))
+            builds.append(build_repository(world, repository))
     for app in seed.apps:  # once the repositories are there that it is for
         with within(f"apps: {app.slug}"):
-            _plant_installations(world, app)
+            _build_installations(world, app)
     # Each step is done in every repository before the next one begins: parents, blockers and mentions cross
     # repositories, settings such as `archived` would refuse the conversations, and everything before moves the times.
     for step in (
-        plant_conversations, relate_issues, plant_releases, apply_settings, plant_scripts, set_times_and_numbers,
+        build_conversations, relate_issues, build_releases, apply_settings, build_scripts, set_times_and_numbers,
     ):  # fmt: skip
-        for repo in planted:
+        for repo in builds:
             with within(f"repositories: {repo.seed.name}"):
                 step(repo)
-    _plant_across_repositories(world, seed)
+    _build_across_repositories(world, seed)
     script_faults(world, seed.faults)
 
 
-def _plant_across_repositories(world: World, seed: WorldSeed) -> None:
+def _build_across_repositories(world: World, seed: WorldSeed) -> None:
     """Add what belongs to accounts, and needs their repositories or what is in them."""
     for organization in seed.organizations:
         with within(f"organizations: {organization.login}"):
             owner = lookup.organization(world, organization.login)
-            plant_rulesets(world, owner, organization.rulesets)
-            plant_organization_variables(world, owner, organization)
+            build_rulesets(world, owner, organization.rulesets)
+            build_organization_variables(world, owner, organization)
     for project in seed.projects:
         with within(f"projects: {project.owner} {project.title!r}"):
-            _PlantedProject(world, project).plant()
+            _ProjectBuild(world, project).build_world()
     for account in (*seed.users, *seed.organizations):
         with within(f"{account.login}: next_project_number"):
             _set_next_project_number(world, account)
 
 
-def _plant_user(world: World, user: SeedUser) -> None:
+def _build_user(world: World, user: SeedUser) -> None:
     with world.acting(None, at=user.at) as act:
         record = users.create_user(act, **user.model_dump(exclude={"tokens", "next_project_number", "at"}))
         for token in user.tokens:
             users.create_token(act, record, token=token.token, scopes=token.scopes)
 
 
-def _plant_organization(world: World, seed: SeedOrganization) -> None:
+def _build_organization(world: World, seed: SeedOrganization) -> None:
     with world.acting(None, at=seed.at) as act:
         profile = seed.model_dump(include={"login", "name", "bio", "location", "blog"})
         record = users.create_organization(act, **profile)
         if seed.issue_types is not None:
-            _plant_issue_types(act, record, seed.issue_types)
+            _build_issue_types(act, record, seed.issue_types)
         if seed.email is not None:
             users.update_user(act, record, email=seed.email)
         for login, role in seed.members.items():
@@ -115,16 +115,16 @@ def _plant_organization(world: World, seed: SeedOrganization) -> None:
                     users.add_team_member(act, made, lookup.user(world, login))
 
 
-def _plant_app(world: World, seed: SeedApp) -> None:
+def _build_app(world: World, seed: SeedApp) -> None:
     left = {"id", "owner", "installations", "at"}
     with world.acting(None, at=seed.at) as act:
         owner = lookup.account(world, seed.owner)
         apps.create(act, owner=owner, identity=seed.id, **seed.model_dump(exclude=left))
 
 
-def _plant_installations(world: World, seed: SeedApp) -> None:
+def _build_installations(world: World, seed: SeedApp) -> None:
     app = world.database.one(App, slug=seed.slug)
-    assert app is not None  # noqa: S101 - it was planted before
+    assert app is not None  # noqa: S101 - it was built before
     for each in seed.installations:
         with within(f"installations: {each.account}"), world.acting(None, at=each.at) as act:
             account = lookup.account(world, each.account)
@@ -142,7 +142,7 @@ def _plant_installations(world: World, seed: SeedApp) -> None:
                 apps.create_token(act, app, installation, token=token)
 
 
-def _plant_issue_types(act: Act, organization: User, seeds: tuple[SeedIssueType, ...]) -> None:
+def _build_issue_types(act: Act, organization: User, seeds: tuple[SeedIssueType, ...]) -> None:
     for first in act.database.all(IssueType, organization_id=organization.id):
         issue_types.delete(act, first)
     for seed in seeds:
@@ -162,13 +162,13 @@ def _set_next_project_number(world: World, seed: SeedUser | SeedOrganization) ->
 
 
 @dataclass(frozen=True, slots=True)
-class _PlantedProject:
+class _ProjectBuild:
     """A project of a seed while it is planted: after all conversations, since these are what is on it."""
 
     world: World
     seed: SeedProject
 
-    def plant(self) -> None:
+    def build_world(self) -> None:
         owner = lookup.account(self.world, self.seed.owner)
         if self.seed.number is not None:
             self._take_number(owner, self.seed.number)
@@ -179,12 +179,12 @@ class _PlantedProject:
                 project = projects.update(act, project, **changes)
             for field in self.seed.fields:
                 with within(f"fields: {field.name!r}"):
-                    _plant_project_field(act, project, field)
-            self._plant_views(act, project)
-            self._plant_surroundings(act, project)
+                    _build_project_field(act, project, field)
+            self._build_views(act, project)
+            self._build_surroundings(act, project)
         for number, item in enumerate(self.seed.items, 1):
             with within(f"items: {item.content or item.title or number}"):
-                self._plant_item(project, item)
+                self._build_item(project, item)
         for update in self.seed.status_updates:
             with within("status_updates"), self._acting(update.creator or self.seed.creator, at=update.at) as act:
                 projects.create_status_update(act, project, **update.model_dump(exclude={"creator", "at"}))
@@ -207,7 +207,7 @@ class _PlantedProject:
                 raise InvalidRefusal(f"number {number} is taken; list projects in the order of their numbers")
             act.database.update(current, next_project_number=number)
 
-    def _plant_views(self, act: Act, project: Project) -> None:
+    def _build_views(self, act: Act, project: Project) -> None:
         for number, view in enumerate(self.seed.views, 1):
             with within(f"views: {view.name!r}"):
                 settings = _project_view_settings(act, project, view)
@@ -217,7 +217,7 @@ class _PlantedProject:
                 else:
                     projects.create_view(act, project, name=view.name, layout=view.layout, **settings)
 
-    def _plant_surroundings(self, act: Act, project: Project) -> None:
+    def _build_surroundings(self, act: Act, project: Project) -> None:
         for name, enabled in self.seed.workflows.items():
             if workflow := act.database.one(ProjectWorkflow, project_id=project.id, name=name):
                 act.database.update(workflow, enabled=enabled)
@@ -228,7 +228,7 @@ class _PlantedProject:
             with within(f"repositories: {name}"):
                 projects.link(act, project, lookup.repository(self.world, None, *name.split("/")))
 
-    def _plant_item(self, project: Project, seed: SeedItem) -> None:
+    def _build_item(self, project: Project, seed: SeedItem) -> None:
         with self._acting(seed.creator or self.seed.creator, at=seed.at) as act:
             if seed.content is not None:
                 item = projects.add_item(act, project, _find_issue(self.world, seed.content))
@@ -257,7 +257,7 @@ def _set_item_times(world: World, item: ProjectItem, seed: SeedItem) -> None:
             act.database.update(draft, updated_at=updated_at)
 
 
-def _plant_project_field(act: Act, project: Project, seed: SeedField) -> ProjectField:
+def _build_project_field(act: Act, project: Project, seed: SeedField) -> ProjectField:
     options = [option.model_dump() for option in seed.options]
     given = seed.configuration
     settings = None if given is None else given.model_dump(exclude_none=True)
