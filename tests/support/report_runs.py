@@ -9,8 +9,8 @@ from ghx_profiler.records.analysis import SessionAnalysisBundle
 from ghx_profiler.records.metric_table import METRICS
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.records.trace import SessionTrace
-from ghx_profiler.reports.data.mode_glance import GlanceTally
 from ghx_profiler.reports.data.sources import open_run
+from ghx_profiler.reports.mode_glance import GlanceTally
 from ghx_profiler.stats.plan import AnalysisPlan
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.record import AgentRecord, MatrixRecord, RunRecord, control_kind_of_name, write_record

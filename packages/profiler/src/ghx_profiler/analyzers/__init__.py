@@ -9,11 +9,9 @@ from ghx_profiler.analyzers.defaults import (
 from ghx_profiler.analyzers.efficiency import EfficiencyAnalyzer
 from ghx_profiler.analyzers.error import ErrorAnalyzer
 from ghx_profiler.analyzers.hallucinated_commands import HallucinatedCommandAnalyzer
-from ghx_profiler.analyzers.metering import MeteringAnalyzer
-from ghx_profiler.analyzers.model_replay_findings import ModelReplayAnalyzer
+from ghx_profiler.analyzers.metering import MeteringAnalyzer, ModelReplayAnalyzer, RefusedHostsAnalyzer
 from ghx_profiler.analyzers.reasoning import ReasoningAnalyzer
 from ghx_profiler.analyzers.recovery import Recovery
-from ghx_profiler.analyzers.refused_hosts import RefusedHostsAnalyzer
 from ghx_profiler.analyzers.strategy import StrategyAnalyzer
 from ghx_profiler.analyzers.tool_pattern import ToolPatternAnalyzer
 

@@ -1,10 +1,11 @@
-"""Whether an agent and the meter in front of its model tell the same figures, and what other calls there were."""
+"""What the bench itself measured of a session: its model calls, metered or replayed, and the hosts it was refused."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ghx_profiler.analyzers.finding_shapes import counted, result, table
+from ghx_profiler.analyzers.finding_shapes import counted, result, table, word
 from ghx_profiler.evidence import Evidence
 from ghx_profiler.records.analysis import AnalysisResult
 from ghx_profiler.records.model_call_summary import main_calls
@@ -66,3 +67,67 @@ def _disagreements(trace: SessionTrace) -> Iterator[tuple[str, int, int]]:
 
 def _differ(reported: int, measured: int) -> bool:
     return abs(reported - measured) > _TOLERATED * measured
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReplayAnalyzer:
+    """Compares each call that was answered from a recording with the recorded one.
+
+    - `calls`: how many were exact, equal but for blind spots, and divergences.
+    - `blind_spots`: what calls differed in that does not count, by name.
+    - `divergences`: calls that are not in the recording, with both texts; each was refused.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of its results."""
+        return "model_replay"
+
+    def analyze(self, evidence: Evidence[Any]) -> AnalysisResult:
+        """Return how the calls compare."""
+        calls = evidence.trace.model_calls if evidence.trace else ()
+        replayed = [(call, call.replayed) for call in calls if call.replayed is not None]
+        verdicts = [each.verdict.replace("_", " ") for _, each in replayed]
+        spots = (name for _, each in replayed for name in each.blind_spots)
+        diverged = [(call, each) for call, each in replayed if each.verdict == "divergence"]
+        findings = {
+            "calls": counted(("verdict", "calls"), verdicts),
+            "blind_spots": counted(("blind spot", "calls"), spots),
+            "divergences": table(
+                ("call", "side call", "recorded", "asked"),
+                ((call.number, call.side or "no", each.recorded, each.asked) for call, each in diverged),
+            ),
+        }
+        if not replayed:
+            return result(self.name, findings, "no model call was replayed")
+        words = ", ".join(f"{count} {verdict}" for verdict, count in Counter(verdicts).items())
+        first = f"; call {diverged[0][0].number}: {diverged[0][1]}" if diverged else ""
+        return result(self.name, findings, f"model calls replayed: {words}{first}")
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedHostsAnalyzer:
+    """Names the hosts that a session was refused: updates, telemetry, or a web that the task does not have.
+
+    - `hosts`: their names in a word, `none` where none was refused; sessions are counted by it.
+    - `requests`: how often each was asked for.
+
+    Where the bench does not see what is refused, there are no findings. The row has the hosts as well, and is what
+    terminal and session page show, so that the summary is empty.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of its results."""
+        return "refused_hosts"
+
+    def analyze(self, evidence: Evidence[Any]) -> AnalysisResult:
+        """Return the hosts."""
+        hosts = evidence.refused_hosts
+        if hosts is None:
+            return result(self.name, {}, "")
+        findings = {
+            "hosts": word(", ".join(sorted(hosts)) or "none"),
+            "requests": table(("host", "requests"), hosts.items()),
+        }
+        return result(self.name, findings, "")

@@ -36,14 +36,12 @@ from ghx_profiler.reports.sections import (
     differences,
     distributions,
     failures,
-    findings,
     glance,
     reliability,
     safety,
     scenarios,
     sessions,
     tool_use,
-    variants,
     verdicts,
 )
 from ghx_profiler.reports.sections.headline import describe_run, headline_of, headline_to_wire
@@ -59,11 +57,11 @@ DETAILS: tuple[_BuildSection, ...] = (
     distributions.section,
     reliability.section,
     cost.section,
-    variants.section,
+    scenarios.variants,
     scenarios.section,
     failures.section,
     tool_use.section,
-    findings.section,
+    sessions.findings,
     sessions.section,
     conditions.section,
 )
@@ -213,7 +211,7 @@ def _analysis(material: Material, headline: Headline | None) -> Document:
         subtitle=f"Analyzed sessions by mode: {counted or 'none'}",
         headline=headline,
         banner=verdicts.banner(material),
-        sections=(findings.section(material), everything),
+        sections=(sessions.findings(material), everything),
         footer="They describe these sessions; no test was made.",
         alarms=tuple(alarms(material.violations)),
     )

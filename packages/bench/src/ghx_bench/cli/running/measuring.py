@@ -36,8 +36,8 @@ from ghx_profiler.progress.failed_cells import FailedCells
 from ghx_profiler.records.metric_table import Metric
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports.data.controls import alarms
-from ghx_profiler.reports.data.mode_glance import GlanceTally, ModeGlance
 from ghx_profiler.reports.data.sources import Source, open_run
+from ghx_profiler.reports.mode_glance import GlanceTally, ModeGlance
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.record import RECORD_VERSION, RunRecord, read_record
 from ghx_profiler.store.rows import read_rows
