@@ -23,7 +23,7 @@ AGENTS = --install claude --install codex --install gemini --install goose --ins
 TOOLS = --install gh-axi --install npm-mcp
 QUICK = not process and not client and not browser and not slow
 
-.PHONY: help demo check test test-nightly test-packages wheels prove test-agents bench docs lock clean
+.PHONY: help demo check test test-nightly test-packages mutants wheels prove test-agents bench docs lock clean
 .NOTPARALLEL:
 
 help: ## List the targets
@@ -63,6 +63,9 @@ test-nightly: .venv/setup-dev.done ## Set up and run the variations that `test` 
 prove: .venv/setup-dev.done ## Set up and prove every built-in scenario, and the rings: minutes
 	@bin=$$(pwd)/$(BIN); folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; trap 'exit 130' HUP INT TERM; \
 	cd "$$folder" && PYTHONDONTWRITEBYTECODE= "$$bin/ghx-bench" check --solve $(PROVE_FLAGS)
+
+mutants: .venv/setup-dev.done ## Set up, break one promise at a time in a copy of the tree, and report which test notices
+	$(BIN)/python scripts/mutants.py
 
 test-packages: .venv/setup-dev.done ## Set up, then test each package where only it and what it requires is installed
 	scripts/test-packages $(PACKAGE)
