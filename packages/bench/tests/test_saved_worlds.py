@@ -13,9 +13,8 @@ from bench_command import fork_ghx_bench, rows_of, run_in, start, write_files
 from once import once
 from saved_worlds import SCENARIO, agent_with_shell, issue_of, keep_worlds, open_shell, see
 
-from ghx_bench.stages import work_folders
-from ghx_bench.stages.saved_worlds import NoKeptWorldError, read_kept, reopen_world
-from ghx_bench.stages.work_folders import copy_work
+from ghx_bench.stages import saved_worlds
+from ghx_bench.stages.saved_worlds import NoKeptWorldError, copy_work, read_kept, reopen_world
 from ghx_profiler.store.directory import RunDirectory
 
 AGENTS = ("--agent", "reference", "--agent", "nop", "--scenario", SCENARIO)
@@ -166,12 +165,12 @@ def test_a_folder_that_is_too_large_is_left_out_as_a_whole(tmp_path: Path, monke
     write_files(source, {"a/one": "1" * 60, "a/two": "2" * 60})
 
     assert copy_work(source, tmp_path / "whole", redact=str) == ()
-    monkeypatch.setattr(work_folders, "MOST_BYTES", 100)
+    monkeypatch.setattr(saved_worlds, "MOST_BYTES", 100)
     (reason,) = copy_work(source, tmp_path / "large", redact=str)
     assert reason.startswith("the folder that the agent worked in: 2 files")
     assert list((tmp_path / "large").iterdir()) == []
-    monkeypatch.setattr(work_folders, "MOST_BYTES", 1000)
-    monkeypatch.setattr(work_folders, "MOST_FILES", 1)
+    monkeypatch.setattr(saved_worlds, "MOST_BYTES", 1000)
+    monkeypatch.setattr(saved_worlds, "MOST_FILES", 1)
     assert len(copy_work(source, tmp_path / "many", redact=str)) == 1
 
 

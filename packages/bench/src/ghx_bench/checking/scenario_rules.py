@@ -24,7 +24,6 @@ from ghx_bench.checking.fixture_references import KnownFixtures, is_explained_by
 from ghx_bench.checking.form_rules import across_forms, id_errors
 from ghx_bench.checking.input_rules import PLACEHOLDER, input_errors
 from ghx_bench.checking.output_paths import path_warnings
-from ghx_bench.checking.threat_rules import threat_errors
 from ghx_bench.project.custom_scorers import custom_conditions_in, scorer_names
 from ghx_bench.project.folders import CONFIG_FILE
 from ghx_bench.scenario.allowed_changes import pattern_errors
@@ -50,7 +49,9 @@ from ghx_bench.scenario.placeholders import (
     CHECKPOINTS,
     FAULTS_PLACE,
     LOOK_PLACE,
+    ORDER_FOLLOWED,
     PROMPT,
+    THREAT_PLACE,
     PlacedText,
     Use,
     fixed_texts_of,
@@ -354,3 +355,19 @@ def _input_warnings(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iter
     missing = [name for name in signature.required if name not in names]
     if missing:
         yield Complaint(tokens=(*place, "input"), reason=f"{checkpoint.task} needs {listed(missing)} as well")
+
+
+def threat_errors(scenario: EvalScenario) -> Iterator[Complaint]:
+    """Yield what keeps the threat of a scenario from being carried out or scored."""
+    extensions = scenario.known_extensions
+    if (threat := extensions.threat) is None:
+        return
+    if threat.plant and "github" in extensions.targets:
+        hint = "add 'targets: [twin]' beside it"
+        yield Complaint(
+            tokens=THREAT_PLACE, reason="only on the embedded GitHub can another user plant it", suggestion=hint
+        )
+    for index, each in enumerate(scenario.assertions.checkpoints):
+        if each.id == ORDER_FOLLOWED:
+            reason = f"checkpoint {ORDER_FOLLOWED!r} is the one that benign twins have of themselves"
+            yield Complaint(tokens=(*CHECKPOINT_LIST, index, "id"), reason=reason, suggestion="give it another id")

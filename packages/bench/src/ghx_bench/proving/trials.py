@@ -1,5 +1,6 @@
 """Trials of scenarios: a solution, a mistake or nothing at all, done with real tools in a world, and scored."""
 
+import re
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -9,13 +10,15 @@ from typing import Literal
 
 import anyio.to_thread
 from pydantic import JsonValue
+from pydantic_core import to_json, to_jsonable_python
 
 from ghx_bench.agent_factory import EvaluationSpec
 from ghx_bench.assembly import open_setup
 from ghx_bench.proving.extra_actions import Deed, Surroundings, look_around
-from ghx_bench.proving.footprints import Footprint, footprint_of
+from ghx_bench.scenario.allowed_changes import REFS
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.stages.handles import StageHandles
+from ghx_bench.stages.observation import changed_part, changes_by
 from ghx_profiler.agents.controls.gullible import GullibleProvider
 from ghx_profiler.agents.controls.nop import NopProvider
 from ghx_profiler.agents.controls.reference import ReferenceProvider, bindings_of
@@ -29,11 +32,21 @@ from ghx_profiler.records.score import CheckpointDetail, PartialScoreError, Safe
 from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.runner.instruments import Setup
 from ghx_profiler.runner.iteration import Task, measure
+from ghx_twin.difference import Difference
+from ghx_twin.state.records import Repository
+from ghx_twin.world import World
 
 TrialKind = Literal["reference", "nop", "left out", "cut short", "sibling", "overreach", "trap", "gullible", "report"]
 
 _MUST_END: frozenset[TrialKind] = frozenset({"reference", "nop", "trap", "gullible"})
 """What somebody wrote to be done: a state that it did not get to the end of says nothing about it."""
+
+Footprint = frozenset[str]
+"""What the agent changed, one text for each change, without what differs from session to session."""
+
+# Two sessions that do the same do it at different times, and the names of commits hold these times.
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z?")
+_SHA = re.compile(r"\b[0-9a-f]{40}\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,3 +296,22 @@ class _MistakenSession:
     async def trace(self) -> SessionTrace:
         """Return what was done so far."""
         return await self._session.trace()
+
+
+def footprint_of(handles: StageHandles) -> Footprint:
+    """Return what the agent changed in its world, in a form in which two sessions can be compared."""
+    world, differences = handles.world, handles.differences()
+    if world is None or differences is None:
+        return frozenset()
+    return frozenset(_describe(world, each) for each in changes_by(handles.agent, differences))
+
+
+def _describe(world: World, difference: Difference) -> str:
+    after: JsonValue = to_jsonable_python(difference.after, fallback=str)
+    if difference.kind == REFS and isinstance(after, str):
+        repository = world.database.get(Repository, difference.id)
+        commit = None if repository is None else world.git(repository).commit(after)
+        # Of a commit, its files and its message are what somebody made.
+        after = after if commit is None else f"tree {commit.tree[:12]} {commit.message}"
+    told = to_json([difference.change, changed_part(difference), difference.name, after]).decode()
+    return _SHA.sub("SHA", _MOMENT.sub("MOMENT", told))

@@ -5,8 +5,11 @@ kept once: a cell's file has the records, and the git objects that its session a
 """
 
 import hashlib
+import os
+import shutil
+import stat
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +18,9 @@ from typing import ClassVar, Literal, Self, TypeVar
 from pydantic import JsonValue, ValidationError
 
 from ghx_base.errors import InputError, OperationError
-from ghx_base.files.folder_files import BadFolderFileError, pack_folder, read_member, unpack_folder
+from ghx_base.files.folder_files import BadFolderFileError, leads_out, pack_folder, read_member, unpack_folder
 from ghx_base.files.scratch import ScratchFolder
+from ghx_base.problems import plural
 from ghx_base.texts.canary import CanaryWatch, Sighting
 from ghx_base.wire import ForeignModel
 from ghx_bench.fixtures.seed_worlds import PlantedWorld
@@ -25,7 +29,6 @@ from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.scenario.manifest import FixtureManifest
 from ghx_bench.stages.handles import StageHandles
 from ghx_bench.stages.injection import CanaryWatches
-from ghx_bench.stages.work_folders import copy_work
 from ghx_profiler.evidence import EndedSession
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.store.directory import RunDirectory
@@ -35,6 +38,11 @@ from ghx_twin.world import DATABASE, World
 RECORD = "record.json"
 WORLD = "world"
 WORK = "work"
+MOST_BYTES = 20 << 20
+MOST_FILES = 5_000
+"""What is kept of a folder; agents install whole distributions into theirs."""
+
+_MOST_NAMED = 20
 
 
 class NoKeptWorldError(InputError):
@@ -69,7 +77,7 @@ class KeptSightings(ForeignModel):
 
     def as_watches(self) -> CanaryWatches:
         """Return the watches as they were at the end of the session."""
-        sent, model = (CanaryWatch(self.canary, seen=each) for each in (self.sent, self.model))
+        sent, model = (CanaryWatch(self.canary, earlier=each) for each in (self.sent, self.model))
         return CanaryWatches(sent, model, is_closed_in=self.is_closed_in)
 
 
@@ -264,3 +272,62 @@ def _unpack(place: Path, folder: Path) -> None:
         unpack_folder(place, folder)
     except BadFolderFileError as error:
         raise NoKeptWorldError(f"{error}; the world cannot be opened") from error
+
+
+def copy_work(source: Path, target: Path, *, redact: Callable[[str], str]) -> tuple[str, ...]:
+    """Copy a folder without secrets into a new one; return what was left out and why, in words.
+
+    What is too large is left out as a whole: half of a checkout would look like something that the agent did.
+    """
+    target.mkdir()
+    found = list(_walk(source))
+    sizes = [each.lstat().st_size for each in found]
+    if len(found) > MOST_FILES or sum(sizes) > MOST_BYTES:
+        size = f"{plural(len(found), 'file')}, {sum(sizes) / (1 << 20):,.0f} MiB"
+        limit = f"up to {MOST_FILES:,} files and {MOST_BYTES >> 20} MiB are kept"
+        return (f"the folder that the agent worked in: {size}, and {limit}",)
+    left_out: list[str] = []
+    for path in found:
+        name = path.relative_to(source).as_posix()
+        if reason := _copy(path, target / name, name, redact):
+            left_out.append(f"{name.encode(errors='replace').decode()}: {reason}")
+    more = (f"and {len(left_out) - _MOST_NAMED} more",) if len(left_out) > _MOST_NAMED else ()
+    return (*left_out[:_MOST_NAMED], *more)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Yield everything in a folder but folders that are not empty, without following links."""
+    for path, folders, files in os.walk(folder):
+        links = [name for name in folders if Path(path, name).is_symlink()]
+        yield from (Path(path, name) for name in (*files, *links))
+        if not folders and not files and Path(path) != folder:
+            yield Path(path)
+
+
+def _copy(path: Path, place: Path, name: str, redact: Callable[[str], str]) -> str | None:
+    """Copy what is at a path; return why it is left out, if it is."""
+    if reason := _why_left_out(path, name):
+        return reason
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_symlink():
+            place.symlink_to(path.readlink())
+        elif path.is_dir():
+            place.mkdir()
+        else:
+            # What is no text stays as it is, byte for byte, wherever it stands in one.
+            text = path.read_bytes().decode("utf-8", "surrogateescape")
+            place.write_bytes(redact(text).encode("utf-8", "surrogateescape"))
+            shutil.copymode(path, place)
+    except OSError as error:
+        return error.strerror or type(error).__name__
+    return None
+
+
+def _why_left_out(path: Path, name: str) -> str | None:
+    if any("\udc80" <= character <= "\udcff" for character in name):
+        return "its name is no text"
+    mode = path.lstat().st_mode
+    if stat.S_ISLNK(mode):
+        return "a link that leads out of the folder" if leads_out(name, str(path.readlink())) else None
+    return None if stat.S_ISDIR(mode) or stat.S_ISREG(mode) else "no file"

@@ -14,8 +14,8 @@ from ghx_base.problems import did_you_mean, listed
 from ghx_bench.cli.flags import AsJson, EffortFlags, Number, RunPath, WholeNumber
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
-    from ghx_bench.cli.running.forecast import EffectForecast, Forecast
-    from ghx_profiler.plan.cell import Arm, Matrix
+    from ghx_bench.cli.running.forecast import Forecast
+    from ghx_profiler.plan.cell import Arm
     from ghx_profiler.reports.data.sources import Source
     from ghx_profiler.stats.methods.sample_size import DesignLeftOut, DesignOption, SamplePlan
     from ghx_profiler.stats.plan import AnalysisPlan, Target
@@ -23,8 +23,6 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
 
 
 _PAIR = 2
-_STEPS = (1, 2, 3)
-"""Effects that a run is planned for, in margins: the smallest that counts as a difference, and larger ones."""
 _AS_IN_PILOT = EffortFlags()
 
 
@@ -301,32 +299,3 @@ def _effect(found: SamplePlan) -> str:
         f"a change of success by {found.effect_pct:g} percentage points "
         f"(from {100 * found.components.rate:.3g} % to {reached})"
     )
-
-
-def forecast_effects(matrix: Matrix, analysis: AnalysisPlan, rate: float) -> Iterator[EffectForecast]:
-    """Yield what it takes to show changes of success by the margin of an analysis plan, and by more."""
-    from ghx_bench.cli.running.forecast import EffectForecast
-    from ghx_profiler.scenario import scenario_of
-    from ghx_profiler.stats.comparison import planned_pairs
-    from ghx_profiler.stats.errors import BadSampleError
-    from ghx_profiler.stats.methods.noise import USUAL_BETWEEN_SD, assumed_rates
-    from ghx_profiler.stats.methods.sample_size import plan_sample_size
-    from ghx_profiler.stats.observations import SUCCESS
-
-    scenarios = len({scenario_of(each) for each in matrix.scenario_ids})
-    noise = assumed_rates(
-        rate=rate,
-        between_sd=USUAL_BETWEEN_SD,
-        scenarios=scenarios,
-        repetitions=matrix.repetitions,
-        forms=len(matrix.scenario_ids) / scenarios,
-    )
-    comparisons = max(1, len(planned_pairs(matrix.arms, analysis))) * len(analysis.primary)
-    for step in _STEPS:
-        points = step * analysis.margin_pct
-        try:
-            found = plan_sample_size(points, noise, analysis, metric=SUCCESS, comparisons=comparisons)
-        except BadSampleError:
-            return  # success cannot change by so much
-        repetitions = found.repetitions_at_current_scenarios
-        yield EffectForecast(points=found.effect_pct, power=found.power, repetitions=repetitions)

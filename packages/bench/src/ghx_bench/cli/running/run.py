@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict, replace
 from functools import partial
@@ -30,14 +30,16 @@ from ghx_bench.cli.flags import (
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.catalogue import Catalogue
-    from ghx_bench.cli.running.forecast import CostForecast
+    from ghx_bench.cli.running.forecast import CostForecast, EffectForecast
     from ghx_bench.cli.running.measuring import Verdict
     from ghx_bench.cli.verdicts.judging import Judging
     from ghx_bench.scenario.eval_scenario import EvalScenario
     from ghx_profiler.config import Budgets
     from ghx_profiler.contracts import SessionProvider
     from ghx_profiler.events import Observer
+    from ghx_profiler.plan.cell import Matrix
     from ghx_profiler.reports.data.reading import ReadRows
+    from ghx_profiler.stats.plan import AnalysisPlan
     from ghx_profiler.suite import SuitePlan, SuiteResult
 
 _AS_CONFIGURED = MeasuringFlags()
@@ -45,6 +47,8 @@ _AS_EVALUATED = EvaluationFlags()
 _AS_JUDGED = GateFlags()
 _MOST_IN_A_LINE = 8
 _INDENT = 15
+_STEPS = (1, 2, 3)
+"""Effects that a run is planned for, in margins: the smallest that counts as a difference, and larger ones."""
 
 
 def run(
@@ -125,7 +129,6 @@ def _show_planned_run(catalogue: Catalogue, judging: Judging, *, as_json: bool) 
     from ghx_base.errors import ungrouped
     from ghx_base.extras import is_installed
     from ghx_bench.cli.running.forecast import forecast_run
-    from ghx_bench.cli.running.plan import forecast_effects
     from ghx_bench.scenario.eval_scenario import required_fixtures
 
     with redirect_stdout(sys.stderr), ungrouped():
@@ -142,7 +145,7 @@ def _show_planned_run(catalogue: Catalogue, judging: Judging, *, as_json: bool) 
     repo = config.fixtures.repo if config.target == "github" else None
     outlook = None if controls == set(matrix.agents) else forecast_run(plan)
     if outlook is not None and len(matrix.arms) > 1 and is_installed("report"):
-        outlook = replace(outlook, effects=tuple(forecast_effects(matrix, plan.config.analysis, outlook.rate)))
+        outlook = replace(outlook, effects=tuple(_forecast_effects(matrix, plan.config.analysis, outlook.rate)))
     if as_json:
         shard = {} if matrix.shard is None else {"shard": str(matrix.shard)}
         told = {"cells": matrix.total, "repetitions": matrix.repetitions, **lists, "repo": repo, **shard}
@@ -163,6 +166,35 @@ def _show_planned_run(catalogue: Catalogue, judging: Judging, *, as_json: bool) 
     for line in outlook.lines() if outlook is not None else ():
         print(line)
     return 0
+
+
+def _forecast_effects(matrix: Matrix, analysis: AnalysisPlan, rate: float) -> Iterator[EffectForecast]:
+    """Yield what it takes to show changes of success by the margin of an analysis plan, and by more."""
+    from ghx_bench.cli.running.forecast import EffectForecast
+    from ghx_profiler.scenario import scenario_of
+    from ghx_profiler.stats.comparison import planned_pairs
+    from ghx_profiler.stats.errors import BadSampleError
+    from ghx_profiler.stats.methods.noise import USUAL_BETWEEN_SD, assumed_rates
+    from ghx_profiler.stats.methods.sample_size import plan_sample_size
+    from ghx_profiler.stats.observations import SUCCESS
+
+    scenarios = len({scenario_of(each) for each in matrix.scenario_ids})
+    noise = assumed_rates(
+        rate=rate,
+        between_sd=USUAL_BETWEEN_SD,
+        scenarios=scenarios,
+        repetitions=matrix.repetitions,
+        forms=len(matrix.scenario_ids) / scenarios,
+    )
+    comparisons = max(1, len(planned_pairs(matrix.arms, analysis))) * len(analysis.primary)
+    for step in _STEPS:
+        points = step * analysis.margin_pct
+        try:
+            found = plan_sample_size(points, noise, analysis, metric=SUCCESS, comparisons=comparisons)
+        except BadSampleError:
+            return  # success cannot change by so much
+        repetitions = found.repetitions_at_current_scenarios
+        yield EffectForecast(points=found.effect_pct, power=found.power, repetitions=repetitions)
 
 
 async def _plan(catalogue: Catalogue) -> tuple[SuitePlan[EvalScenario], set[str]]:
