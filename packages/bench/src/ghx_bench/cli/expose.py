@@ -53,7 +53,7 @@ def expose(
         Print everything as JSON.
     """
     from ghx_bench.cli.running.measuring import NOT_ALL_MEASURED
-    from ghx_bench.cli.verdicts.judging import require_place_for_file, say_gates, write_file
+    from ghx_bench.cli.verdicts.publication import require_place_for_file, say_gates, write_file
     from ghx_bench.toolsets.exposure.tables import as_markdown
 
     if not mode:

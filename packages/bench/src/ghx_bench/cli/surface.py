@@ -60,7 +60,7 @@ def surface(
     as_json
         Print everything as JSON.
     """
-    from ghx_bench.cli.verdicts.judging import require_place_for_file, say_gates, write_file
+    from ghx_bench.cli.verdicts.publication import require_place_for_file, say_gates, write_file
     from ghx_bench.project.gates import GateResult
     from ghx_bench.toolsets.questions import built_in_table, with_own_questions
     from ghx_bench.toolsets.sizes import open_ruler

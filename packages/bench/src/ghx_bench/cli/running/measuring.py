@@ -306,14 +306,14 @@ def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgeme
     wanted = console.measure(table, options=console.options.update(max_width=_WIDEST_TABLE)).maximum
     console.width = max(console.width, wanted)
     console.print(table)
-    failed = f", {result.failed} could not be measured" if result.failed else ""
-    measured = f"{result.measured} cell{'' if result.measured == 1 else 's'} measured"
-    console.print(f"\n{measured}{failed}: {result.directory}", markup=False, highlight=False, soft_wrap=True)
+    counts = f"{result.measured} cell{'' if result.measured == 1 else 's'} measured"
+    counts += f", {result.failed} could not be measured" if result.failed else ""
+    console.print(f"\n{counts}: {result.directory}", markup=False, highlight=False, soft_wrap=True)
     if result.stopped_by is not None:
         command = shlex.join(["ghx-bench", "resume", str(result.directory)])
-        left = f"{plural(result.left, 'cell')} left: {result.stopped_by}"
         # The limit is named as its flag is: max_usd is raised with --max-usd.
-        stop = f"{left}; go on with a higher limit of that name: {command} --max-..."
+        how = f"go on with a higher limit of that name: {command} --max-..."
+        stop = f"{plural(result.left, 'cell')} left: {result.stopped_by}; {how}"
         console.print(stop, markup=False, highlight=False, soft_wrap=True)
     for line in failures.lines() if failures else ():
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -325,9 +325,7 @@ def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgeme
 
 
 _SHORT_MS = 1000
-
 _COLUMNS = EVAL_METRICS.shown_in("terminal")
-
 SHOWN_METRICS = tuple(metric.name for metric in _COLUMNS)
 """What the table shows, as far as it is known."""
 

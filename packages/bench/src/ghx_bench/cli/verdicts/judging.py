@@ -2,16 +2,15 @@
 
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Literal
 
 from pydantic import JsonValue, TypeAdapter
 
 from ghx_base.clock import SystemClock
-from ghx_base.errors import FlagError, InputError, OperationError
+from ghx_base.errors import FlagError, InputError
 from ghx_base.extras import require_extra
 from ghx_base.problems import one_line, plural
 from ghx_bench.checking.project_contents import built_in_ids, scenario_ids, with_variants
@@ -23,7 +22,15 @@ from ghx_bench.cli.verdicts.baseline_comparison import (
     resolve_metric,
     why_incomparable,
 )
-from ghx_bench.cli.verdicts.junit import Case, CaseTally, write_junit
+from ghx_bench.cli.verdicts.publication import (
+    Case,
+    CaseTally,
+    render_summary,
+    require_place_for_file,
+    say_gates,
+    write_junit,
+    write_summary,
+)
 from ghx_bench.project.baselines import baselines_file
 from ghx_bench.project.config import EvalConfig
 from ghx_bench.project.config_file import project_config, project_file
@@ -42,11 +49,7 @@ from ghx_profiler.errors import CanaryError, ScopeError
 from ghx_profiler.plan.cell import Matrix
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports.data.sources import Source, open_run
-from ghx_profiler.reports.render.escaping import markdown_text
-from ghx_profiler.scenario import scenario_of
 from ghx_profiler.store.record import MatrixRecord, RunRecord, read_record
-
-_MOST_CASES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,20 +88,6 @@ class Judging:
         reason = why_incomparable(open_run(self.against), matrix, controls=controls, aside=aside)
         if reason is not None:
             raise FlagError("--against", f"this run cannot be compared with {self.against}: {reason}")
-
-
-def require_place_for_file(flag: str, file: Path) -> None:
-    """Raise if a file can certainly not be written: an hour of measuring must not end with that."""
-    try:
-        if file.is_dir():
-            raise FlagError(flag, f"{file} is a folder; name a file")
-        folder = next(each for each in file.absolute().parents if each.exists())
-    except OSError as error:  # a name that is too long
-        raise FlagError(flag, f"{file} cannot be written: {error.strerror or error}; name another file") from None
-    if not folder.is_dir():
-        raise FlagError(flag, f"{file} cannot be written: {folder} is no folder; name another file")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise FlagError(flag, f"{file} cannot be written: no permission to write into {folder}; name another file")
 
 
 def judging_of(
@@ -313,18 +302,6 @@ class Judgement:
         return f": {failed} of {plural(len(self.gates), 'gate')} failed" if failed else ": all gates passed"
 
 
-def say_gates(gates: Sequence[GateResult]) -> None:
-    """Say which gates failed, and what remains open; on GitHub's runners also beside the code."""
-    for each in gates:
-        if each.failed:
-            print(f"gate failed: {each}", file=sys.stderr)
-        elif each.open_question is not None:
-            print(f"note: gate {each.gate!r} passed, but: {each.open_question}", file=sys.stderr)
-    for line in annotations(gates):
-        # Standard error: runners look for commands there as well, and JSON may be on the other stream.
-        print(line, file=sys.stderr)
-
-
 def publish_failed_start(record: RunRecord, judging: Judging, error: CanaryError | ScopeError) -> None:
     """Tell a pipeline of a run that no cell was started of: as one case that could not be measured; no gate passes."""
     what = "warm-up" if isinstance(error, CanaryError) else "preparation"
@@ -337,80 +314,3 @@ def publish_failed_start(record: RunRecord, judging: Judging, error: CanaryError
         cases=(Case(arm=record.provider, scenario=what, repetitions=1, unmeasured=[one_line(str(error))]),),
         solved={},
     ).publish()
-
-
-def render_summary(
-    headline: str,
-    lines: Sequence[str],
-    table: Sequence[Sequence[str]],
-    *,
-    gates: Sequence[GateResult],
-    cases: Sequence[Case],
-    quarantine: Sequence[QuarantineEntry],
-) -> str:
-    """Return the summary of a run: what came of it, its gates, a table of arms, and what was wrong."""
-    parts = [f"## {markdown_text(headline)}", *map(markdown_text, lines)]
-    if gates:
-        results = [[each.gate, each.result] for each in gates]
-        parts.append("\n".join(_table([["gate", "result"], *results])))
-    parts.append("\n".join(_table(table)))
-    aside = {each.scenario for each in quarantine}
-    if failing := [each for each in cases if (each.wrong or each.unmeasured) and each.scenario not in aside]:
-        parts.append("\n".join(_failing_cases(failing)))
-    if quarantine:
-        counts = {
-            each: ", ".join(f"{case.arm} {case.count}" for case in cases if case.scenario == each.scenario)
-            for each in quarantine
-        }
-        told = (f"{each}{f': {count}' if count else ''}" for each, count in counts.items())
-        parts.append(f"In quarantine, and not counted: {markdown_text('; '.join(told))}")
-    return "\n\n".join(parts) + "\n"
-
-
-def _failing_cases(cases: Sequence[Case]) -> Iterator[str]:
-    scenarios = len({scenario_of(each.scenario) for each in cases})
-    yield f"<details><summary>{plural(scenarios, 'scenario')} with failures, by arm</summary>\n"
-    shown = [[each.scenario, each.arm, each.count, (*each.wrong, *each.unmeasured)[0]] for each in cases[:_MOST_CASES]]
-    yield from _table([["scenario", "arm", "result", "first failure"], *shown])
-    if len(cases) > _MOST_CASES:
-        yield f"\nand {len(cases) - _MOST_CASES} more"
-    yield "\n</details>"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    head, *others = rows
-    for row in (head, ["---"] * len(head), *others):
-        yield f"| {' | '.join(cell if row[0] == '---' else markdown_text(cell) for cell in row)} |"
-
-
-def write_summary(text: str, path: Path | None) -> None:
-    """Write a summary where it was asked for, and add it to that of the step on GitHub's runners."""
-    if path is not None:
-        write_file("--markdown", path, text)
-    if step := os.environ.get("GITHUB_STEP_SUMMARY"):
-        # Earlier commands of the step may have written there.
-        write_file("GITHUB_STEP_SUMMARY", Path(step), text, how="a")
-
-
-def write_file(flag: str, path: Path, text: str, *, how: Literal["w", "a"] = "w") -> None:
-    """Write a file that `flag` names, and the folders that lead to it; raise `OperationError` where that fails."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open(how, encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise OperationError(f"{flag}: {path} cannot be written: {error.strerror or error}") from error
-
-
-def annotations(gates: Sequence[GateResult]) -> Iterator[str]:
-    """Yield the commands by which GitHub's runners show failed gates beside the code; none elsewhere."""
-    if os.environ.get("GITHUB_ACTIONS") != "true":
-        return
-    for each in gates:
-        if each.reason is not None:
-            title = _escape_data(f"ghx-bench: {each.gate}").replace(":", "%3A").replace(",", "%2C")
-            yield f"::error title={title}::{_escape_data(each.reason)}"
-
-
-def _escape_data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

@@ -19,13 +19,8 @@ from ghx_bench.cli.listing import in_columns
 from ghx_bench.cli.measured_modes import run_with_modes
 from ghx_bench.cli.running.measuring import NOT_ALL_MEASURED
 from ghx_bench.cli.verdicts.baseline_comparison import BaselineComparison, compare_rows
-from ghx_bench.cli.verdicts.judging import (
-    judging_of_stored_run,
-    require_place_for_file,
-    say_gates,
-    write_file,
-    write_summary,
-)
+from ghx_bench.cli.verdicts.judging import judging_of_stored_run
+from ghx_bench.cli.verdicts.publication import require_place_for_file, say_gates, write_file, write_summary
 from ghx_bench.project.gates import Condition, GateResult, GateTally, judge
 from ghx_bench.toolsets.changes.gates import ON_EXPOSURE, judge_changes, split_gates
 from ghx_bench.toolsets.changes.report import bound_document, change_document, write_comment
