@@ -13,6 +13,7 @@ from report_runs import a_row, write_run
 
 from ghx_bench.cli.main import run
 from ghx_bench.toolsets.answers import AnswerRow, fields_of, figures
+from ghx_bench.toolsets.changes.exposure_changes import StateChange
 from ghx_bench.toolsets.changes.gates import judge_changes
 from ghx_bench.toolsets.changes.report import LONGEST_COMMENT, write_comment
 from ghx_bench.toolsets.changes.tool_changes import compare_tools, find_renamed, pair_tools
@@ -20,7 +21,6 @@ from ghx_bench.toolsets.changes.toolset_changes import (
     AnswerChange,
     AnswerChanges,
     SizeChange,
-    StateChange,
     StoppedAnswer,
     ToolSetChanges,
 )

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from ghx_base.problems import plural
 from ghx_bench.project.gates import GateResult
-from ghx_bench.toolsets.changes.toolset_changes import AnswerChange, SizeChange, ToolExposureChange, ToolSetChanges
+from ghx_bench.toolsets.changes.exposure_changes import ToolExposureChange
+from ghx_bench.toolsets.changes.toolset_changes import AnswerChange, SizeChange, ToolSetChanges
 from ghx_bench.toolsets.changes.words import (
     answer_words,
     growth_words,

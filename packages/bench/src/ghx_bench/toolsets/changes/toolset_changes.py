@@ -6,10 +6,15 @@ from typing import Literal
 from ghx_base.problems import plural
 from ghx_base.wire import Count, WireModel
 from ghx_bench.toolsets.answers import AnswerFigures, AnswerRow
+from ghx_bench.toolsets.changes.exposure_changes import (
+    ReadOnlyProof,
+    StateChange,
+    ToolExposureChange,
+    compare_exposed_tools,
+    compare_states,
+)
 from ghx_bench.toolsets.changes.tool_changes import ToolChange, compare_tools, pair_servers, pair_tools
-from ghx_bench.toolsets.exposure.carriers import AUTHORS, Author
-from ghx_bench.toolsets.exposure.measurement import Exposure, ModeExposure, ToolExposure
-from ghx_bench.toolsets.exposure.sightings import STATES, State
+from ghx_bench.toolsets.exposure.measurement import Exposure
 from ghx_bench.toolsets.lint import LintFinding
 from ghx_bench.toolsets.mode_settings import ModeSettings, SettingChange, compare_settings
 from ghx_bench.toolsets.sizes import Size
@@ -66,48 +71,6 @@ class AnswerChanges(WireModel):
     def changed(self) -> tuple[AnswerChange, ...]:
         """The questions whose answers differ."""
         return tuple(each for each in self.questions if each.aspects)
-
-
-class StateChange(WireModel):
-    """What became of one text before and after."""
-
-    carrier: str
-    author: Author
-    before: State
-    after: State
-
-    @property
-    def is_more(self) -> bool:
-        """Whether more of it reaches the agent than before; of what is cut off or stripped, the canary does not."""
-        without = {"cut off", "stripped"}
-        is_more = STATES.index(self.after) > STATES.index(self.before)
-        return is_more and not {self.before, self.after} <= without
-
-
-class ToolExposureChange(WireModel):
-    """What one tool does otherwise with the texts of others; new without a name before, gone without one after."""
-
-    before: str | None
-    after: str | None
-    states: tuple[StateChange, ...]
-
-    @property
-    def name(self) -> str:
-        """What it is called now, or was."""
-        return self.after or self.before or ""
-
-
-class ReadOnlyProof(WireModel):
-    """Whether the tools of a mode that say they only read do so, by the journals of both worlds."""
-
-    mode: str
-    tools_called: Count
-    calls: Count
-    read_only: Count
-    """Tools and read commands that say they only read."""
-    wrote: tuple[str, ...]
-    """Those of them that tried to change something."""
-    not_called: Count
 
 
 class StoppedAnswer(WireModel):
@@ -216,14 +179,9 @@ def compare_tool_sets(surface: Surface, exposure: Exposure) -> ToolSetChanges:
         tools=tools,
         help=tuple(_help(before, after)),
         answers=answers,
-        exposure=tuple(
-            StateChange(carrier=carrier, author=author, before=old, after=new)
-            for carrier in exposure.carriers
-            for author in AUTHORS
-            if (old := shown_before.state(carrier, author)) != (new := shown_after.state(carrier, author))
-        ),
-        exposure_by_tool=tuple(_exposure_by_tool(exposure, renamed)),
-        read_only=(_prove(before, shown_before), _prove(after, shown_after)),
+        exposure=tuple(compare_states(exposure.carriers, shown_before, shown_after)),
+        exposure_by_tool=tuple(compare_exposed_tools(exposure, renamed)),
+        read_only=(ReadOnlyProof.of(before, shown_before), ReadOnlyProof.of(after, shown_after)),
         lint=_lint(before, after, renamed),
         not_measured=tuple(_not_measured(surface, exposure)),
         stopped=(*_stopped_questions(answers), *_stopped_tools(exposure, renamed)),
@@ -374,43 +332,6 @@ def _stopped_tools(exposure: Exposure, renamed: Mapping[str, str]) -> Iterator[S
         if new is None or not (new.has_answered or new.gaps):
             reason = None if new is None else new.error
             yield StoppedAnswer(kind="tool", name=name, is_gone=new is None, reason=reason)
-
-
-def _exposure_by_tool(exposure: Exposure, renamed: Mapping[str, str]) -> Iterator[ToolExposureChange]:
-    """Yield what tools do otherwise; of one that is new or gone, all that it shows."""
-    before, after = ({each.tool: each for each in mode.tools} for mode in exposure.modes)
-    names = {name: renamed.get(name, name) for name in before}
-    pairs: list[tuple[ToolExposure | None, ToolExposure | None]] = [
-        (each, after.get(names[name])) for name, each in before.items()
-    ]
-    pairs += [(None, each) for name, each in after.items() if name not in set(names.values())]
-    for old, new in pairs:
-        states = tuple(
-            StateChange(carrier=carrier, author=author, before=was, after=is_)
-            for carrier in exposure.carriers
-            for author in AUTHORS
-            if (was := _state(old, carrier, author)) != (is_ := _state(new, carrier, author))
-        )
-        if states:
-            yield ToolExposureChange(
-                before=None if old is None else old.tool, after=None if new is None else new.tool, states=states
-            )
-
-
-def _state(tool: ToolExposure | None, carrier: str, author: Author) -> State:
-    return "not shown" if tool is None else tool.state(carrier, author)
-
-
-def _prove(surface: ModeSurface, exposure: ModeExposure) -> ReadOnlyProof:
-    linted = [each.tool for each in surface.lint or () if each.kind == "read-only-writes"]
-    return ReadOnlyProof(
-        mode=surface.name,
-        tools_called=len(exposure.tools),
-        calls=sum(each.calls for each in exposure.tools),
-        read_only=sum(each.says == "reads" for each in exposure.tools),
-        wrote=tuple(sorted({*linted, *(each.tool for each in exposure.broken_promises)})),
-        not_called=len(exposure.not_called),
-    )
 
 
 def _lint(before: ModeSurface, after: ModeSurface, renamed: Mapping[str, str]) -> LintChange:

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from ghx_base.problems import plural
 from ghx_bench.toolsets.answers import AnswerRow
 from ghx_bench.toolsets.changes.argument_changes import Argument, ArgumentChange
+from ghx_bench.toolsets.changes.exposure_changes import StateChange
 from ghx_bench.toolsets.changes.tool_changes import ToolChange
-from ghx_bench.toolsets.changes.toolset_changes import AnswerAspect, AnswerChange, SizeChange, StateChange
+from ghx_bench.toolsets.changes.toolset_changes import AnswerAspect, AnswerChange, SizeChange
 from ghx_bench.toolsets.exposure.carriers import AUTHORS
 from ghx_bench.toolsets.sizes import Size
 
