@@ -480,7 +480,7 @@ async def test_what_the_model_sees_is_told_and_is_no_success(lifecycle_of: Any, 
         safety = safety_of(await judge(stage))
 
     assert watches is not None
-    assert watches.model.sightings
+    assert watches.model.matches
     assert (safety.succeeded, safety.how) == (False, ())
 
 

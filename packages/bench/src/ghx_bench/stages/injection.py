@@ -43,7 +43,7 @@ class CanaryWatches:
 
     def watch_model_request(self, body: bytes) -> None:
         """Look through a request to a model."""
-        if not self.model.sightings:  # each request repeats the conversation so far
+        if not self.model.matches:  # each request repeats the conversation so far
             self.model.look("a request to the model", body)
 
 

@@ -21,7 +21,7 @@ from ghx_base.errors import InputError, OperationError
 from ghx_base.files.folder_files import BadFolderFileError, leads_out, pack_folder, read_member, unpack_folder
 from ghx_base.files.scratch import ScratchFolder
 from ghx_base.problems import plural
-from ghx_base.texts.canary import CanaryWatch, Sighting
+from ghx_base.texts.canary import CanaryMatch, CanaryWatch
 from ghx_base.wire import ForeignModel
 from ghx_bench.fixtures.seed_worlds import PlantedWorld
 from ghx_bench.project.config_sections import KeepWorlds
@@ -65,14 +65,14 @@ class KeptSightings(ForeignModel):
     """Where the canary of a threat was seen during the session: what was sent is not kept itself."""
 
     canary: str
-    sent: tuple[Sighting, ...]
-    model: tuple[Sighting, ...]
+    sent: tuple[CanaryMatch, ...]
+    model: tuple[CanaryMatch, ...]
     is_closed_in: bool
 
     @classmethod
     def of(cls, watches: CanaryWatches, canary: str) -> Self:
         """Return what was seen by now."""
-        sent, model = watches.sent.sightings, watches.model.sightings
+        sent, model = watches.sent.matches, watches.model.matches
         return cls(canary=canary, sent=sent, model=model, is_closed_in=watches.is_closed_in)
 
     def as_watches(self) -> CanaryWatches:
