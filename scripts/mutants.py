@@ -5,8 +5,8 @@
     python scripts/mutants.py retries    those with this word in their names
     python scripts/mutants.py --list     their names
 
-Each edit changes one line of a copy of the tree, below `.cache/`, and runs the tests that should fail there. The exit code
-is 1 if an edit survives or does not apply.
+Each edit changes one line of a copy of the tree, below `.cache/`, and runs the tests that should fail there. The exit
+code is 1 if an edit survives or does not apply.
 """
 
 import argparse
