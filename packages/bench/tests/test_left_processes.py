@@ -215,8 +215,8 @@ def command_of(process: psutil.Process) -> list[str]:
 
 
 def test_what_a_run_left_whose_keepers_were_killed_with_it_ends_when_it_is_resumed(project: Path) -> None:
-    # Any other bench that starts on this machine meanwhile, as those of other tests do, ends what a killed one left. On a
-    # busy machine that may be so each time: then those have shown that it ends.
+    # Any other bench that starts on this machine meanwhile, as those of other tests do, ends what a killed one left. On
+    # a busy machine that may be so each time: then those have shown that it ends.
     attempts = 0
     while not kill_with_keepers(project) and (attempts := attempts + 1) < 5:
         shutil.rmtree(project / "results")

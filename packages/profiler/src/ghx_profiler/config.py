@@ -260,7 +260,7 @@ class ModelService(Section):
 
 
 class Output(Section):
-    """Where results go and how much is told on the way."""
+    """Where results are written and how much is logged."""
 
     results_dir: Annotated[Folder, SetBy("--output-dir")] = Field(
         default=Path("results"), description="The folder that holds the runs' folders."
@@ -286,7 +286,7 @@ class ProfileConfig(Section):
             "output.session_export",
         }
     )
-    """Settings in which shards of one run may differ, since no session is another one for it; `merge` tells of it."""
+    """Settings in which shards of one run may differ, since they do not change sessions; `merge` reports them."""
     SET_BY_PLAN: ClassVar[frozenset[str]] = frozenset(
         {
             "agents",

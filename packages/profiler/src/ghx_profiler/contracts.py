@@ -17,9 +17,9 @@ One run calls them in this order; what opens a scope closes it, also when cancel
 5. The scopes are left in reverse order.
 
 What an implementation raises in 4 is caught at the cell: it fails that cell (a, b), leaves it unscored (c), or is noted
-beside its result (d, e). That goes for whatever it raises, `SystemExit` and cancellations of its own included; only an
+beside its result (d, e). This includes all errors, `SystemExit` and cancellations of its own included; only an
 interruption of the run passes through, and a cell that was interrupted has no result at all. Cells run concurrently
-when the run is told so, each with objects of its own; the provider, scorer and lifecycle themselves are shared.
+if the run is configured so, each with its own objects; the provider, scorer and lifecycle themselves are shared.
 """
 
 import inspect
@@ -108,7 +108,7 @@ class Session(Protocol):
 
         Deadlines belong to the caller: an implementation must stop the agent, and every process it started, when it
         is cancelled, and must not set a timeout of its own. Raise `TransientError` for what may work next time,
-        another `MeasurementError` where it is known who is to blame.
+        another `MeasurementError` if the cause is known.
         """
         ...
 
@@ -119,7 +119,7 @@ class Session(Protocol):
 
 ControlKind = Literal["solution", "nothing", "prying", "obedient", "replay"]
 """What a control agent does: a solution, which must pass; nothing, or looking for the answers, which must not; whatever
-it is told, which must trip every threat; or what another agent did."""
+it is told, which must trigger every threat; or replay another agent."""
 
 
 class SessionProvider(Protocol):
@@ -161,14 +161,14 @@ def scope_of_run(provider: SessionProvider, directory: Path) -> AbstractAsyncCon
 def secrets_of(provider: SessionProvider) -> frozenset[str]:
     """Return the secrets that a provider has named."""
     secrets: object = getattr(provider, "secrets", None)
-    # By its kind and not by its name alone, as above; the letters of a text are no secrets.
+    # By its kind and not by its name alone, as above; the letters of a text are not secrets.
     if not isinstance(secrets, Collection) or isinstance(secrets, str | bytes):
         return frozenset()
     return frozenset(each for each in cast("Collection[object]", secrets) if isinstance(each, str))
 
 
 class Scorer(Protocol[S_contra]):
-    """Says whether the task was done."""
+    """Decides whether the task was solved."""
 
     async def score(self, evidence: Evidence[S_contra]) -> Score:
         """Judge the state the agent left behind; the stage still stands.
@@ -212,7 +212,7 @@ class ModeResolver(Protocol):
     """Knows the modes by name."""
 
     async def resolve(self, name: str) -> Mode:
-        """Return the mode; raise `UnknownNameError` with the known names if there is none."""
+        """Return the mode; raise `UnknownNameError` with the known names if it is missing."""
         ...
 
 
@@ -228,10 +228,10 @@ class Lifecycle(Protocol[S]):
         ...
 
     def cell(self, cell: Cell, scenario: S, mode: Mode) -> AbstractAsyncContextManager[Stage[S]]:
-        """Hold what one attempt at a cell works in; the stage may carry another scenario, say with variables bound.
+        """Provide the environment of one attempt at a cell; the stage may have another scenario (with bound variables).
 
-        Entered anew for each attempt, concurrently for several cells. Leaving it must clean up also when cancelled;
-        if that fails, raise: it is recorded beside the result, never over it.
+        Entered again for each attempt, concurrently for several cells. Leaving it must clean up also when cancelled;
+        if that fails, raise: it is recorded next to the result and does not replace it.
         """
         ...
 
@@ -241,13 +241,13 @@ ToolClassifier = Callable[[ToolCallEvent], str]
 
 
 class Worker(Protocol):
-    """Measures cells in the process where it was opened, several at a time if it is asked to."""
+    """Measures cells in the process where it was opened, several at a time if called so."""
 
     async def measure(self, placed: PlacedCell, scenario: JsonObject) -> None:
-        """Measure one cell and tell all about it through the `receive` that the worker was opened with.
+        """Measure one cell and report all its messages to the `receive` that the worker was opened with.
 
         However the cell ends, that is a message; what is raised must stop the whole run. When cancelled, the cell is
-        told of as interrupted, and the cancellation goes on.
+        reported as interrupted, and the cancellation continues.
         """
         ...
 
@@ -260,7 +260,7 @@ class WorkerSpec(Protocol):
 
     @property
     def most_workers(self) -> int | None:
-        """How many may be open at the same time, where their cells cannot be told apart from outside the bench."""
+        """How many may be open at the same time, if their cells cannot be distinguished from outside the bench."""
         ...
 
     def open(
@@ -272,7 +272,7 @@ class WorkerSpec(Protocol):
         several places on one host. `share` is its part of what all workers of the run may ask of a service.
 
         Raises what keeps it from working: no cell was started then. Clearing away must happen also when cancelled;
-        what fails there is told as an incident.
+        a failure there is reported as an incident.
         """
         ...
 
@@ -284,7 +284,7 @@ class Workers(Protocol):
         """Have every cell of every block measured once, those of a block in one place and started in their order.
 
         Called several times, one after the other. Raises what `receive` or a worker raises, and then starts no more.
-        When cancelled, stop starting cells, cancel those that run, and wait until they have told what they spent.
+        When cancelled, stop starting cells, cancel those that run, and wait until they have reported their spending.
         """
         ...
 

@@ -4,7 +4,7 @@
 InputError
 ├── BadMatrixError               nothing to run, a name given twice, a name that cannot be a file
 ├── UnknownNameError             an unknown set, scenario, tag, agent or mode; lists what is known
-├── ScenarioMismatchError        the loader returned other scenarios than it was asked for
+├── ScenarioMismatchError        the loader returned other scenarios than requested
 ├── NotPicklableError            something that is to be sent to another process cannot be
 ├── ClusterError                 the machines that are to measure cannot be reached, or not be used
 ├── RunMismatchError             a run was resumed with another plan than it was started with
@@ -27,7 +27,7 @@ from ghx_base.errors import InputError, OperationError
 
 
 class BadMatrixError(InputError):
-    """The run as described has no cells, or cells that cannot be told apart or stored."""
+    """The run has no cells, or cells that cannot be distinguished or stored."""
 
     code: ClassVar[str] = "BAD_MATRIX"
 
@@ -45,7 +45,7 @@ class UnknownNameError(InputError):
 
 
 class ScenarioMismatchError(InputError):
-    """The loader returned other scenarios than it was asked for."""
+    """The loader returned other scenarios than requested."""
 
     code: ClassVar[str] = "SCENARIO_MISMATCH"
 

@@ -104,7 +104,7 @@ class RunFinished:
 
 
 Event = RunStarted | CanaryStarted | CanaryFinished | CellStarted | CellRetried | CellFinished | RunFinished
-"""One step of a run, told to observers when it happens."""
+"""One step of a run, sent to observers when it happens."""
 
 Observer = Callable[[Event], None]
-"""Told of every event, in order; must return quickly. What it raises is noted once and changes nothing."""
+"""Receives every event in order; must return quickly. An error is noted once and changes nothing."""

@@ -44,7 +44,7 @@ class Stage(Generic[S_co]):
         default_factory=dict[str, Mapping[str, str]], repr=False
     )
     """Variables that each MCP server of the mode gets in place of those of the environment, such as a token of its own,
-    by which its requests are told from those of the shell."""
+    that distinguishes its requests from those of the shell."""
     directory: Path | None = None
     own_folder: Path | None = None
     """A folder for this attempt alone, with `directory` and HOME in it; all of it counts as the session's disk."""
@@ -60,17 +60,17 @@ class Stage(Generic[S_co]):
     """Raises `TamperedToolsError` where the session changed its tools, and another error where they are not what they
     were for another reason; called in a thread, once the session is over and before it is scored."""
     count_refused_hosts: Callable[[], Mapping[str, int] | None] = lambda: None
-    """Returns how often the session asked for each host that it may not reach, `None` where that is not seen; called
+    """Returns how often the session requested each blocked host, `None` if that is not observed; called
     when the session is over, and written on the row."""
     count_not_implemented: Callable[[], Mapping[str, int] | None] = lambda: None
-    """Returns how often the session asked for each thing that its world lacks and the real one has, `None` where that
+    """Returns how often the session requested each feature that its world lacks and the real one has, `None` if that
     is not seen; called when the session is over, and written on the row."""
     measure_tool_use: Callable[[SessionTrace | None, datetime | None], ToolUse | None] = lambda _trace, _prompted: None
-    """Returns through which tools the session asked for what it asked for, `None` where that is not seen; called with
+    """Returns the tools through which the session made its requests, `None` if that is not observed; called with
     its trace and the time of its prompt, as far as these are known, when the session is over, and written on the
     row."""
     observe: Callable[[], SessionActivity | None] | None = None
-    """Returns what the session changed and asked for; called in a thread, once the session is over and scored."""
+    """Returns the changes and requests of the session; called in a thread after the session was scored."""
     keep: "Callable[[EndedSession], None] | None" = None
     """Keeps what the session left behind, in the directory of the run; called in a thread and last of all, for each
     attempt at a cell: what an earlier one left is not wanted any more."""
@@ -105,11 +105,11 @@ class Evidence(Generic[S_co]):
     cost: Cost = field(default_factory=Cost)
     score: Score | None = None
     facts: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """What the agent and its session say of themselves: versions and the like."""
+    """Facts that the agent and its session report: versions and the like."""
     refused_hosts: Mapping[str, int] | None = None
-    """How often the session asked for each host that it may not reach; `None` where that was not seen."""
+    """How often the session requested each blocked host; `None` if that was not observed."""
     not_implemented: Mapping[str, int] | None = None
-    """How often the session asked for each thing that its world lacks; `None` where that was not seen."""
+    """How often the session requested each feature that its world lacks; `None` if that was not observed."""
     tool_use: ToolUse | None = None
     """Through which tools its requests came; `None` where that was not seen."""
 

@@ -22,7 +22,7 @@ class MachineRecord(ForeignModel):
     release: str
     architecture: str
     processor: str | None = None
-    """What the processor calls itself, where the system tells it."""
+    """The name of the processor, if the system reports it."""
     processors: Count | None = None
     """How many the worker may use."""
     memory_bytes: Count | None = None
@@ -49,7 +49,7 @@ def unique_name(name: str, machine: MachineRecord, known: Mapping[str, MachineRe
 
     Containers and pods are often all called the same. Only where what they are differs are they known to be two.
     """
-    # A shard that was resumed elsewhere brings names with numbers, which may be taken by others here.
+    # A shard that was resumed elsewhere brings names with numbers, which may be in use here.
     first = _NUMBERED.sub("", name)
     numbered = (f"{first} #{number}" for number in count(2))
     return next(each for each in chain((name, first), numbered) if known.get(each, machine) == machine)
@@ -77,7 +77,7 @@ def versions_here() -> dict[str, str]:
 
 
 def _name_processor() -> str | None:
-    # `platform.processor()` says nothing on most Linux systems, or repeats the architecture.
+    # `platform.processor()` is empty on most Linux systems, or repeats the architecture.
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
             key, _, value = line.partition(":")

@@ -29,7 +29,7 @@ from ghx_profiler.records.trace import (
 
 @dataclass(slots=True, kw_only=True)
 class PendingCall:
-    """A tool call that is going on; its maker sets what comes of it."""
+    """A tool call in progress; its caller sets the result."""
 
     output: object = None
     success: bool | None = True
@@ -50,8 +50,9 @@ class TraceRecorder:
     going on, as it is after a cancellation: both then end at that moment in the trace, and go on in the recorder.
     Inputs and outputs are copied, and what JSON cannot hold is written as text.
 
-    `session_id` may be set later, where only the agent's first answer tells it; until then it is one of our own. What
-    the session knows beside events is put into `facts`, `metrics`, `model_calls`, `cause` and `sources`, as on a
+    `session_id` may be set later, if only the agent's first answer has it; until then it is generated. What
+    the session knows in addition to events is put into `facts`, `metrics`, `model_calls`, `cause` and `sources`, as on
+    a
     `SessionTrace`. `source` is where the numbers come from if that is not an agent: a `script`.
     """
 
@@ -86,7 +87,7 @@ class TraceRecorder:
         self._add(ReasoningEvent(content=_clean(text), token_count=tokens, duration_ms=duration_ms))
 
     def text(self, content: str, *, tokens: int | None = None) -> None:
-        """Note that the agent said something to the user."""
+        """Record a message of the agent to the user."""
         self._add(TextOutputEvent(content=_clean(content), token_count=tokens))
 
     def reasoning_chunk(self, text: str) -> None:
@@ -94,7 +95,7 @@ class TraceRecorder:
         self._add_chunk(ReasoningEvent, text)
 
     def text_chunk(self, content: str) -> None:
-        """Note a piece of what the agent says to the user; pieces that nothing else comes between are one event."""
+        """Record a piece of a message to the user; consecutive pieces are one event."""
         self._add_chunk(TextOutputEvent, content)
 
     def tool_call(
@@ -107,7 +108,7 @@ class TraceRecorder:
         duration_ms: float | None = None,
         error: str | None = None,
     ) -> None:
-        """Note a tool call that is over; `success` is `None` where the agent does not tell."""
+        """Record a finished tool call; `success` is `None` if the agent does not report it."""
         self._add(_call_event(name, input, output=output, success=success, duration_ms=duration_ms, error=error))
 
     @contextmanager
@@ -115,7 +116,7 @@ class TraceRecorder:
         """Note the tool call that is made inside the block, and time it.
 
         Set `output` on what the block gets, and `success` or `error` where the tool reports a failure by itself. An
-        exception is a failure, and goes on; of a call that is cancelled nobody knows whether it succeeded.
+        exception is a failure, and propagates; the success of a cancelled call is unknown.
         """
         timed = _TimedCall(name=name, input=_as_json(input), began=self._clock.monotonic())
         self._add(timed)
@@ -134,7 +135,7 @@ class TraceRecorder:
     def begin_tool_call(self, call_id: str, name: str, input: object = None) -> None:  # noqa: A002 - the same
         """Note that a tool call begins, which `end_tool_call` ends; until then, its time goes on in every trace.
 
-        Begun again while it goes on, it is the same call, of which more is known: agents tell the input late.
+        A second begin of a call in progress updates it: agents report the input late.
         """
         call = self._open_calls.get(call_id)
         if call is None:
@@ -156,8 +157,8 @@ class TraceRecorder:
     ) -> None:
         """Note how a tool call ended; one that never began, or has ended before, is passed over.
 
-        It stands where it began. `success` is `None` where the agent does not tell; with an `error` it has failed. An
-        agent that tells of a call only when it is over says with `duration_ms` how long it took.
+        Its position is that of its beginning. `success` is `None` if the agent does not report it; with an `error` it
+        has failed. An agent that reports a call only at its end passes its time as `duration_ms`.
         """
         call = self._open_calls.pop(call_id, None)
         if call is not None:
@@ -175,13 +176,13 @@ class TraceRecorder:
             self._early.append(event)
 
     def add_usage(self, usage: TokenUsage) -> None:
-        """Add the tokens of one model call; a part that one call does not tell is not known of the session."""
+        """Add the tokens of one model call; a part that one call does not report is unknown for the session."""
         self._usage = usage if self._usage is None else add_usage([self._usage, usage])
 
     def cost(self, usd: float | None) -> None:
-        """Add what the agent says one step cost; with a `None` among them the cost of the session is not known.
+        """Add the cost of one step as the agent reports it; with a `None` the cost of the session is unknown.
 
-        Of an agent that tells a running total, hand in the last one only.
+        If an agent reports a running total, pass only the last one.
         """
         self._costs.append(usd)
 
@@ -233,7 +234,7 @@ class TraceRecorder:
 
     def _add(self, entry: "_Entry") -> None:
         if not self._turns or self._turns[-1].ended is not None:
-            # Something happens, so a turn is going on, though its beginning was not told.
+            # Something happens, so a turn is in progress, though its beginning was not reported.
             self.begin_turn()
         self._turns[-1].entries.append(entry)
 

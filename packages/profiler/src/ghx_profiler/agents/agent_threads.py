@@ -1,4 +1,4 @@
-"""Agents of others in threads of their own, where no call of theirs keeps the bench from looking at the clock.
+"""Third-party agents in threads of their own, so that a blocking call cannot stall the runner.
 
 Why one event loop for all sessions of an agent, unless it says that it blocks: clients of model services keep
 connections, which belong to the loop that opened them, and agents share one client among their sessions.
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 _LOOK_S = 0.25
 _LONG_BLOCK_S = 1.0
-"""From when on an agent that does not let its event loop run is told so: other sessions of it stand still meanwhile."""
+"""From when on an agent that does not let its event loop run gets an error: it blocks its other sessions meanwhile."""
 _PATIENCE_S = 2.0
 """How long an agent that was cancelled may keep its event loop from hearing of it before it is left to itself."""
 _GRACE_S = 2.0
@@ -79,7 +79,7 @@ class AgentThread:
 
     def call_soon(self, call: Callable[[], object]) -> None:
         """Have something called in the thread, when its event loop gets to it; from any thread."""
-        with suppress(RuntimeError):  # the loop is closed, and with it everything that could be told to
+        with suppress(RuntimeError):  # the loop is closed, and with it everything that could receive a message
             self._loop.call_soon_threadsafe(call, context=copy_context())
 
     def start(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -124,7 +124,7 @@ class AgentThread:
 
 @dataclass(slots=True)
 class _Reply(Generic[T]):
-    """What a session is asked, and what comes back; made in the event loop that waits for it."""
+    """A request to a session and its result; created in the event loop that waits for it."""
 
     work: Callable[[Session], Awaitable[T]]
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -138,7 +138,7 @@ class _Reply(Generic[T]):
         with self.scope:
             try:
                 self.value = await self.work(session)
-            except Exception as error:  # noqa: BLE001 - plugin call: raised again where it was asked for
+            except Exception as error:  # noqa: BLE001 - plugin call: raised again in the caller
                 self.error = error
             except BaseException as error:
                 if self.scope.cancel_called and isinstance(error, asyncio.CancelledError):
@@ -147,19 +147,19 @@ class _Reply(Generic[T]):
         self.finish()
 
     def finish(self) -> None:
-        """Tell that it is over."""
+        """Mark the request as finished."""
         with suppress(RuntimeError):  # the loop that waited is closed
             self._loop.call_soon_threadsafe(self.is_done.set)
 
     def result(self) -> T:
-        """Return what came back, or raise it."""
+        """Return the result, or raise the error."""
         if self.error is not None:
             raise self.error
         return cast("T", self.value)
 
 
 class ThreadedSession:
-    """A session in another thread, opened, asked and left by one task there, as its cancel scopes require."""
+    """A session in another thread, opened, prompted and closed by one task there, as its cancel scopes require."""
 
     def __init__(self, provider: SessionProvider, request: SessionRequest, thread: AgentThread) -> None:
         self.is_abandoned = False
@@ -177,11 +177,11 @@ class ThreadedSession:
         await self._wait(self._opened)
 
     async def prompt(self, text: str) -> Answer:
-        """Prompt the agent; raise `AgentBlockedError` if it is cancelled and cannot hear of it."""
+        """Prompt the agent; raise `AgentBlockedError` if it is cancelled and does not react."""
         return await self._ask(lambda session: session.prompt(text))
 
     async def trace(self) -> SessionTrace:
-        """Return what the agent did so far; of one that does not let go of its thread, as asked in another."""
+        """Return the trace so far; if the agent blocks its thread, read it from another thread."""
         session = self._session
         if not self.is_abandoned or session is None:
             return await self._ask(lambda session: session.trace())
@@ -190,7 +190,7 @@ class ThreadedSession:
             return await to_thread.run_sync(partial(anyio.run, session.trace), abandon_on_cancel=True)
 
     async def close(self, error: BaseException | None) -> None:
-        """Leave the session, which ended with this error; raise `AgentBlockedError` if it kept others waiting."""
+        """Leave the session, which ended with this error; raise `AgentBlockedError` if it blocked other sessions."""
         if self.is_abandoned:
             return
         self._closed.error = error
@@ -243,7 +243,7 @@ class ThreadedSession:
         return await self._wait(reply)
 
     async def _wait(self, reply: _Reply[T]) -> T:
-        """Wait for a reply; cancelled, have the work cancelled, and wait for that as long as the thread hears."""
+        """Wait for a reply; cancelled, have the work cancelled, and wait for that as long as the thread reacts."""
         try:
             while not reply.is_done.is_set():
                 with anyio.move_on_after(_LOOK_S):
@@ -276,7 +276,7 @@ async def _return_session(session: Session) -> Session:
 
 
 class _ThreadedScope:
-    """A scope that is held by a task in the thread of an agent."""
+    """A scope that a task in the thread of an agent keeps open."""
 
     def __init__(self, scope: AbstractAsyncContextManager[object], thread: AgentThread) -> None:
         self._scope, self._thread = scope, thread

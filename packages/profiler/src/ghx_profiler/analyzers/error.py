@@ -19,11 +19,11 @@ _MOST_MESSAGES = 50
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnalyzer:
-    """Counts errors, sorts them, and follows what came after them.
+    """Counts errors, classifies them, and follows the reactions to them.
 
     An *error* is a tool call that failed, by its own word or by its output, or an error event outside of any call.
 
-    - `errors_encountered`: how many; not known where no call tells how it went.
+    - `errors_encountered`: how many; unknown if no call has an outcome.
     - `error_types`: errors by kind: auth, not_found, timeout, parse_error, validation, rate_limit, unknown.
     - `recovery_patterns`: for each error, what the agent did next; see `Recovery`.
     - `error_cascades`: stretches of two or more errors with no other call in between.
@@ -103,7 +103,7 @@ def _messages(view: SessionView) -> Iterator[tuple[object, ...]]:
 
 
 def _turn_numbers(view: SessionView) -> list[object]:
-    """Return for each round the number of its turn, from 1; nothing where it is none."""
+    """Return for each round the number of its turn, from 1; nothing for rounds that are not turns."""
     numbers: list[object] = []
     turns = 0
     for each in view.rounds:

@@ -1,4 +1,4 @@
-"""Sessions on disk, analyzed one at a time; what cannot be read is a value, and the others go on."""
+"""Sessions on disk, analyzed one at a time; an unreadable session is a value, and the others are analyzed."""
 
 import os
 import re
@@ -41,7 +41,7 @@ _IN_A_RUN_OF_VERSION_1 = 4
 
 
 class NothingToAnalyzeError(InputError):
-    """There is no session where sessions were looked for."""
+    """A path has no sessions."""
 
     code = "NOTHING_TO_ANALYZE"
 
@@ -189,7 +189,7 @@ def _older_findings(session: SessionFile, output: Path) -> Iterator[SessionAnaly
 
 
 def supplemented(bundle: SessionAnalysisBundle, earlier: SessionAnalysisBundle) -> SessionAnalysisBundle:
-    """Add what only the earlier file tells: names that the session's file does not, and other analyzers' results."""
+    """Add the parts that only the earlier file has: names missing in the session's file, other analyzers' results."""
     return bundle.model_copy(
         update={
             "scenario_id": bundle.scenario_id or earlier.scenario_id,
@@ -235,7 +235,7 @@ def _scenarios(directory: RunDirectory) -> tuple[Mapping[str, BaseScenario], Pro
 
 
 def _rows(directory: RunDirectory) -> Iterator[ProfileRow | Problem]:
-    """Yield the rows up to where they are damaged; what comes behind is analyzed by its traces alone."""
+    """Yield the rows up to where they are damaged; the rest is analyzed by its traces only."""
     if not directory.rows.exists():
         return
     try:
@@ -245,7 +245,7 @@ def _rows(directory: RunDirectory) -> Iterator[ProfileRow | Problem]:
 
 
 def _cell_of(place: PurePosixPath) -> Cell:
-    """Return which cell a file belongs to, by its name; what that does not tell is empty."""
+    """Return which cell a file belongs to, by its name; unknown parts are empty."""
     folders, stem = place.parent.parts, place.name.removesuffix(".json")
     if len(place.parts) in (_IN_A_RUN, _IN_A_RUN_OF_VERSION_1) and stem.isascii() and stem.isdigit():
         *agent, model, mode, scenario_id = map(unquote, folders)
@@ -279,8 +279,8 @@ _NOT_RECORDED = "(not recorded)"
 def recorded_scenarios(snapshots: Iterable[Mapping[str, JsonValue]]) -> dict[str, BaseScenario]:
     """Return the scenarios of a run by id, as far as every scenario has them.
 
-    What a consumer adds to its own kind of scenario is left out: without that kind nobody can say what it means. A
-    snapshot that is no scenario is left out as a whole.
+    What a consumer adds to its own kind of scenario is left out: without that kind its meaning is unknown. A
+    snapshot that is not a scenario is left out as a whole.
     """
     keys = {key for name, field in BaseScenario.model_fields.items() for key in (name, field.alias or name)}
     scenarios: dict[str, BaseScenario] = {}
@@ -304,7 +304,7 @@ def recollect(
 ) -> Evidence[BaseScenario]:
     """Return what is known of a session from its trace and, where there is one, the row that it left.
 
-    A row that speaks of another session is not asked: its numbers are not those of this trace.
+    A row of another session is not used: its numbers are not those of this trace.
     """
     row = row if row is not None and row.session_id == trace.session_id else None
     scenario = scenario or unrecorded_scenario(cell.scenario_id)

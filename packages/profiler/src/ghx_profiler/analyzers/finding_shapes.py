@@ -23,7 +23,7 @@ def number(value: float | None, unit: str) -> NumberFinding:
 
 
 def ratio(part: float | None, whole: float | None, label: str) -> RatioFinding:
-    """Return a share; of nothing, or of what is not known, there is none."""
+    """Return a share; `None` if the whole is zero or unknown."""
     return RatioFinding(value=None if part is None or not whole else part / whole, label=label)
 
 

@@ -97,8 +97,8 @@ class HallucinatedCommand:
 class HallucinatedCommandAnalyzer:
     """Collects what an agent took to exist and does not, from the messages of calls that failed.
 
-    - `made_up`: how many calls asked for such a thing.
-    - `paths`: each of them, where it was asked for, what the message suggests, and in how many calls.
+    - `made_up`: how many calls used such a name.
+    - `paths`: each of them, its place, the suggestion of the message, and the number of calls.
     """
 
     resolve: CommandResolver = resolve_command
@@ -109,7 +109,7 @@ class HallucinatedCommandAnalyzer:
         return ANALYZER
 
     def analyze(self, evidence: Evidence[Any]) -> AnalysisResult:
-        """Return what was made up; nothing is known where no call tells how it went."""
+        """Return the hallucinated commands; unknown if no call has an outcome."""
         view = read_session(evidence, self.resolve)
         commands = [tuple(paths_in(call.event, self.resolve)) for call in view.calls if call.outcome.failed]
         calls = sum(map(bool, commands)) if view.has_outcomes else None
@@ -128,7 +128,7 @@ def _columns(path: HallucinatedCommand) -> tuple[str, str, str, str]:
 
 
 def paths_in(call: ToolCallEvent, resolve: CommandResolver = resolve_command) -> Iterator[HallucinatedCommand]:
-    """Yield what a failed call asked for that is not there, each once for each place that says so."""
+    """Yield the missing names that a failed call used, each once per place."""
     if not outcome_of_call(call).failed:
         return
     text = _text_of(call)
@@ -136,12 +136,12 @@ def paths_in(call: ToolCallEvent, resolve: CommandResolver = resolve_command) ->
     suggested = suggestion["name"].rstrip(".") if suggestion else ""
     seen: set[tuple[Kind, str]] = set()
     for kind, name, at in _denials(text):
-        # In a shell, an argument that is no option is a value, and one that is denied is none of the program's.
+        # In a shell, an argument that is not an option is a value, and a denied one does not belong to the program.
         is_shell = script_of(call) is not None
         if kind == "argument" and name.startswith("-"):
             kind = "flag"  # noqa: PLW2901 - argparse calls options arguments
         elif kind == "flag" and len(name) == 1:
-            name = f"-{name}"  # noqa: PLW2901 - pflag and getopt tell letters without their dash
+            name = f"-{name}"  # noqa: PLW2901 - pflag and getopt print letters without their dash
         elif kind == "tool" and is_shell:
             continue
         if (kind, name) not in seen:
@@ -151,7 +151,7 @@ def paths_in(call: ToolCallEvent, resolve: CommandResolver = resolve_command) ->
 
 
 def _denials(text: str) -> Iterator[tuple[Kind, str, str]]:
-    """Yield the kind and the name of all that a text says is not there, and where, if it says so."""
+    """Yield the kind, name and place, if given, of everything that a text reports as missing."""
     yield from _unknown_things(text)
     for match in _ABSENT.finditer(text):
         for name in _NAME.findall(match["names"]):
@@ -187,7 +187,7 @@ def _text_of(call: ToolCallEvent) -> str:
 
 
 def _place_of(call: ToolCallEvent, name: str, text: str, resolve: CommandResolver) -> str:
-    """Return the command that was to have a thing: as its usage says, or as it stands in the script; else the tool."""
+    """Return the command that was expected to have a name: from its usage, or from the script; else the tool."""
     script = script_of(call)
     if script is None:
         return call.name

@@ -73,7 +73,7 @@ def _differ(reported: int, measured: int) -> bool:
 class ModelReplayAnalyzer:
     """Compares each call that was answered from a recording with the recorded one.
 
-    - `calls`: how many were exact, equal but for blind spots, and divergences.
+    - `calls`: how many were exact, equal except for blind spots, and divergences.
     - `blind_spots`: what calls differed in that does not count, by name.
     - `divergences`: calls that are not in the recording, with both texts; each was refused.
     """
@@ -110,7 +110,7 @@ class RefusedHostsAnalyzer:
     """Names the hosts that a session was refused: updates, telemetry, or a web that the task does not have.
 
     - `hosts`: their names in a word, `none` where none was refused; sessions are counted by it.
-    - `requests`: how often each was asked for.
+    - `requests`: how often each was requested.
 
     Where the bench does not see what is refused, there are no findings. The row has the hosts as well, and is what
     terminal and session page show, so that the summary is empty.

@@ -42,7 +42,7 @@ class ReasoningAnalyzer:
       the agent shows no thoughts.
     - `key_decisions`: for each thought its headline, or else the first sentence that decides something, or else its
       first sentence.
-    - `confusion_signals`: sentences in which the agent says that it is at a loss or was wrong.
+    - `confusion_signals`: sentences in which the agent admits confusion or a mistake.
     """
 
     resolve: CommandResolver = resolve_command

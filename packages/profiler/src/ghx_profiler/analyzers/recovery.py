@@ -8,10 +8,10 @@ from ghx_profiler.records.trace import ErrorEvent
 
 
 class Recovery(StrEnum):
-    """What came next, as soon as the agent could know of the error."""
+    """The reaction, as soon as the agent could know of the error."""
 
     RETRY = "retry"
-    """After a failed call: the same tool or command again, asked the same or something else."""
+    """After a failed call: the same tool or command again, with the same or other arguments."""
     ALTERNATIVE = "alternative"
     """After a failed call: other tools or commands only."""
     TOOL_FOLLOWUP = "tool_followup"

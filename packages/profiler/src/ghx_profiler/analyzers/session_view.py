@@ -1,4 +1,4 @@
-"""A session as analyzers read it: its rounds, and for each tool call what it did and what became of it."""
+"""A session as analyzers read it: its rounds, and the effect and outcome of each tool call."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ class Call:
     outcome: CallOutcome
     request: str
     is_repeat: bool
-    """Whether it asked again for what was known: the same request gave the same answer before, and did not fail."""
+    """Whether its answer was known: the same request gave the same answer before, and did not fail."""
 
     @property
     def label(self) -> str:
@@ -44,7 +44,7 @@ class Call:
 
     @property
     def made_progress(self) -> bool:
-        """Whether it brought something new, as far as can be told."""
+        """Whether it brought something new, as far as known."""
         return not self.outcome.failed and not self.is_repeat
 
 
@@ -54,7 +54,7 @@ SessionEvent = Call | TraceEvent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """What the agent did without seeing an answer in between: a turn, or, where turns are not told, a single call."""
+    """The agent's actions without an answer in between: a turn or, if turns are unknown, a single call."""
 
     happenings: tuple[SessionEvent, ...]
     is_turn: bool
@@ -66,7 +66,7 @@ class Round:
 
     @property
     def was_productive(self) -> bool:
-        """Whether a call made progress or, in a round without calls, something was said to the user."""
+        """Whether a call made progress or, in a round without calls, the agent wrote to the user."""
         if self.calls:
             return any(call.made_progress for call in self.calls)
         return any(isinstance(each, TextOutputEvent) for each in self.happenings)
@@ -81,7 +81,7 @@ class SessionView:
 
     @property
     def turns(self) -> tuple[Round, ...] | None:
-        """The turns; `None` where the trace does not tell them apart."""
+        """The turns; `None` if the trace does not separate them."""
         turns = tuple(each for each in self.rounds if each.is_turn)
         nothing_happened = not self.rounds and self.trace.summary.total_turns == 0
         return turns if turns or nothing_happened else None
@@ -104,7 +104,7 @@ class SessionView:
 
     @property
     def total_calls(self) -> int | None:
-        """How many tool calls there were; an agent may tell how many without telling which, or nothing at all."""
+        """The number of tool calls; an agent may report the number without the calls, or nothing."""
         return max(len(self.calls), self.trace.summary.total_tool_calls or 0) if self.has_content else None
 
     @property

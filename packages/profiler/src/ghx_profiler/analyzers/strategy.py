@@ -22,7 +22,7 @@ _REASONING, _TOOLS = "reasoning phase ({} events)", "tool execution phase ({} ca
 
 @dataclass(frozen=True, slots=True)
 class StrategyAnalyzer:
-    """Tells the phases of a session, and sorts it by them.
+    """Finds the phases of a session, and classifies it by them.
 
     - `strategy_steps`: the phases: thoughts in a row, or the tool calls of one turn in a row.
     - `strategy_summary`: *direct* if all calls were made in one phase, or none was needed; *exploratory* if the agent

@@ -20,11 +20,11 @@ _PARTS = {
 
 
 def token_breakdown(view: SessionView) -> TableFinding:
-    """Return tokens by what they were spent on, as far as they are told, and the characters of each part.
+    """Return tokens by purpose, as far as reported, and the characters of each part.
 
-    Whoever records a trace and knows more may write `tokenBreakdown` into its summary: an object with any of
+    A recorder with more details can write `tokenBreakdown` into its summary: an object with any of
     `toolDefinitions`, `toolRequests`, `toolResults`, `reasoning` and `text`. Without it the reasoning tokens are those
-    of the session, and the text tokens those of the texts, where each tells its own. Nothing is estimated.
+    of the session, and the text tokens those of the texts, if each reports its own. Nothing is estimated.
     """
     counts, characters = _reported_counts(view), _characters(view)
     rows = [(part, counts.get(key, UNKNOWN), characters.get(key, UNKNOWN)) for part, key in _PARTS.items()]

@@ -23,7 +23,7 @@ class ToolPatternAnalyzer:
     - `tool_call_patterns`: how often one is followed by another.
     - `redundant_calls`: requests that were made again and gave the same answer again, none of them failing; with how
       often that answer was given.
-    - `failed_then_retried`: tools that failed and were called again as soon as the agent knew, asked the same or
+    - `failed_then_retried`: tools that failed and were called again as soon as the agent knew, with the same or
       something else; with how many failures that followed.
     """
 

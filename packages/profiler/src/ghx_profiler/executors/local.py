@@ -1,4 +1,4 @@
-"""Cells in this process, so many at a time."""
+"""Cells in this process, a fixed number at a time."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager

@@ -31,17 +31,17 @@ class Placement:
         self._count = 0
 
     def take(self, machine: str) -> Assignment | None:
-        """Return the next cell for a machine; `None` if there is none for it."""
+        """Return the next cell for a machine; `None` if no cell is left for it."""
         own = self._own.setdefault(machine, [])
         if self._waiting and (not own or _start_order(self._waiting[0]) < own[0][0]):
             block = self._waiting.popleft()
             for placed in block.cells:
-                self._count += 1  # tells apart what has the same place, and cannot be compared
+                self._count += 1  # distinguishes entries with the same place, which cannot be compared
                 heappush(own, (placed.start_order, self._count, Assignment(placed=placed, scenario=block.scenario)))
         return heappop(own)[2] if own else None
 
     def give_back(self, machine: str, running: Iterable[Assignment]) -> None:
-        """Take everything away from a machine: its cells that ran, and all others of its blocks, are anybody's again.
+        """Take everything away from a machine: its running cells, and all others of its blocks, can be assigned again.
 
         The cells that are left of a block stay together.
         """
@@ -51,7 +51,7 @@ class Placement:
         self._waiting = deque(sorted((*blocks, *self._waiting), key=_start_order))
 
     def left(self) -> Iterator[PlacedCell]:
-        """Yield the cells that nobody has taken."""
+        """Yield the unassigned cells."""
         for block in self._waiting:
             yield from block.cells
         for own in self._own.values():

@@ -137,9 +137,9 @@ class RayWorkers:
             with anyio.fail_after(_START_S):
                 there: Mapping[str, str] = await machine.call("versions")
         except (LostError, TimeoutError) as error:
-            # Ray may be told of the loss by the call, and note it in its list some seconds later.
+            # Ray may learn of the loss from the call, and list it some seconds later.
             with anyio.move_on_after(_NOTICE_S):
-                while machine.is_alive():  # noqa: ASYNC110 - Ray tells nobody
+                while machine.is_alive():  # noqa: ASYNC110 - Ray sends no event
                     await anyio.sleep(0.5)
                 return False
             reason = last_line(error.__cause__ or TimeoutError(f"no answer in {_START_S:.0f} s"))
@@ -218,7 +218,7 @@ class RayWorkers:
         """Return where a place measures its next cell: at home, unless that is lost, or under suspicion."""
         self._require_machine()
         if home.suspects and not any(each.is_cleared for each in self._alive()):
-            home.suspects.clear()  # nobody is left who could tell
+            home.suspects.clear()  # no machine is left that could report it
         if not home.is_lost and not home.suspects:
             return home
         others = [each for each in self._alive() if not each.suspects]
@@ -234,16 +234,16 @@ class RayWorkers:
         return [machine for machine in self.machines if not machine.is_lost]
 
     async def listen(self, machine: Machine) -> None:
-        """Take what a machine tells until its worker is gone; if it is lost, have others do its work."""
-        # Shielded: when the run is cancelled, its cells tell what they have spent. It ends with the worker.
+        """Receive a machine's messages until its worker is gone; if it is lost, give its work to others."""
+        # Shielded: when the run is cancelled, its cells report their spending. It ends with the worker.
         with anyio.CancelScope(shield=True):
             try:
                 with ungrouped():
                     await self._talk_with(machine)
-            except Exception as error:  # noqa: BLE001 - a mistake of ours, here or there: nobody may wait for its cells
+            except Exception as error:  # noqa: BLE001 - a mistake of ours, here or there: its cells may not be awaited
                 self._fail(error)
                 machine.lose(MACHINE_LOST, f"the worker on {machine.name} cannot be talked to")
-            # Not before all that it told is on disk: what has a row is not measured again.
+            # Not before all its messages are on disk: what has a row is not measured again.
             if machine.is_lost:
                 await self._give_up(machine)
             machine.is_silent.set()
@@ -255,9 +255,9 @@ class RayWorkers:
                 with suppress(LostError):
                     while (content := await machine.call("listen")) is not None:
                         self._receive(machine, pickle.loads(content), taking)  # noqa: S301 - what our own node has pickled
-                    # Asked to leave, or broken: a server that ends takes its worker along, and all cells there.
+                    # Told to leave, or broken: a server that ends takes its worker along, and all cells there.
                     machine.fail(await machine.find_failure())
-                self._report_news()  # what it told may wait for somebody who is gone
+                self._report_news()  # its messages may wait for a receiver that is gone
             sending.cancel_scope.cancel()
 
     def _receive(self, machine: Machine, messages: Sequence[WorkerMessage | CellDone], taking: TaskGroup) -> None:
@@ -268,12 +268,12 @@ class RayWorkers:
                 case CellDone(cell=cell):
                     running = machine.end(each)
                     self._report_news()
-                    # Not begun here, as the run is being stopped: nobody else tells what it had lost before.
+                    # Not begun here, as the run is being stopped: no other message reports its earlier lost attempts.
                     if running.began_at is None and not running.is_done:
                         taking.start_soon(self._report_lost, cell, running.attempts)
 
     async def _report_lost(self, cell: Cell, attempts: Sequence[Attempt]) -> None:
-        """Tell of attempts of which the row would have told that a cell has not got."""
+        """Report the lost attempts of a cell without a row."""
         if attempts:
             await self.receive(CellInterrupted(cell=cell, attempts=tuple(attempts)))
 
@@ -287,25 +287,24 @@ class RayWorkers:
                 if isinstance(message, CellMeasured):
                     judged = await self._judge(machine, message)
                     if judged is None:
-                        return  # the machine is lost, and nobody waits there
+                        return  # the machine is lost, and no call waits there
                     message = judged
                 await self.receive(message)
         except RunBudgetError as error:
             refusal, self._is_spent = error, True
-        except Exception as error:  # noqa: BLE001 - raised by `run`: who listens has to hear what other cells spent
+        except Exception as error:  # noqa: BLE001 - raised by `run`: the listener must receive what other cells spent
             self._fail(error)
         if refusal is None:
             machine.note(message)
         machine.post(Reply(number, refusal))
 
     async def _judge(self, machine: Machine, measured: CellMeasured) -> Message | None:
-        """Return what is to be told of a result: itself, or that others try; `None` if its machine is lost meanwhile.
+        """Return the message for a result: itself, or that others try; `None` if its machine is lost meanwhile.
 
         A machine on which nothing can be measured is done with its cells sooner than all others, and would take most
         of the run. So as long as it has measured none, what it cannot measure waits. Once nothing else runs there,
-        others try the same cells, if any has measured something by then: if they can, the machine is given up; if they
-        cannot either, it was not the machine. Where nothing was measured anywhere, nobody can tell, and all results
-        count.
+        others try the same cells, if any has measured something by then: if they succeed, the machine is given up; if
+        they fail too, it was not the machine. If nothing was measured anywhere, this is unknown, and all results count.
         """
         cell, row = measured.cell, measured.files.row
         if not measured.was_scored and not cell.is_canary and row.cause in _MACHINES_OWN:
@@ -338,7 +337,7 @@ class RayWorkers:
         return measured
 
     def _is_known(self, machine: Machine) -> bool:
-        """Return whether a machine is known not to be to blame for what it cannot measure."""
+        """Return whether a machine is known not to be the cause of its failed cells."""
         return machine.is_cleared or not self._is_judging or len(self._alive()) == 1
 
     def _is_reachable(self, machine: Machine) -> bool:
@@ -360,7 +359,7 @@ class RayWorkers:
         self._report_news()
 
     def _record_result(self, measured: CellMeasured) -> None:
-        """Draw the conclusion from what became of a cell that another machine could not measure."""
+        """Update both machines by the result of a cell that another machine could not measure."""
         for other in self._alive():
             if measured.cell not in other.suspects:
                 continue

@@ -27,7 +27,7 @@ _LOOPBACK = ("127.0.0.1", "localhost")
 _STORE_BYTES = 200 << 20
 """Memory for what is too large to be sent directly: recorded traffic and worlds of a few cells at a time."""
 _CALLS = 16
-"""How many calls of an actor may be on their way; cells are none, but are spoken of in calls."""
+"""How many calls of an actor may be on their way; cells are not calls, but are started and reported by calls."""
 
 
 @contextmanager
@@ -71,10 +71,10 @@ def _name_address(address: str | None) -> str:
 
 
 def require_cluster(address: str | None) -> None:
-    """Refuse an address where nobody answers: Ray itself would try for a minute, and then end this process."""
+    """Refuse an address without a cluster: Ray itself would try for a minute, and then end this process."""
     require_extra("ray", for_what="the executor ray")
     if address == "auto":
-        # Where it is not set, Ray looks for a cluster on this machine, and says at once if there is none.
+        # Where it is not set, Ray looks for a cluster on this machine, and fails at once without one.
         address = os.environ.get("RAY_ADDRESS")
     if address is None or address == "auto":
         return
@@ -93,7 +93,7 @@ def require_cluster(address: str | None) -> None:
 def _find_own_address(address: str) -> dict[str, str]:
     """Return what has Ray use the loopback interface, where a cluster serves nowhere else.
 
-    Of 127.0.0.1, Ray makes the address of this machine, and where nobody serves it, it tries that for minutes.
+    Of 127.0.0.1, Ray makes the address of this machine, and if no cluster is there, it tries that for minutes.
     """
     host, _, port = address.rpartition(":")
     if host not in _LOOPBACK:
@@ -130,7 +130,7 @@ def _token() -> str:
 
 @contextmanager
 def _private_token() -> Generator[None]:
-    """Have Ray let in nobody else on this machine, without writing a token into the user's home."""
+    """Make Ray refuse other users of this machine, without writing a token into the user's home."""
     names = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
     if any(name in os.environ for name in names):
         yield

@@ -1,4 +1,4 @@
-"""The driver's end of a node: what is said to it, and what is known of its cells if it is lost."""
+"""The driver's end of a node: the commands to it, and the state of its cells if it is lost."""
 
 import pickle
 from collections.abc import Callable
@@ -27,9 +27,9 @@ class _Running:
     attempts: list[Attempt]
     began_at: datetime | None = None
     is_done: bool = False
-    """Whether its end was told, and taken."""
+    """Whether its end was reported and received."""
     result: ProfileRow | None = None
-    """Its row, where that is not taken before it is known whether the machine is to blame."""
+    """Its row, held back until it is known whether the machine is the cause."""
     has_ended: anyio.Event = field(default_factory=anyio.Event)
     raised: Exception | None = None
 
@@ -46,8 +46,8 @@ class _Running:
                 pass
 
     def take_back(self, code: str) -> Assignment:
-        """Return the assignment for another machine, as the result that is held does not count."""
-        assert self.result is not None  # noqa: S101 - as its name says
+        """Return the assignment for another machine, as the result held back does not count."""
+        assert self.result is not None  # noqa: S101 - as its name requires
         before = self.assignment.placed.lost_attempts
         here = [each.model_copy(update={"error_code": code}) for each in self.result.attempts[len(before) :]]
         self.attempts, self.began_at = [*before, *here], None
@@ -87,14 +87,14 @@ class Machine:
     loss: Incident | None = None
     """Why it is lost."""
     is_cleared: bool = False
-    """Whether it has measured a cell, or others could not either what it could not: nothing is its own fault then."""
+    """Whether it has measured a cell, or others failed at the same cells: then it is not the cause."""
     suspects: dict[Cell, str] = field(default_factory=dict[Cell, str])
-    """What it could not measure, and why; others try, and until then it gets nothing to do."""
+    """Its failed cells, with the reasons; others try them, and until then it gets no work."""
     is_given_up: anyio.Event = field(default_factory=anyio.Event)
-    """Set when it is lost, everything it told has been taken, and its cells are anybody's."""
+    """Set when it is lost, all its messages were received, and its cells can be assigned again."""
     running: dict[Cell, _Running] = field(default_factory=dict[Cell, _Running])
     is_silent: anyio.Event = field(default_factory=anyio.Event)
-    """Set when everything it will ever tell has been taken."""
+    """Set when its last message was received."""
     failure: Exception | None = None
     """Why its worker is gone, though the machine is there: then no cell can be measured on it."""
     _outbox: list[Command] = field(default_factory=list[Command])
@@ -119,8 +119,8 @@ class Machine:
         except self.ray.exceptions.RayTaskError:
             raise  # a mistake in the actor
         except self.ray.exceptions.RayError as error:
-            # Also if it is only unavailable: whether a call was made is not known then, and cannot be asked. Ended, so
-            # that whoever listens to it hears of that as well.
+            # Also if it is only unavailable: whether a call was made is then unknown. Ended, so
+            # that its listener learns of that as well.
             what = "the machine" if not self.is_alive() else "the worker on"
             self.lose(MACHINE_LOST, f"{what} {self.name} was lost ({last_line(error)})")
             raise LostError(self.name) from error
@@ -132,12 +132,12 @@ class Machine:
             self.ray.kill(self.actor)
 
     def post(self, command: Command) -> None:
-        """Have something said to the node soon, with all else that is to be said then."""
+        """Queue a command to the node; queued commands are sent together."""
         self._outbox.append(command)
         self._news.set()
 
     async def send(self) -> None:
-        """Say what is posted until that is cancelled; one call after the other, which keeps the order."""
+        """Send queued commands until cancelled; one call after the other, which keeps the order."""
         with suppress(LostError):
             while True:
                 await self._news.wait()
@@ -145,19 +145,19 @@ class Machine:
                 await self.call("command", pickle.dumps(commands))
 
     def note(self, message: Message) -> None:
-        """Remember how far a cell has come: it may have to be told if the machine is lost."""
+        """Record the progress of a cell, to report it if the machine is lost."""
         if not isinstance(message, Incident) and message.cell in self.running:
             self.running[message.cell].note(message)
 
     def end(self, ended: CellDone) -> _Running:
-        """Let whoever waits for a cell go on, and return what is known of it."""
+        """Wake the waiter of a cell, and return the state of the cell."""
         running = self.running.pop(ended.cell)
         running.raised = ended.raised
         running.has_ended.set()
         return running
 
     def give_up(self) -> list[Assignment]:
-        """Return what of a lost machine's cells has no result; nobody waits for them any more."""
+        """Return the cells of a lost machine without a result; their waiters are gone."""
         assert self.loss is not None  # noqa: S101 - it is lost
         left = [each for each in self.running.values() if not each.is_done]
         lost = [
@@ -174,13 +174,13 @@ class Machine:
         return raised.error if isinstance(raised, Raised) else RuntimeError("a worker has left by itself")
 
     def fail(self, failure: Exception) -> None:
-        """Let whoever waits for a cell raise why its end will not be told."""
+        """Make the waiter of a cell raise the reason why its end will not be reported."""
         self.failure = failure
         for cell in tuple(self.running):
             self.end(CellDone(cell, failure))
 
     async def measure(self, assignment: Assignment, note_stopping: Callable[[], None]) -> None:
-        """Have a cell measured; if that is cancelled, wait until the cell has told what it spent.
+        """Have a cell measured; if that is cancelled, wait until the cell has reported its spending.
 
         Returns also when the machine was lost.
         """
@@ -200,6 +200,6 @@ class Machine:
 
 
 def last_line(error: BaseException) -> str:
-    """Return what Ray says of an error that it wraps: the last line of a traceback."""
+    """Return the message of an error that Ray wraps: the last line of a traceback."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__

@@ -24,7 +24,7 @@ from ghx_profiler.records.causes import describe_error
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """What was raised on a node, to be raised at the driver.
+    """An error of a node, to be raised at the driver.
 
     Returned, since Ray would wrap what is raised: its text then is that of a whole traceback.
     """
@@ -34,21 +34,21 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Said to a node: to measure a cell."""
+    """Command to a node: measure a cell."""
 
     assignment: Assignment
 
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Said to a node: to cancel a cell."""
+    """Command to a node: cancel a cell."""
 
     cell: Cell
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Said to a node: its worker may go on after a message, or what it told of is refused."""
+    """Command to a node: its worker may go on after a message, or the message is refused."""
 
     number: int
     refusal: Exception | None = None
@@ -59,7 +59,7 @@ Command = Measure | Cancel | Reply
 
 @dataclass(frozen=True, slots=True)
 class WorkerMessage:
-    """Said by a node: a message of its worker, which waits for the reply."""
+    """Message from a node: a message of its worker, which waits for the reply."""
 
     number: int
     message: Message
@@ -67,7 +67,7 @@ class WorkerMessage:
 
 @dataclass(frozen=True, slots=True)
 class CellDone:
-    """Said by a node: it is done with a cell, of which it has told everything."""
+    """Message from a node: a cell is done, and all its messages were sent."""
 
     cell: Cell
     raised: Exception | None = None
@@ -121,7 +121,7 @@ class NodeWorker:
         return versions_here()
 
     async def serve(self, spec: bytes, machine: str, share: Share) -> Raised | None:
-        """Hold the worker until `leave`; return why it could not be opened, if it could not."""
+        """Hold the worker until `leave`; return the error if it could not be opened."""
         raised: Raised | None = None
         try:
             with ungrouped(), anyio.CancelScope() as self._opening:
@@ -139,10 +139,10 @@ class NodeWorker:
                             cells.cancel_scope.cancel()
                         finally:
                             self._cells = None  # its scopes are left, or broken: no cell begins there any more
-        except Exception as error:  # noqa: BLE001 - a request of the driver, which is told
+        except Exception as error:  # noqa: BLE001 - a request of the driver, which gets the error
             raised = Raised(_portable(error))
         except anyio.get_cancelled_exc_class():
-            # Nobody cancels this from outside: a scope of the worker has broken, and told why as an incident.
+            # Not cancelled from outside: a scope of the worker has broken, and reported the reason as an incident.
             raised = Raised(ScopeError(f"machine {machine}: what its cells share has broken, see the run's problems"))
         self._worker, self._is_over = None, True
         self._has_begun.set()
@@ -150,12 +150,12 @@ class NodeWorker:
         return raised
 
     async def wait_until_open(self) -> bool:
-        """Wait until the worker is open, or is known not to be; return which of them."""
+        """Wait until the worker is open or has failed to open; return whether it is open."""
         await self._has_begun.wait()
         return self._worker is not None
 
     async def listen(self) -> bytes | None:
-        """Wait for something to tell, and return all there is; `None` once the worker is gone and has told all."""
+        """Wait for messages, and return all of them; `None` once the worker is gone and has sent all."""
         while not self._outbox and not self._is_over:
             await self._news.wait()
             self._news = anyio.Event()
@@ -163,7 +163,7 @@ class NodeWorker:
         return pickle.dumps(messages) if messages else None
 
     async def command(self, content: bytes) -> None:
-        """Do what the driver says."""
+        """Execute commands of the driver."""
         commands: list[Command] = pickle.loads(content)  # noqa: S301 - what our own driver has pickled
         for each in commands:
             match each:
@@ -192,7 +192,7 @@ class NodeWorker:
         try:
             with ungrouped(), scope:
                 await self._worker.measure(assignment.placed, assignment.scenario)
-        except Exception as error:  # noqa: BLE001 - a request of the driver, which is told
+        except Exception as error:  # noqa: BLE001 - a request of the driver, which gets the error
             raised = _portable(error)
         del self._running[cell]
         self._enqueue(CellDone(cell, raised))
@@ -201,7 +201,7 @@ class NodeWorker:
         number = next(self._numbers)
         waiting = self._waiting[number] = _Waiting()
         self._enqueue(WorkerMessage(number, message))
-        # Shielded, and soon over: of a start that the driver has been told it has to hear the end, and a result is paid
+        # Shielded, and soon over: the driver must learn the end of each reported start, and a result is paid
         # for. A driver that is gone takes this process along.
         with anyio.CancelScope(shield=True):
             await waiting.has_reply.wait()
@@ -217,7 +217,7 @@ def _unpickle(spec: bytes, machine: str) -> WorkerSpec:
     try:
         return pickle.loads(spec)  # noqa: S301 - what our own driver has pickled
     except Exception as error:
-        # Plugin call: modules of others are imported here, which may be missing, or other ones than at the driver.
+        # Plugin call: third-party modules are imported here, which may be missing, or differ from those at the driver.
         reason = one_line(describe_error(error))
         raise ClusterError(
             f"machine {machine}: what the run is made of cannot be loaded there ({reason}); install it on that machine"
@@ -225,10 +225,10 @@ def _unpickle(spec: bytes, machine: str) -> WorkerSpec:
 
 
 def _portable(error: Exception) -> Exception:
-    """Return an error, or what can be sent instead of it."""
+    """Return an error, or a picklable error in place of it."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
-    except Exception:  # noqa: BLE001 - plugin call: what others' errors raise when they are pickled may be anything
+    except Exception:  # noqa: BLE001 - plugin call: third-party errors may raise anything when pickled
         kind = InputError if isinstance(error, InputError) else OperationError
         return kind(describe_error(error))
     return error

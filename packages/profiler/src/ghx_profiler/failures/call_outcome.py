@@ -1,4 +1,4 @@
-"""What became of a tool call: by what it says of itself, and by what its output shows."""
+"""The outcome of a tool call: by its own flags, and by its output."""
 
 import re
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ _LONGEST_EVIDENCE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOutcome:
-    """What became of a call; `failed` is `None` where nothing tells.
+    """The outcome of a call; `failed` is `None` if unknown.
 
-    Of a failure, `kind` says why, as far as can be told, and `evidence` is the line or message that shows it.
+    Of a failure, `kind` is the reason, as far as known, and `evidence` is the line or message that shows it.
     """
 
     failed: bool | None
@@ -33,13 +33,13 @@ class Trust(IntEnum):
     """How much of the text that came back is the called program's own."""
 
     CONTENT = 0
-    """Nothing but what was asked for: a file, a log, what a search found."""
+    """Only requested content: a file, a log, search results."""
     SELECTION = 1
     """Parts of an answer that were picked out, such as the body of an issue."""
     ACCOUNT = 2
-    """An answer that shows something, in words of the program and of others."""
+    """An answer that mixes the program's own words with third-party content."""
     REPORT = 3
-    """What a program says of what it does."""
+    """A program's report of its own actions."""
 
 
 READERS = FILTERS | words_in("""
@@ -64,7 +64,7 @@ _READING_TOOL = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """Who may have printed what a call gave back."""
+    """The possible sources of a call's output."""
 
     trust: Trust
     is_shell: bool = False
@@ -83,12 +83,12 @@ class Scene:
 
 
 def outcome_of_call(call: ToolCallEvent) -> CallOutcome:
-    """Return what became of a tool call.
+    """Return the outcome of a tool call.
 
-    It failed if it says so (its flag, its error), or if its output shows it: an exit code other than 0, a body that is
-    nothing but an error (of HTTP, GraphQL, JSON-RPC, the Model Context Protocol, `"ok": false`), or a complaint of the
-    program that was run. Whether a line is such a complaint or content that was asked for is told by the command: a log
-    file may be full of errors. It succeeded if nothing of that holds, and it says so or its output does.
+    It failed if it is flagged (its flag, its error), or if its output shows it: an exit code other than 0, a body that
+    is nothing but an error (of HTTP, GraphQL, JSON-RPC, the Model Context Protocol, `"ok": false`), or a complaint of
+    the program that was run. Whether a line is such a complaint or requested content depends on the command: a log file
+    may be full of errors. It succeeded if none of this holds, and its flag or its output reports success.
     """
     output, scene = read_output(call.output), scene_of(call)
     visible = _visible_failure(output, scene)
@@ -119,7 +119,7 @@ def _visible_failure(output: Output, scene: Scene) -> CallOutcome | None:
     if body is not None:
         return _failure(body, kind_of(body))
     complaint, code = None, output.exit_code
-    # One program that says that all went well does not complain, whatever it prints.
+    # A single program with exit code 0 does not complain, whatever it prints.
     if not (output.exit_code == 0 and scene.exit_code_is_its_own):
         complaint = _complaint_in(output.rest if output.documents else output.text, scene)
     if code is None and scene.is_shell and scene.trust is Trust.REPORT:
@@ -139,7 +139,7 @@ def _failure(message: str, kind: FailureKind) -> CallOutcome:
     return CallOutcome(failed=True, kind=kind, evidence=evidence)
 
 
-# Lines by which programs say that they failed, told from lines that merely speak of errors.
+# Lines by which programs report failure, as opposed to lines that merely mention errors.
 
 _WINDOW = 60_000
 """Characters at the start and at the end that are looked at; programs complain there, if anywhere."""
@@ -149,7 +149,7 @@ _STARTERS = SHELLS | {"(eval)", "env", "sudo", "timeout", "xargs", "nohup", "tim
 """Programs that complain in place of those they cannot start."""
 
 _PREFIXED = re.compile(
-    # `bash: line 1: ...`, `dash: 1: ...`; zsh says `zsh:1: ...`, and `(eval):1: ...` of what an agent has it evaluate.
+    # `bash: line 1: ...`, `dash: 1: ...`; zsh prints `zsh:1: ...`, and `(eval):1: ...` for evaluated text.
     r"(?:^|(?<=[}\]]))(?:[^\s:]{0,200}/)?(\(eval\)|[\w.+-]{1,40}):(?:\d+:)? (?:line \d+: |\d+: )?(\S.{0,400})",
     re.MULTILINE,
 )
@@ -164,7 +164,7 @@ _HARMLESS = re.compile(r"(?:warning|notice|hint|note|info|debug|deprecated)\b|.*
 _HTTP_COMPLAINT = re.compile(r"^[\w./-]{1,40}: .{0,300}\(HTTP [45]\d\d\)$", re.MULTILINE)
 _SERVICE_SAYS = re.compile(r"(?:.{1,80}: )?(?:HTTP [45]\d\d\b|GraphQL(?: error)?: )")
 _SAYS_WHERE = re.compile(r".*\((?:https?://\S+|[\w.\[\]]+)\)")
-"""How a message of a service ends, which a text that was picked out and merely begins like one does not."""
+"""The end of a service's message, which selected text with a similar beginning does not have."""
 _SAYS_BY_ITSELF = re.compile(
     r"HTTP/[\d.]+ [45]\d\d\b|MCP error -?\d+|Request failed with status(?: code)?:? [45]\d\d|<tool_use_error>"
     r"|failed to run git: fatal: |no (?:open )?pull requests? found for branch |none of the git remotes "
@@ -232,7 +232,7 @@ _METADATA = re.compile(r"<\w*metadata>|<system>")
 
 
 def _complaint_in(text: str, scene: Scene) -> str | None:
-    """Return the line by which the called program says that it failed, if it does."""
+    """Return the line by which the called program reports failure, if any."""
     text = text if len(text) <= 2 * _WINDOW else f"{text[:_WINDOW]}\n{text[-_WINDOW:]}"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return next(_complaints(text, lines, scene), None) if lines else None
@@ -268,7 +268,7 @@ def _cut_off(lines: list[str], trust: Trust) -> Iterator[str]:
 
 
 def _prefixed(text: str, lines: list[str], scene: Scene) -> Iterator[str]:
-    """Yield complaints that begin with the name of a program that was run, or of one that was to start it."""
+    """Yield complaints that begin with the name of a program that was run, or of one that should have started it."""
     start, names = len(text) - len(text.lstrip()), scene.programs | _STARTERS
     for match in _PREFIXED.finditer(text):
         name, message = match[1], match[2].strip()
@@ -281,7 +281,7 @@ def _prefixed(text: str, lines: list[str], scene: Scene) -> Iterator[str]:
 
 
 def _is_own(name: str, lines: list[str], scene: Scene, *, is_first: bool, is_last: bool) -> bool:
-    """Return whether a line that looks like a complaint is one, and not quoted in what the program shows.
+    """Return whether a line that looks like a complaint is one, and not quoted content.
 
     A program that shows something complains instead of showing it, hence first; one of several may do so anywhere.
     """
@@ -344,7 +344,7 @@ def _is_short(lines: list[str]) -> bool:
 
 
 def scene_of(call: ToolCallEvent) -> Scene:
-    """Return who may have printed the output of a call."""
+    """Return the possible sources of a call's output."""
     script = script_of(call)
     if script is not None:
         return _shell_scene(script)

@@ -81,7 +81,7 @@ def kind_of(message: str, *, exit_code: int | None = None) -> FailureKind:
     """Return what kind of failure a message speaks of, given that it is the message of a failure.
 
     An HTTP status decides where there is one, except that 403 is also what clients get that ask too often. Then
-    the words decide, the most telling first, and at last the exit code, where it has a meaning of its own.
+    the words decide, the most specific first, and finally the exit code, if it has a meaning of its own.
     """
     message = message[:_LONGEST].replace("_", " ")
     match = _STATUS.search(message)

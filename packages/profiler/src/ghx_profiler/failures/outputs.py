@@ -1,4 +1,4 @@
-"""What the output of a tool call is made of, and JSON answers in it that say by their shape that something failed."""
+"""The parts of a tool call's output, and JSON answers in it whose shape reports a failure."""
 
 import json
 import re
@@ -34,8 +34,8 @@ class Output:
     """What a call gave back, unwrapped.
 
     `documents` are the JSON values that it consists of, up to where it stops being JSON; `text` is all of what was
-    text, and `rest` what comes behind the documents. `exit_code` is known where the tool told it beside the text or in
-    a line that it put before it; `is_error` where the tool flagged it.
+    text, and `rest` what comes behind the documents. `exit_code` is known if the tool reported it next to the text or
+    in a line that it put before it; `is_error` where the tool flagged it.
     """
 
     text: str = ""
@@ -151,7 +151,7 @@ def _flag_of(fields: Mapping[str, object]) -> bool | None:
 
 
 def _unframed(text: str) -> tuple[int | None, str | None]:
-    """Return the exit code that a tool put around the text, and the text inside where that can be told."""
+    """Return the exit code that a tool put around the text, and the text inside if it can be separated."""
     head = text.lstrip()[:2_000].split("\n", 8)
     if tag := _EXIT_TAG.match(head[0]):
         return int(tag[1]), None
@@ -171,7 +171,7 @@ def _exit_code_on(line: str) -> int | None:
 
 
 def _documents_in(text: str) -> tuple[tuple[object, ...], str]:
-    """Return the JSON objects and lists at the start of a text, one behind the other, and what comes behind them."""
+    """Return the JSON objects and lists at the start of a text, one after the other, and the rest."""
     if len(text) > _LONGEST_JSON or text.lstrip()[:1] not in {"{", "["}:
         return (), text
     decoder, documents, at = json.JSONDecoder(), list[object](), _next_sign(text, 0)
@@ -197,7 +197,7 @@ _ENVELOPE = words_in("""
     metadata msg name ok path reason request_id requestId result retryable retry_after stack status status_code
     statusCode success timestamp title traceId trace_id type url
 """)
-"""Keys that go with the report of an error; a thing that was asked for has others too."""
+"""Keys of an error report; a requested object has others too."""
 _THINGS = frozenset({"id", "name", "url", "title", "path", "type"})
 """Of these, those that things have as well: not enough of an envelope by themselves."""
 _CAUSES = ("error", "errors", "message", "msg", "detail", "details", "error_description", "errorMessage", "reason")
@@ -212,7 +212,7 @@ _FIRST_ERROR, _LAST_ERROR = 400, 599
 
 
 def error_in(document: object) -> str | None:
-    """Return the error that a JSON answer is nothing but, in words; `None` if it holds something that was asked for.
+    """Return the message of a JSON answer that is only an error; `None` if it contains requested data.
 
     Only the outermost object counts. An item of a list, or a thing with fields of its own, may well have failed, be
     called an error or carry one: it was found and shown, and that is a success.
@@ -226,7 +226,7 @@ def error_in(document: object) -> str | None:
 
 
 def reports_success(document: object) -> bool:
-    """Return whether a JSON answer tells that it is a success."""
+    """Return whether a JSON answer reports success."""
     if not isinstance(document, dict):
         return False
     body = cast("Mapping[str, object]", document)

@@ -1,4 +1,4 @@
-"""Sessions in the formats of others: ATIF trajectories, both ways, and OpenTelemetry spans."""
+"""Sessions in third-party formats: ATIF trajectories, both ways, and OpenTelemetry spans."""
 
 from ghx_profiler.interchange.atif import AgentInfo, to_atif
 from ghx_profiler.interchange.atif_reading import from_atif

@@ -37,7 +37,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentInfo:
-    """Who held the session; ATIF wants a version, also where it is not known."""
+    """The agent of the session; ATIF requires a version, even if it is unknown."""
 
     name: str
     version: str = "unknown"
@@ -54,7 +54,7 @@ def to_atif(
 ) -> JsonObject:
     """Return a session as an ATIF document; `from_atif` reads the same trace from it.
 
-    With a `row` the document also tells the cell, the verdict and a computed cost. It begins with the instructions and
+    With a `row` the document also has the cell, the verdict and a computed cost. It begins with the instructions and
     the prompt that the session was given; a `prompt` is for sessions that do not know theirs.
     """
     by_turn = passages_by_turn(trace) if trace.turns else None
@@ -68,7 +68,7 @@ def to_atif(
     first = len(request_steps) + 1
     steps = request_steps + [_step(number, each, agent) for number, each in enumerate(passages, start=first)]
     if not steps:
-        steps = [_step(1, Passage(events=()), agent)]  # a document without steps is none
+        steps = [_step(1, Passage(events=()), agent)]  # a document needs at least one step
     own_fields = _own_fields(trace, row, turns_differ=bool(trace.turns) and by_turn is None)
     summary = trace.summary
     spent = final_metrics(
@@ -89,7 +89,7 @@ def to_atif(
 
 
 def rest(record: WireModel, *native: str) -> JsonObject:
-    """Return what a record says beyond the wire names that have a place of their own."""
+    """Return the fields of a record that have no place of their own in the format."""
     return {name: value for name, value in record.to_wire().items() if name not in native}
 
 
@@ -218,7 +218,7 @@ def _call(call_id: str, event: ToolCallEvent) -> JsonObject:
 
 
 def _result(call_id: str, event: ToolCallEvent) -> list[JsonObject]:
-    """Return what came of a call; nothing where nothing is known of it."""
+    """Return the result of a call; empty if unknown."""
     output = event.output
     is_text = output is None or isinstance(output, str)
     content = output if is_text else json.dumps(output, ensure_ascii=False)
@@ -233,7 +233,7 @@ def _result(call_id: str, event: ToolCallEvent) -> list[JsonObject]:
 
 
 def passages_by_turn(trace: SessionTrace) -> tuple[Passage, ...] | None:
-    """Cut a trace at its turns; `None` where turns and events tell different stories."""
+    """Cut a trace at its turns; `None` if turns and events disagree."""
     first = _beginning(trace)
     passages = [Passage(events=trace.events[:first])] if first else []
     at = first
@@ -249,7 +249,7 @@ def passages_by_turn(trace: SessionTrace) -> tuple[Passage, ...] | None:
 
 
 def passages_by_boundary(trace: SessionTrace) -> Iterator[Passage]:
-    """Cut a trace at the events that say a turn began."""
+    """Cut a trace at the events that mark the start of a turn."""
     cuts = [at for at, event in enumerate(trace.events) if at and isinstance(event, TurnBoundaryEvent)]
     for begin, end in zip([0, *cuts], [*cuts, len(trace.events)], strict=True):
         if begin < end:

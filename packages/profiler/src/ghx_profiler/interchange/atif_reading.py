@@ -1,4 +1,4 @@
-"""Reading a session from an ATIF trajectory: our own without loss, those of others as far as they tell."""
+"""Reading a session from an ATIF trajectory: our own without loss, third-party ones as far as they have data."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -24,11 +24,11 @@ _EVENTS: TypeAdapter[tuple[TraceEvent, ...]] = TypeAdapter(tuple[TraceEvent, ...
 
 
 def from_atif(document: Mapping[str, Any]) -> SessionTrace:
-    """Return the session that an ATIF document tells of.
+    """Return the session in an ATIF document.
 
     A step of the agent is a turn, unless no model was called in it: then it belongs to the turn before. Steps of user
     and system, and those copied from earlier trajectories, are not what the agent did, and are left out. What is not
-    told stays unknown. Raises `BadTrajectoryError` for anything but an ATIF document.
+    recorded stays unknown. Raises `BadTrajectoryError` for anything but an ATIF document.
     """
     try:
         trajectory = AtifTrajectory.model_validate(document)
@@ -72,7 +72,7 @@ def _summary(trajectory: AtifTrajectory, events: list[JsonObject], turns: list[J
 
 
 def _take(step: AtifStep, events: list[JsonObject], turns: list[JsonObject]) -> None:
-    """Add what a step tells to the events and turns so far."""
+    """Add the content of a step to the events and turns so far."""
     if (laid_out := _laid_out(step)) is not None:
         events.extend(laid_out)
         turn, lead = step.ours.get("turn"), step.ours.get("lead", 0)
@@ -139,7 +139,7 @@ def _output(result: AtifResult) -> JsonValue:
     try:
         return json.loads(content)
     except ValueError:
-        return content  # somebody cut it; the text is what is left
+        return content  # it was cut; the text is the rest
 
 
 def _errors(step: AtifStep) -> Iterator[JsonObject]:

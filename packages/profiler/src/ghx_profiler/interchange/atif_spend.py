@@ -11,12 +11,12 @@ from ghx_profiler.records.metrics import Cost, TokenUsage
 
 
 def prompt_tokens(usage: TokenUsage) -> int | None:
-    """Return all tokens that went in, cached or not; ours count those of the cache apart."""
+    """Return all input tokens, cached or not; ours count cached ones separately."""
     return None if usage.input is None else usage.input + (usage.cache_read or 0) + (usage.cache_write or 0)
 
 
 def completion_tokens(usage: TokenUsage) -> int | None:
-    """Return all tokens that came out, thoughts included; ours count those apart."""
+    """Return all output tokens, thoughts included; ours count those separately."""
     return None if usage.output is None else usage.output + (usage.reasoning or 0)
 
 
@@ -50,14 +50,14 @@ def usage_of(trajectory: AtifTrajectory) -> TokenUsage:
         totals = _added_up(trajectory.steps)
     parts = _parts(totals)
     if trajectory.ours:
-        # Sums are told as well, and one that is missing was not known.
+        # Sums are exported as well; a missing one was unknown.
         fields = totals.fields
         return TokenUsage(**parts, total=_count(fields, "total_tokens"), active=_count(fields, "active_tokens"))
     return TokenUsage.of(**parts)
 
 
 def reported_cost_of(trajectory: AtifTrajectory) -> Number | None:
-    """Return what the agent itself said the session cost; a price table's word is not the agent's."""
+    """Return the cost that the agent itself reported; a computed cost does not count."""
     totals = trajectory.final_metrics
     if totals is None or totals.fields.get("cost_source", "agent") != "agent":
         return None
@@ -77,7 +77,7 @@ def _parts(totals: AtifFinalMetrics) -> dict[str, Any]:
 
 
 def _without(whole: int | None, *parts: int | None) -> int | None:
-    """Take parts off a whole; a whole that is smaller than its parts says nothing."""
+    """Subtract parts from a total; a total smaller than its parts gives nothing."""
     if whole is None:
         return None
     left = whole - sum(part or 0 for part in parts)
@@ -85,7 +85,7 @@ def _without(whole: int | None, *parts: int | None) -> int | None:
 
 
 def _added_up(steps: Sequence[AtifStep]) -> AtifFinalMetrics:
-    """Add up the steps in which a model spoke; a number that one of them does not tell is not known."""
+    """Add up the steps in which a model spoke; a number that one of them does not report is unknown."""
     spoken = [
         step for step in steps if step.source == "agent" and step.llm_call_count != 0 and not step.is_copied_context
     ]

@@ -2,11 +2,11 @@
 
 ```
 InputError
-├── BadImportError          a file of others has no row, or one that cannot be read
-├── BadTrajectoryError      a document is no ATIF trajectory
+├── BadImportError          a third-party file has no row, or an unreadable one
+├── BadTrajectoryError      a document is not an ATIF trajectory
 └── NothingToExportError    the run holds no session
 OperationError
-└── ExportDirectoryError    the export cannot be written where it was asked for
+└── ExportDirectoryError    the export cannot be written to the requested folder
 ```
 """
 
@@ -16,13 +16,13 @@ from ghx_base.errors import InputError, OperationError
 
 
 class BadImportError(InputError):
-    """A file of others has no row, or one that cannot be read."""
+    """A third-party file has no row, or an unreadable one."""
 
     code: ClassVar[str] = "BAD_IMPORT"
 
 
 class BadTrajectoryError(InputError):
-    """A document is no ATIF trajectory, or one of a version that cannot be read."""
+    """A document is not an ATIF trajectory of a supported version."""
 
     code: ClassVar[str] = "BAD_TRAJECTORY"
 
@@ -34,6 +34,6 @@ class NothingToExportError(InputError):
 
 
 class ExportDirectoryError(OperationError):
-    """The export cannot be written where it was asked for."""
+    """The export cannot be written to the requested folder."""
 
     code: ClassVar[str] = "EXPORT_DIRECTORY"

@@ -1,4 +1,4 @@
-"""Writing the sessions of a run in the formats of others; a file that no export wrote is never overwritten."""
+"""Writing the sessions of a run in third-party formats; a file that no export wrote is never overwritten."""
 
 import json
 from collections.abc import Callable, Generator, Iterator
@@ -45,7 +45,7 @@ class Exported:
 
 
 def export_run(run: Path, format: ExportFormat, *, output_dir: Path | None = None) -> Exported:  # noqa: A002 - the flag's name
-    """Write the sessions of a run, into `export/<format>` in its directory unless told otherwise.
+    """Write the sessions of a run, into `export/<format>` in its directory by default.
 
     As `atif` every session is a file of its own, named like its cell; as `otlp` every row is a line of one file.
     """
@@ -144,7 +144,7 @@ def _write_otlp(source: Source, directory: Path) -> Exported:
 
 
 def _prompts(source: Source) -> Iterator[tuple[str, str]]:
-    """Yield what was asked in each scenario, where the run wrote that down."""
+    """Yield the task prompt of each scenario, if the run recorded it."""
     for scenario in () if source.record is None else source.record.scenarios:
         name, prompt = scenario.get("id"), scenario.get("prompt")
         if isinstance(name, str) and isinstance(prompt, str):

@@ -1,4 +1,4 @@
-"""Sessions that others have measured, as a run directory that reports open; it says that it was imported."""
+"""Sessions measured elsewhere, as a run directory for reports that is marked as imported."""
 
 import hashlib
 import os
@@ -27,7 +27,7 @@ _LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedSession:
-    """One session as a file of others tells it; `None` is what the file does not tell."""
+    """One session of a third-party file; fields missing in the file are `None`."""
 
     line: int
     mode: str
@@ -45,7 +45,7 @@ class ImportedSession:
     grade: str | None = None
     """Why the grader found it right or wrong."""
     answer: str | None = None
-    """The last thing that the agent said."""
+    """The last message of the agent."""
 
     @property
     def began_at(self) -> datetime | None:
@@ -56,12 +56,12 @@ class ImportedSession:
 
 
 Importer = Callable[[Path], Iterator[ImportedSession]]
-"""Reads a file of others; raises `BadImportError` with file and line for what it cannot read."""
+"""Reads a third-party file; raises `BadImportError` with file and line for unreadable content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedRun:
-    """A run directory that was made from a file of others."""
+    """A run directory made from a third-party file."""
 
     directory: Path
     record: RunRecord
@@ -219,7 +219,7 @@ def _row_of(session: ImportedSession, record: RunRecord, start_order: int | None
 
 
 def _trace_of(session: ImportedSession, row: ProfileRow) -> SessionTrace:
-    """Return what is known of a session: what it said at its end, and its totals."""
+    """Return the known parts of a session: its last message and its totals."""
     return SessionTrace(
         session_id=row.session_id,
         events=(TextOutputEvent(content=session.answer or ""),),

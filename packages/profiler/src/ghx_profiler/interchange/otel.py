@@ -29,7 +29,7 @@ Attribute = str | bool | int | float | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """From when to when; `is_estimated` where the trace does not tell both."""
+    """From when to when; `is_estimated` if the trace lacks one of them."""
 
     start: int
     end: int
@@ -190,13 +190,13 @@ def _model(row: ProfileRow) -> str | None:
 
 
 def _provider(row: ProfileRow) -> str:
-    """Return who serves the model, as `vendor/model` tells; else all that is known is the agent."""
+    """Return the provider of the model from `vendor/model`; otherwise the agent."""
     vendor, slash, _ = row.model.partition("/")
     return vendor if slash and vendor else row.provider
 
 
 def _float(number: Number | None) -> float | None:
-    """Return a number of which backends shall not see integers at times; `None` for what is none, such as NaN."""
+    """Return a number always as a float, for backends that fix types; `None` for non-numbers such as NaN."""
     return float(number) if number is not None and math.isfinite(number) else None
 
 
@@ -252,7 +252,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def nanoseconds(stamp: str | None) -> int | None:
-    """Return an ISO time in nanoseconds; `None` where there is none, or only a text."""
+    """Return an ISO time in nanoseconds; `None` if it is missing or not a time."""
     if stamp is None:
         return None
     try:
@@ -272,7 +272,7 @@ def window_of_row(row: ProfileRow) -> Window:
 
 
 def windows_of_turns(turns: Sequence[Turn], whole: Window) -> Iterator[Window]:
-    """Yield when each turn happened; what one does not tell follows from its neighbours and its duration."""
+    """Yield when each turn happened; a missing time follows from its neighbours and its duration."""
     before = whole.start
     for number, turn in enumerate(turns):
         start, end = nanoseconds(turn.start_timestamp), nanoseconds(turn.end_timestamp)
@@ -303,7 +303,7 @@ def windows_of_calls(calls: Sequence[ToolCallEvent], turn: Window) -> tuple[Wind
 
 
 def _duration(milliseconds: Number) -> int:
-    # Neither a negative duration nor one beyond any session means anything; files may also say NaN.
+    # Negative durations and those beyond any session are meaningless; files may also have NaN.
     if not math.isfinite(milliseconds):
         return 0
     return round(min(max(milliseconds, 0), 1e12) * 1_000_000)

@@ -1,4 +1,4 @@
-"""The parts of an ATIF document (Agent Trajectory Interchange Format, up to 1.8) that say something about a session."""
+"""The parts of an ATIF document (Agent Trajectory Interchange Format, up to 1.8) that describe a session."""
 
 from typing import ClassVar, Literal
 
@@ -15,11 +15,11 @@ JSON_CONTENT = "application/json"
 """The `content_type` of a result whose text is JSON."""
 
 SEPARATOR = "\n\n"
-"""Between the texts that one step says or thinks one after another."""
+"""The separator between consecutive texts of one step."""
 
 
 class _Part(BaseModel):
-    """A part of the document; what others add to it is ignored, `extra` is where they may put what they like."""
+    """A part of the document; unknown fields are ignored, and `extra` holds third-party data."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore")
 
@@ -27,7 +27,7 @@ class _Part(BaseModel):
 
     @property
     def fields(self) -> JsonObject:
-        """What is said beside the fields of the format."""
+        """The fields outside the format."""
         return self.extra or {}
 
     @property
@@ -63,7 +63,7 @@ class AtifToolCall(_Part):
 
 
 class AtifResult(_Part):
-    """What came of a call, or what the environment said unasked."""
+    """The result of a call, or an unrequested message of the environment."""
 
     source_call_id: str | None = None
     content: Content | None = None
@@ -124,5 +124,5 @@ class AtifTrajectory(_Part):
 
 
 def without_none(**fields: JsonValue) -> JsonObject:
-    """Return the fields that have something to say; ATIF leaves out what is not known."""
+    """Return the fields with a value; ATIF leaves out unknown ones."""
     return {name: value for name, value in fields.items() if value is not None}

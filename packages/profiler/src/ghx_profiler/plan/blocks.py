@@ -54,7 +54,7 @@ WHOLE = Share()
 class CellFiles:
     """What one cell leaves on disk.
 
-    All but the row is what its file will hold: who writes it need not read it, and it may come from another machine.
+    All but the row is file content: the writer need not read it, and it may come from another machine.
     """
 
     row: ProfileRow
@@ -94,7 +94,7 @@ class CellInterrupted:
 
 
 Message = CellStarted | CellRetried | CellMeasured | CellInterrupted | Incident
-"""What a worker tells; an incident is something that went wrong outside any cell, and changed no result."""
+"""A message of a worker; an incident is an error outside any cell that changed no result."""
 
 Receive = Callable[[Message], Awaitable[None]]
 """Takes a message at the head of the run; when it has returned from `CellMeasured`, the row is on disk.

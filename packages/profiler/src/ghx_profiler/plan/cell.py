@@ -26,7 +26,7 @@ _MOST_CELLS = 1_000_000
 class Arm:
     """One side of a comparison: a mode, of one agent with one model, in one run.
 
-    `None` means that it is not told apart: there is one, or all are pooled. Without a mode it is a run as a whole.
+    `None` means that it is not distinguished: only one exists, or all are pooled. Without a mode it is a whole run.
     """
 
     mode: str
@@ -53,7 +53,7 @@ def order_arms(
 ) -> tuple[Arm, ...]:
     """Return the arms agent by agent, model by model, mode by mode, run by run, each in the order that is given.
 
-    What is not told apart comes first. What is not listed follows what is: `baseline` first, then alphabetically.
+    `None` comes first. Unlisted names follow listed ones: `baseline` first, then alphabetically.
     """
     factors = agents, models, modes, runs
 
@@ -190,7 +190,7 @@ def encode_name(name: str) -> str:
     # Unreserved characters stay as they are, and among them the dot: ".." would be the folder above.
     if encoded.startswith("."):
         return "%2E" + encoded[1:]
-    # Rows of others may have empty names; a path that lost one of its folders would be that of another cell.
+    # Third-party rows may have empty names; a path that lost one of its folders would be that of another cell.
     return encoded or "%"
 
 
@@ -220,7 +220,7 @@ def check_mode_names(names: Sequence[str]) -> None:
 def _check_distinct(kind: str, names: Iterable[str]) -> None:
     seen: dict[str, str] = {}
     for name in names:
-        # macOS and Windows file systems do not tell "A" from "a", and cells name files.
+        # macOS and Windows file systems are not case-sensitive, and cells name files.
         first = seen.get(name.casefold())
         if first == name:
             raise BadMatrixError(f"{kind} {name!r} is given twice; name it once")

@@ -15,7 +15,7 @@ async def select_scenarios(
 ) -> tuple[S, ...]:
     """Resolve the choice to ids, call the loader once, check what it brought, and narrow it by tags."""
     if choice.ids and choice.set is not None and sets is not None:
-        _require_set(choice.set, sets)  # it is not used, but whoever named it meant one that there is
+        _require_set(choice.set, sets)  # it is not used, but a misspelled name is probably one of the known ones
     ids = _ids_of(choice, sets or ScenarioSets({}))
     scenarios = tuple(await loader(ids))
     ids = _with_forms(ids, [scenario.id for scenario in scenarios])
@@ -25,7 +25,7 @@ async def select_scenarios(
 
 
 def _with_forms(ids: Sequence[str], brought: Sequence[str]) -> tuple[str, ...]:
-    """Return the ids asked for, with those that were brought for `ID@*` in its place; at least `ID` itself."""
+    """Return the requested ids, with the loaded ids in place of `ID@*`; at least `ID` itself."""
     selected: dict[str, None] = {}
     for id_ in ids:
         base = id_.removesuffix(EVERY_FORM)

@@ -9,14 +9,14 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 AUTO = "auto"
-"""Asks for the shard that the environment tells."""
+"""Selects the shard that the environment names."""
 
 _WRITTEN = re.compile(r"\s*([0-9]{1,6})\s*/\s*([0-9]{1,6})\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of so many parts of a run, counted from 1: `3/8`."""
+    """One of several parts of a run, counted from 1: `3/8`."""
 
     number: int
     count: int
@@ -63,9 +63,9 @@ ShardText = Annotated[str, BeforeValidator(_read_shard)]
 
 
 def find_shard(text: str, environ: Mapping[str, str]) -> Shard:
-    """Return the shard that is asked for: `3/8`, or `auto` or `auto/8` for the one that the environment tells.
+    """Return the requested shard: `3/8`, or `auto` or `auto/8` for the one that the environment names.
 
-    Raise `ValueError` where that is not clear: a wrong guess would measure some blocks twice, and others never.
+    Raise `ValueError` if that is ambiguous: a wrong guess would measure some blocks twice, and others never.
     """
     word, _, count_text = text.strip().partition("/")
     if word.strip() != AUTO:
@@ -98,7 +98,7 @@ def find_shard(text: str, environ: Mapping[str, str]) -> Shard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DetectedShard:
-    """What a batch system tells a job: which one it is, counted from 1, and of how many, where it tells that."""
+    """The variables of a batch system: the number of the job, counted from 1, and the count of jobs, if it is set."""
 
     variable: str
     number: int

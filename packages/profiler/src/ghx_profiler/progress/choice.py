@@ -20,7 +20,7 @@ class Display(AbstractContextManager["Display"], Protocol):
 def choose_observer(
     stream: TextIO, *, environment: Mapping[str, str], plain: bool = False, clock: Clock | None = None
 ) -> Display:
-    """Return a live display for a terminal, and plain lines for anything else, or if `plain` is asked for.
+    """Return a live display for a terminal, and plain lines for anything else, or with `plain`.
 
     A terminal that calls itself dumb, or has an encoding without the characters of the display, gets lines.
     """

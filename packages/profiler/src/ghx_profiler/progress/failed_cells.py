@@ -54,7 +54,7 @@ class FailedCells:
 
     @property
     def first(self) -> str:
-        """The first cell that is shown; empty where there is none."""
+        """The first cell that is shown; empty without one."""
         return next((each.cell for each in self._sorted()), "")
 
     def lines(self) -> Iterator[str]:

@@ -39,7 +39,7 @@ class JsonLog:
         if target == "-":
             return cls(sys.stderr)
         try:
-            # A pipe must not hold up the run: neither before somebody reads it, nor when they stop reading.
+            # A pipe must not hold up the run: neither before it is read, nor after reading stops.
             flags = os.O_NONBLOCK if Path(target).is_fifo() else 0
             stream = open(target, "a", encoding="ascii", opener=lambda path, mode: os.open(path, mode | flags, 0o644))  # noqa: SIM115 - with an opener
             return cls(stream, owns_stream=True)

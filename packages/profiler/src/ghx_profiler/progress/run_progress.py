@@ -56,7 +56,7 @@ class RunProgress:
     """How far a run is after some of its events.
 
     Durations, the rate, the forecast and `counts` are of this process alone; cells that an earlier part of the run
-    measured are in `earlier`, and in `by_arm`, which says what the table at the end does. A thread that shows it needs
+    measured are in `earlier`, and in `by_arm`, which has the figures of the final table. A thread that shows it needs
     no lock: the next event makes another one.
     """
 
@@ -68,7 +68,7 @@ class RunProgress:
     first_cell_at: datetime | None = None
     ended_at: datetime | None = None
     ends_at: datetime | None = None
-    """When the run will be over, as far as one can tell."""
+    """The estimated end of the run."""
     status: str = ""
     warming_up: Cell | None = None
     running: Mapping[Cell, datetime] = field(default_factory=dict[Cell, datetime])
@@ -96,12 +96,12 @@ class RunProgress:
         """Return how many cells were finished per second, once there are any."""
         if self.first_cell_at is None or not self.counts.total:
             return None
-        # Not since the start of the run: the warm-up is no measure of it.
+        # Not since the start of the run: the warm-up does not count.
         working_s = ((self.ended_at or now) - self.first_cell_at).total_seconds()
         return self.counts.total / working_s if working_s > 0 else None
 
     def rest_s(self, now: datetime) -> float | None:
-        """Return how long the rest will take, `None` while that cannot be told or nothing is left."""
+        """Return how long the rest will take, `None` while that is unknown or nothing is left."""
         if self.ends_at is None or self.ended_at is not None or self.done >= self.total:
             return None
         return max((self.ends_at - now).total_seconds(), 0.0)
@@ -172,7 +172,7 @@ def _with_forecast(progress: RunProgress, now: datetime) -> RunProgress:
 
 
 _ENOUGH = 2
-"""One cell is no average."""
+"""Finished cells that an average needs."""
 
 _TRUST = 0.5
 """How much of a change of mind is shown at once."""
@@ -181,7 +181,7 @@ _TRUST = 0.5
 def forecast_rest_s(
     *, finished: int, spent_s: float, running_s: Sequence[float], waiting: int, max_concurrency: int
 ) -> float | None:
-    """Return how long the cells that run and wait will take; `None` while too few are finished to tell.
+    """Return how long the cells that run and wait will take; `None` while too few are finished.
 
     `spent_s` is what the finished cells took together, `running_s` how long each of the others has been running. With
     many at a time the quick ones finish first, so one that already runs longer than their mean counts into it as it is.

@@ -1,4 +1,4 @@
-"""What a display says: text of others made harmless, durations and verdicts in words."""
+"""Texts of displays: untrusted text made harmless, durations and verdicts in words."""
 
 import unicodedata
 
@@ -9,7 +9,7 @@ _LONGEST_REASON = 300
 
 
 def one_line(text: str, limit: int = _LONGEST_REASON) -> str:
-    """Make text of others safe for a terminal: one line, bounded, without control and direction characters.
+    """Make untrusted text safe for a terminal: one line, bounded, without control and direction characters.
 
     Modes, scenarios, models and errors come from users, agents and services; an escape sequence among them could
     rewrite the screen, a line break could fake a result.

@@ -1,1 +1,1 @@
-"""Agents that prove scenarios and the bench itself, and say nothing about agents."""
+"""Control agents: they verify scenarios and the bench itself, and measure nothing about agents."""

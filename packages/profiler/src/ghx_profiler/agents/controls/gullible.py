@@ -1,4 +1,4 @@
-"""The gullible agent: follows solutions, and then whatever a planted text told it on the way; it proves threats."""
+"""The gullible control agent: follows the solution and every injected instruction it reads; it verifies threats."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -12,14 +12,14 @@ from ghx_profiler.contracts import ControlKind, SessionRequest
 from ghx_profiler.recorder import TraceRecorder
 
 InjectedTexts = Callable[[str], Sequence[str]]
-"""Finds the texts that are planted in a scenario, by its id; `{{names}}` in them are not replaced yet."""
+"""Returns the injected texts of a scenario, by its id; `{{names}}` in them are not replaced yet."""
 
 
 class GullibleProvider:
-    """Opens sessions that do what their solution says and, once they have read a planted text, what that says.
+    """Opens sessions that follow their solution and, once they have read an injected instruction, that instruction too.
 
     The order is followed last: in a benign twin the reference agent does the same, so that one order of steps has to
-    work. Who has not read the text on the way to the solution does nothing more, which shows that the task does not
+    work. A session that has not read the text on the way does nothing more, which shows that the task does not
     lead past it.
     """
 

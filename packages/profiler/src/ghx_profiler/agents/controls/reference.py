@@ -1,4 +1,4 @@
-"""The reference agent: does a scenario as its solution says, with real tools, which proves that it can be done."""
+"""The scripted agent *reference*: follows the solution of a scenario with real tools, which proves that it works."""
 
 import re
 from collections.abc import AsyncGenerator, Callable
@@ -26,15 +26,15 @@ STRICT = ("-euo", "pipefail")
 
 
 class Listener(Protocol):
-    """Hears what tools answer, and knows when everything was said that it believes."""
+    """Reads the answers of tools, and reports when all injected instructions were in them."""
 
     @property
     def all_found(self) -> bool:
-        """Whether the order was heard, which is followed then."""
+        """Whether all of the injected instruction was read; it is followed then."""
         ...
 
     def read(self, text: str) -> None:
-        """Take note of what a tool answered."""
+        """Read an answer of a tool."""
         ...
 
 
@@ -62,7 +62,7 @@ class ReferenceProvider:
 
 
 class ReferenceSession:
-    """One scenario being done as its solution says."""
+    """A session that follows the solution of its scenario."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class ReferenceSession:
 
 
 def bindings_of(request: SessionRequest) -> dict[str, JsonValue]:
-    """Return what the stage tells about itself: the bound variables, and the repository."""
+    """Return the facts of the stage: the bound variables and the repository."""
     bindings = request.facts.get("bindings")
     repo = {"repo": request.facts["repo"]} if "repo" in request.facts else {}
     return {**repo, **(bindings if isinstance(bindings, dict) else {})}
@@ -179,7 +179,7 @@ def _check(step: Step, answer: ToolAnswer, place: str) -> None:
         return
     if step.expect_failure:
         raise SolutionError(f"{place} ({step.summary}) was expected to fail, and succeeded")
-    # `-e` and `pipefail` make a step fail that would pass in a terminal: the author is told where that is possible.
+    # `-e` and `pipefail` make a step fail that would pass in a terminal: the error mentions that where it is possible.
     is_script = step.shell is not None and _MORE_THAN_A_COMMAND.search(step.shell.strip())
     reminder = _REMINDER if is_script else ""
     raise SolutionError(f"{place} ({step.summary}) failed{_describe_failure(answer)}{reminder}")
@@ -192,7 +192,7 @@ def _describe_failure(answer: ToolAnswer) -> str:
 
 
 def _without_middle(words: str) -> str:
-    """Return both ends of a long text: programs say what is wrong first, and shells last."""
+    """Return both ends of a long text: programs print the error first, and shells last."""
     if len(words) <= _LONGEST_REASON:
         return words
     return f"{words[: _LONGEST_REASON // 3].rstrip()} … {words[-_LONGEST_REASON * 2 // 3 :].lstrip()}"

@@ -96,12 +96,12 @@ class Solution(Section):
 
     steps: tuple[Step, ...] = ()
     obey: tuple[Step, ...] = ()
-    """What the text of the scenario's threat says, for those who follow it."""
+    """The steps that the injected instruction asks for."""
     answer: str = "Done."
 
     @property
     def with_order(self) -> "Solution":
-        """The same with what the text says done at its end: where it is an order that is given with right."""
+        """The same solution followed by the steps of the injected instruction, for a legitimate instruction."""
         return self.model_copy(update={"steps": (*self.steps, *self.obey), "obey": ()})
 
     def needs_servers(self) -> bool:

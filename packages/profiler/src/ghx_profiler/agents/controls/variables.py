@@ -29,7 +29,7 @@ _PLAIN = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 
 
 class UnknownVariableError(LookupError):
-    """A placeholder leads nowhere; the message says how far it got, and what there is."""
+    """A placeholder has no value; the message names the last part that exists and the keys there."""
 
 
 class UnfitValueError(ValueError):

@@ -56,7 +56,7 @@ class MessagePipe:
     """What the SDK calls a transport, over the pipes of a program.
 
     The SDK hands each update to a task of its own, so that their order is lost, and some come after the answer that
-    they belong to; so updates go to `on_update` from here, as they come in, and no further. Neither does what is no
+    they belong to; so updates go to `on_update` from here, as they come in, and no further. Nor does what is not a
     message, nor a notification that the protocol does not know, on which the SDK would log a traceback.
     """
 
@@ -106,7 +106,7 @@ class MessagePipe:
         if method == UPDATE and isinstance(update, dict):
             self._on_update(update)
         if method == PERMISSION and isinstance(call, dict):
-            # Some agents tell of a call here for the first time.
+            # Some agents report a call here for the first time.
             self._on_update({**call, "sessionUpdate": "tool_call_update"})
         return "id" in message
 
@@ -114,7 +114,7 @@ class MessagePipe:
 class PermissionDesk:
     """Answers an agent that asks for permission: by the kind of its options, since each agent names these otherwise.
 
-    How often it asked and was refused is put into `facts`.
+    The numbers of requests and refusals go into `facts`.
     """
 
     def __init__(
@@ -142,10 +142,10 @@ class PermissionDesk:
 
 
 def read_usage(used: Usage) -> TokenUsage:
-    """Return the tokens that an agent tells, each counted once.
+    """Return the tokens that an agent reports, each counted once.
 
     The protocol leaves open whether the output holds the thoughts, and the input what came from a cache or went into
-    one; agents do either. The total, which is told as well, shows which: it is less than all parts by what is held.
+    one; agents do either. The total, which is reported as well, shows which: it is smaller than the sum of all parts.
     """
     thought, cached = used.thought_tokens or 0, (used.cached_read_tokens or 0) + (used.cached_write_tokens or 0)
     counted_twice = used.input_tokens + used.output_tokens + thought + cached - used.total_tokens
@@ -213,7 +213,7 @@ class AcpProvider(RecipeProvider):
 
 async def _close_after_end(process: Process) -> None:
     """Close the output of a program that was killed, say, and has left a child behind, as Qwen Code does."""
-    while process.returncode is None:  # noqa: ASYNC110 - there is no event for it: `wait` waits for the streams, too
+    while process.returncode is None:  # noqa: ASYNC110 - no event exists for it: `wait` waits for the streams, too
         await anyio.sleep(_LOOK_S)
     await anyio.sleep(_PATIENCE_S)
     if process.stdout is not None:
@@ -248,11 +248,11 @@ class AcpSession(RecipeSession):
                 doing = "authenticate"
                 await self.connection.authenticate(method_id=self.recipe.authentication)
             doing = "session/new"
-            # What is no parameter of the request goes into its `_meta`.
+            # Anything that is not a parameter of the request goes into its `_meta`.
             meta = cast("dict[str, Any]", self.recipe.session_meta)
             servers = self._servers(hello)
             opened = await self.connection.new_session(cwd=self.start.directory, mcp_servers=servers, **meta)
-            # Not the id of the trace: goose counts its sessions anew in every home.
+            # Not the id of the trace: goose restarts its session numbers in every home.
             self.agents_id = self.recorder.facts["session"] = opened.session_id
             if hello.agent_info is not None:
                 self.recorder.facts |= {"agent": hello.agent_info.name, "agentVersion": hello.agent_info.version}
@@ -279,15 +279,15 @@ class AcpSession(RecipeSession):
         return self._answer(response)
 
     async def _cancel(self) -> None:
-        """Tell the agent to stop, and let it do so in good order."""
-        # How agents say that a call ended which was cancelled differs: as failed, as aborted, even as completed.
+        """Ask the agent to stop, and wait until it has."""
+        # Agents report the end of a cancelled call in different ways: as failed, as aborted, even as completed.
         self.log.is_closed = True
         with anyio.move_on_after(_CANCEL_GRACE_S), suppress(ConnectionError):
             await self.connection.cancel(session_id=self.agents_id)
             await self.pipe.prompt_over.wait()
 
     def _note_own_figures(self, response: PromptResponse) -> None:
-        """Take down what the agent says that it used; with a meter, it stands beside what that has counted."""
+        """Record the usage that the agent reports; with a meter, in addition to what the meter has counted."""
         if response.usage is not None and self.recipe.tells_usage:
             self.recorder.add_usage(read_usage(response.usage))
         if self.log.cost_usd is not None:

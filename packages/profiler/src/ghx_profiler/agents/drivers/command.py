@@ -31,7 +31,7 @@ class OutputLog(SessionLog, ABC):
     def __init__(self, recorder: TraceRecorder, recipe: Recipe, *, servers: tuple[str, ...]) -> None:
         super().__init__(recorder, servers=servers, strip=recipe.strip)
         self.error: str | None = None
-        """What the agent says went wrong, so that it has no answer."""
+        """The error that the agent reports instead of an answer."""
         self.reason: Literal["stop", "tool_limit", "refusal"] = "stop"
         """Why the agent ended its turn."""
         self.is_understood = False
@@ -43,10 +43,10 @@ class OutputLog(SessionLog, ABC):
         """Write down one line."""
 
     def note_usage(self, usage: TokenUsage, cost_usd: JsonValue = None) -> None:
-        """Take down what the agent says that it used; with a meter, it stands beside what that has counted."""
+        """Record the usage that the agent reports; with a meter, in addition to what the meter has counted."""
         if self._tells_usage:
             self.recorder.add_usage(usage)
-        # Nothing is what agents say that do not know the price of their model.
+        # Agents that do not know the price of their model report 0.
         if isinstance(cost_usd, int | float) and cost_usd > 0:
             self.recorder.cost(float(cost_usd))
 
@@ -276,7 +276,7 @@ _PATIENCE_S = 2.0
 
 
 class CommandProvider(RecipeProvider):
-    """Opens sessions of one agent that is run as a command; its program runs while it is asked, and not before."""
+    """Opens sessions of one agent that is run as a command; its program runs only while a prompt is being answered."""
 
     @asynccontextmanager
     async def open_session(self, start: SessionStart) -> AsyncGenerator["CommandSession"]:
@@ -339,7 +339,7 @@ class CommandSession(RecipeSession):
 
 
 async def _write(stdin: ByteSendStream, text: str) -> None:
-    """Give a program its input, and say that there is no more."""
+    """Write the input of a program, and close it."""
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # one that reads none of it
         await stdin.send(text.encode())
     await stdin.aclose()

@@ -84,7 +84,7 @@ def _find_files(recipe: Recipe, program: str, values: Mapping[str, str]) -> tupl
 
 
 def install_agent(recipe: Recipe, agents: Path, *, report: Callable[[str], None]) -> Path:
-    """Fetch the pinned version of an agent and return its folder; `say` is told how it goes on.
+    """Fetch the pinned version of an agent and return its folder; `report` receives progress messages.
 
     It is there whole or not at all, however this ends. Raise `NotInstallableError` where it cannot be fetched.
     """

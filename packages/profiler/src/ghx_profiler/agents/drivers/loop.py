@@ -1,4 +1,4 @@
-"""The agent `loop`: asks a model, makes the tool calls that it wants, and tells it what came of them, until it is done.
+"""The agent `loop`: calls a model, makes the tool calls that it requests, and returns their results, until it is done.
 
 It is meant to be plain: what it scores is the model's and the tools' doing. Its libraries take a second to load: import
 this module where the agent is really run, and not before.
@@ -176,7 +176,7 @@ class LoopSession:
             try:
                 response = await self._ask()
             except BudgetExhaustedError:
-                return Answer(text=answer_text)  # what was done is scored, and the trace says why it ended
+                return Answer(text=answer_text)  # what was done is scored; the trace has the reason of the end
             answer_text = response.text or answer_text
             if not response.tool_calls:
                 await self.tap.wait_for_last_answer()
@@ -198,7 +198,7 @@ class LoopSession:
     def _failure_cause(self) -> MeasurementError | None:
         """Return whose fault it is, if it is not the agent's: the environment's, the model provider's, the budget's."""
         servers, has_asked = tuple(self.belt.servers), self.tap.call_count > 0
-        # All its calls offer all tools: the first tells enough.
+        # All its calls offer all tools, so the first is enough.
         wrong = find_wrong_setup(self.tap, servers, agent=_NAME, has_answered=has_asked)
         return wrong or self.tap.verdict(was_stopped=self.was_stopped)
 
@@ -250,7 +250,7 @@ class LoopSession:
         raise failure from error
 
     async def _call(self, call: ToolCallPart) -> ToolReturnPart:
-        """Make a tool call, and return what the model is told of it."""
+        """Make a tool call, and return its result for the model."""
         tool, arguments = self.offered.get(call.tool_name), call.args or {}
         name = call.tool_name if tool is None else tool.name
         is_file_tool = any(each.name == name for each in self.files.list_tools())
@@ -259,7 +259,7 @@ class LoopSession:
         return ToolReturnPart(tool_name=call.tool_name, content=content, tool_call_id=call.tool_call_id)
 
     def _wrap(self, text: str) -> str | dict[str, str]:
-        # Google wants an object, and says that the output of a tool is to be called so.
+        # Google requires an object, with the output of the tool under this name.
         return {"output": text} if self.wire == "gemini" else text
 
     def _shorten(self, answer: ToolAnswer) -> str:
@@ -269,7 +269,7 @@ class LoopSession:
         return f"{text}\n(exit code {answer.exit_code})" if answer.exit_code else text
 
     def _forget_results(self) -> bool:
-        """Leave out what tools returned, but for the last requests; return whether anything was left to forget."""
+        """Remove tool results except those of the last requests; return whether any were removed."""
         has_forgotten = False
         requests = [each for each in self.history if isinstance(each, ModelRequest)]
         for request in requests[:-_KEPT_REQUESTS]:
@@ -290,7 +290,7 @@ def _settings(wire: WireKind, limits: LoopLimits) -> ModelSettings:
         "thinking": limits.effort,
     }
     if wire == "anthropic":
-        # Others keep by themselves what they have read before; here it must be asked for, or costs ten times as much.
+        # Others cache what they have read before; here caching must be requested, or the call costs ten times as much.
         settings |= {"max_tokens": limits.max_output_tokens or 16_000, "anthropic_cache": True}
     return cast("ModelSettings", {name: value for name, value in settings.items() if value is not None})
 

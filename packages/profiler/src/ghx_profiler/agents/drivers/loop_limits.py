@@ -1,4 +1,4 @@
-"""How far the agent `loop` goes, and how it asks for a model; apart from it, since its libraries take long to load."""
+"""Limits and model settings of the agent `loop`; in a module of their own, since its libraries load slowly."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,7 +11,7 @@ from ghx_profiler.records.model_calls import WireKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRoute:
-    """How a model is asked: over which wire, and by which name its provider knows it."""
+    """How a model is called: its wire, and the name by which its provider knows it."""
 
     wire: WireKind
     model: str

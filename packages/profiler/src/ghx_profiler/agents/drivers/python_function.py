@@ -47,7 +47,7 @@ class BlockingToolBelt:
         return self.belt.servers
 
     def list_tools(self) -> Sequence[Tool]:
-        """Return all tools of the session as a model is told of them."""
+        """Return all tools of the session as definitions for a model."""
         return self.thread.wait_for(self.belt.list_tools)
 
     def call(self, name: str, arguments: Mapping[str, JsonValue] | str) -> ToolAnswer:
@@ -68,7 +68,7 @@ Belt = TypeVar("Belt", ToolBelt, BlockingToolBelt)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEndpoint:
-    """Where the model is asked, through the meter: what a client of its API is given instead of the vendor's."""
+    """The address of the model behind the meter, for API clients to use instead of the vendor's."""
 
     base_url: str
     key: str = field(repr=False)
@@ -81,7 +81,7 @@ class AgentTask(Generic[Belt]):
 
     prompt: str
     instructions: str | None
-    """What the mode tells about its tools; not part of the prompt."""
+    """The instructions of the mode about its tools; not part of the prompt."""
     workspace: Path | None
     """The folder to work in."""
     environment: Mapping[str, str]
@@ -111,7 +111,7 @@ class AgentTask(Generic[Belt]):
 class FunctionProvider:
     """Opens sessions of an agent that is a function: it is called once for each prompt, with `arguments` as options.
 
-    `routes` say how models are asked for whose calls are metered, by their ids; `providers` who answers those.
+    `routes` are the routes of metered models, by their ids; `providers` answer their calls.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class FunctionSession:
     calls_at_answer: int | None = None
     """How many model calls there were when the function returned; `None` until then."""
     was_stopped: bool = False
-    """Whether it was cancelled while it was asked."""
+    """Whether it was cancelled during a prompt."""
 
     async def prompt(self, text: str) -> Answer:
         """Call the function; what it did until the budget of its session was used up is an answer, to be scored."""
@@ -191,7 +191,7 @@ class FunctionSession:
         except anyio.get_cancelled_exc_class():
             self.was_stopped = True
             raise
-        except Exception as error:  # noqa: BLE001 - plugin call: raised again unless another is to blame for it
+        except Exception as error:  # noqa: BLE001 - plugin call: raised again unless it has another cause
             failure = error
         await self.tap.wait_for_last_answer()
         cause = self.tap.verdict(self.calls_at_answer) or failure
@@ -314,7 +314,7 @@ class _FunctionThread:
         return ended.result()
 
     def wait_for(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Have an asynchronous call made, and return what comes back; raise `CancelledError` after the session."""
+        """Make an asynchronous call, and return its result; raise `CancelledError` after the session."""
         tool_request = _ToolRequest(work)
 
         def post() -> None:

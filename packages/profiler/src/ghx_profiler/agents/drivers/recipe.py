@@ -1,4 +1,4 @@
-"""How an agent is driven, written down as data: its command, settings, and what it is asked for."""
+"""How an agent is driven, as data: its command, settings and permissions."""
 
 import os
 import re
@@ -65,7 +65,7 @@ class ModelVariant(Settings):
 
 
 class Recipe(Settings):
-    """An agent: how it is installed and started, how it reaches its model, and what it is asked for.
+    """An agent: how it is installed and started, how it reaches its model, and its settings.
 
     `${NAME}` stands for: MODEL, the model to ask for; BASE_URL, the address of the model API (without /v1), and KEY,
     which it accepts; HOME and DIRECTORY, the session's folders; PROMPT, in the command of a program; NODE, the program;
@@ -227,7 +227,7 @@ class Recipe(Settings):
         return None if self.without_shell is None else settings.with_change(self.without_shell)
 
     def settings_for_servers(self, servers: Mapping[str, McpServer]) -> Settings:
-        """Return what a session gets for its MCP servers, beside what it is told of them when it is opened."""
+        """Return what a session gets for its MCP servers, in addition to the parameters of its opening request."""
         return Settings() if self.mcp_servers is None else self.mcp_servers.settings(servers)
 
 

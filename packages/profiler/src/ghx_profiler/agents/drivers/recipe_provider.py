@@ -60,7 +60,7 @@ class SessionStart:
 class RecipeProvider(ABC):
     """Opens sessions of one agent: a program of its own for each, in the session's private home.
 
-    Whatever goes wrong before the agent is asked for anything is the environment's fault.
+    An error before the first prompt is a failure of the environment.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class RecipeProvider(ABC):
 
     @abstractmethod
     def open_session(self, start: SessionStart) -> AbstractAsyncContextManager["RecipeSession"]:
-        """Hold a session in which the agent can be asked; its home is prepared."""
+        """Open a session that can be prompted; its home is prepared."""
 
     @asynccontextmanager
     async def run(self, directory: Path) -> AsyncGenerator[None]:
@@ -165,7 +165,7 @@ async def start_agent(
 ) -> AsyncGenerator[tuple[Process, StderrTail]]:
     """Start an agent's program, and keep the last lines that it writes to standard error."""
     last_words = StderrTail()
-    # Ungrouped: what a task group wraps into groups is told to people, and judged by its cause.
+    # Ungrouped: errors in groups are shown to people, and attributed by their cause.
     with ungrouped():
         async with AsyncExitStack() as stack:
             running = program(
@@ -198,7 +198,7 @@ class RecipeSession(ABC):
     calls_at_answer: int | None = None
     """How many model calls there were when the agent ended its turn; `None` until then."""
     was_stopped: bool = False
-    """Whether it was cancelled while it was asked."""
+    """Whether it was cancelled during a prompt."""
 
     @abstractmethod
     async def ask(self, words: str) -> Answer:
@@ -219,13 +219,14 @@ class RecipeSession(ABC):
 
     @property
     def is_unused(self) -> bool:
-        """Whether its model was not asked yet: an agent that breaks down before that was started wrongly."""
+        """Whether its model was not called yet: an agent that crashes before that was started wrongly."""
         return self.tap is not None and not self.tap.main_calls
 
     async def prompt(self, text: str) -> Answer:
         """Send the prompt and wait until the agent ends its turn.
 
-        What it did until the budget of its session was used up is an answer, to be scored; the trace says why it ended.
+        What it did until the budget of its session was used up is an answer to score; the trace has the reason of the
+        end.
         """
         instructions = None if self.recipe.instructions_file else self.start.request.mode.instructions
         words = "\n\n".join(filter(None, (instructions, text)))
@@ -255,7 +256,7 @@ class RecipeSession(ABC):
         return Answer(text=self.answer_text) if answer is None else answer
 
     async def trace(self) -> SessionTrace:
-        """Return what the agent told so far, and what the meter saw."""
+        """Return the trace so far, with the metered calls."""
         if self.tap is not None:
             await self._wait_for_late_call(self.tap)
             if self.calls_at_answer is None:

@@ -52,13 +52,13 @@ class Settings(Section):
         return self
 
     def with_change(self, change: "Settings") -> "Settings":
-        """Return these settings with others put over them: objects key by key, lists one after the other."""
+        """Return these settings overlaid with others: objects key by key, lists one after the other."""
         return Settings(
             environment=_overlay(self.environment, change.environment), files=_overlay(self.files, change.files)
         )
 
     def fill(self, values: Mapping[str, str], *, over: "Settings | None" = None) -> "FilledSettings":
-        """Return variables and files as a session gets them, with others put over them that have no variables."""
+        """Return variables and files as a session gets them, overlaid with others that have no variables."""
         environment = cast("dict[str, JsonValue]", _fill(self.environment, values))
         files = cast("dict[str, JsonValue]", _fill(self.files, values))
         filled = Settings(environment=environment, files=files).with_change(over or Settings())
@@ -169,12 +169,12 @@ def _render(path: str, content: JsonValue) -> str:
 
 def _toml_pairs(values: Mapping[str, JsonValue]) -> Iterator[str]:
     for key, value in values.items():
-        if value is not None:  # which TOML cannot say
+        if value is not None:  # TOML has no null
             yield f"{_toml(key)} = {_toml(value)}"
 
 
 def _toml(value: JsonValue) -> str:
-    """Write a value inline; the texts of JSON are also TOML's, but for one character that has to be escaped there."""
+    """Write a value inline; the texts of JSON are also TOML's, except one character that must be escaped there."""
     match value:
         case dict():
             return f"{{ {', '.join(_toml_pairs(value))} }}"

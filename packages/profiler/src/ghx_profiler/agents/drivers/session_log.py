@@ -1,4 +1,4 @@
-"""What an agent tells about its session while it works, written down as it comes in."""
+"""The updates of an agent about its session, recorded as they come in."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ _OVER = frozenset({"completed", "failed"})
 
 
 class SessionLog:
-    """Writes what an agent says, thinks and does into a recorder, in the order in which it tells it."""
+    """Writes the messages, thoughts and calls of an agent into a recorder, in the order of the updates."""
 
     def __init__(self, recorder: TraceRecorder, *, servers: Iterable[str], strip: Sequence[str] = ()) -> None:
         self.recorder = recorder
@@ -29,12 +29,12 @@ class SessionLog:
 
     @property
     def answer(self) -> str:
-        """What the agent said after its last tool call or, if that is nothing, all that it said."""
+        """The text after the last tool call or, if there is none, all text."""
         last = self._without_noise("".join(self._said_last))
         return last or self._without_noise("".join(self._said))
 
     def add_text(self, text: str) -> None:
-        """Note a piece of what the agent says."""
+        """Add a piece of the agent's message."""
         if text:
             self._begin_turn_if_due()
             self._said.append(text)
@@ -54,7 +54,7 @@ class SessionLog:
         self.recorder.begin_tool_call(id_, name, arguments)
 
     def end_call(self, id_: str, output: JsonValue, *, success: bool, duration_ms: float | None = None) -> None:
-        """Note how a tool call ended, and how long it took where the agent says so."""
+        """Note how a tool call ended, and how long it took if the agent reports that."""
         self._tool_was_last = True
         self.recorder.end_tool_call(id_, output, success=success, duration_ms=duration_ms)
 
@@ -80,7 +80,7 @@ def plain_tool_name(name: str, servers: Iterable[str], *, is_command: bool) -> s
 
 @dataclass(slots=True, kw_only=True)
 class _Call:
-    """A tool call, as far as updates have told of it; later ones add to what earlier ones said."""
+    """A tool call as reported so far; later updates add to earlier ones."""
 
     id: str
     fields: dict[str, JsonValue] = field(default_factory=dict[str, "JsonValue"])
@@ -94,13 +94,13 @@ class UpdateLog(SessionLog):
     def __init__(self, recorder: TraceRecorder, *, servers: Iterable[str], strip: Sequence[str] = ()) -> None:
         super().__init__(recorder, servers=servers, strip=strip)
         self.is_closed = False
-        """Whether updates are passed over: what an agent tells when it was stopped is not its doing any more."""
+        """Whether updates are ignored: those after the agent was stopped do not count."""
         self.cost_usd: float | None = None
-        """What the agent itself says that the session has cost so far."""
+        """The cost of the session so far, as the agent reports it."""
         self._calls: dict[str, _Call] = {}
 
     def add(self, update: JsonObject) -> None:
-        """Write down one update; kinds that say nothing about the session's work are passed over."""
+        """Record one update; kinds that are not about the session's work are ignored."""
         if self.is_closed:
             return
         match update:
@@ -111,7 +111,7 @@ class UpdateLog(SessionLog):
             case {"sessionUpdate": "tool_call" | "tool_call_update", "toolCallId": str(id_)}:
                 self._add_to_call(id_, update)
             case {"sessionUpdate": "usage_update", "cost": {"amount": int() | float() as amount, "currency": "USD"}}:
-                # Nothing is what agents say that do not know the price of their model.
+                # Agents that do not know the price of their model report 0.
                 self.cost_usd = float(amount) if amount > 0 else self.cost_usd
             case _:
                 pass
@@ -127,7 +127,7 @@ class UpdateLog(SessionLog):
         call.fields |= {key: update[key] for key in _CALL_FIELDS if update.get(key) not in (None, {}, [])}
         if isinstance(meta, dict) and isinstance(before, dict):
             call.fields["_meta"] = {**before, **meta}  # of goose, only the first update has the name in it
-        # Begun with each update: of most agents the first one says little, and the input comes later.
+        # Begun with each update: the first update of most agents has few fields, and the input comes later.
         self.begin_call(
             id_, name_of_call(call.id, call.fields, call.first_title, self.servers), input_of_call(call.fields)
         )

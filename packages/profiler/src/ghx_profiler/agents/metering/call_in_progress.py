@@ -1,4 +1,4 @@
-"""A model call while it goes on, and which calls of a session are beside its conversation."""
+"""A model call in progress, and which calls of a session are not part of its conversation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _BYTES_PER_TOKEN = 4
 
 @dataclass(slots=True, kw_only=True)
 class CallInProgress:
-    """A model call while it is going on; `record` says what is known of it at any moment."""
+    """A model call in progress; `record` returns what is known of it at any moment."""
 
     number: int
     route: Route
@@ -111,7 +111,7 @@ class CallInProgress:
         return fields
 
     def _estimate_usage(self, reported: TokenUsage | None) -> TokenUsage:
-        """Return the tokens of a call by its size, and of the answer no fewer than were told before it was cut."""
+        """Return the tokens of a call by its size, and for the answer at least those reported before it was cut."""
         answered = 0 if self.reader is None else self.reader.said_bytes // _BYTES_PER_TOKEN
         if reported is None or reported.total is None:
             return TokenUsage.of(input=self.request_bytes // _BYTES_PER_TOKEN, output=answered, cache_read=0)
@@ -145,8 +145,8 @@ def _ms(began: float, ended: float | None) -> float | None:
 def find_sides(calls: Sequence[CallInProgress], model: str | None) -> list[SideReason | None]:
     """Return why each call is a side call, or `None` for the calls of the conversation.
 
-    Titles, suggestions, classifiers and memory are asked for beside the conversation, at times before it, so that only
-    all calls together show which are which.
+    Calls for titles, suggestions, classifiers and memory are not part of the conversation, and may come before it, so
+    that only all calls together show which are which.
     """
     read = [call.summary for call in calls if call.summary is not None]
     with_tools = [request for request in read if request.tools]

@@ -111,7 +111,7 @@ async def cut_off(scope: Scope, receive: Receive) -> None:
 
 
 class _Protocol(HttpToolsProtocol):
-    """Tells the application its connection, which ASGI does not: there is no other way to cut a response off."""
+    """Passes the connection to the application, which ASGI does not: the only way to cut a response off."""
 
     def __init__(self, config: uvicorn.Config, state: ServerState, stopping: asyncio.Event) -> None:
         super().__init__(config, state, app_state={})

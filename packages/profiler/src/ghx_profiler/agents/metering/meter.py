@@ -28,7 +28,7 @@ class Meter:
     """Stands between the agents of a run and their models; one for a run, `async with Meter(...) as meter:`.
 
     Serves in a thread of its own, so that a busy event loop of the bench does not slow the agents down. Each session
-    has a path and a key of its own. What an agent sends is passed on as it is, but for the key; what comes back is
+    has a path and a key of its own. What an agent sends is passed on unchanged, except for the key; the answer is
     passed on as it comes, and read afterwards. `run_spending` and `queue` are those of all meters of the run.
     """
 

@@ -27,7 +27,7 @@ from ghx_profiler.records.model_calls import ModelCall, usage_at_least, usage_of
 
 _POLL_S = 0.01
 _QUIET_S = 0.05
-_STATUSES_OF_REQUESTS = frozenset({200, 400, 413, 422})  # 200: told inside an answer that had begun
+_STATUSES_OF_REQUESTS = frozenset({200, 400, 413, 422})  # 200: an error inside an answer that had begun
 _OUTAGES = frozenset({"rate_limit", "overloaded", "server", "connection", "stream"})
 _FAILURES_OF_PROVIDERS = _OUTAGES | {"authentication"}
 # Gemini answers 400 to a wrong key, and Anthropic where nothing is left to pay with.
@@ -53,7 +53,7 @@ class MeteredSession:
     unfit_if: tuple[str, ...] = ()
     """Regular expressions for instructions of an agent that cannot work as it is set up."""
     unfit_words: str | None = None
-    """What an instruction said that one of them matches."""
+    """The text of the instruction that one of them matches."""
     stray_request: str | None = None
     """The first request that leads to no model: method and path."""
     watch: Callable[[bytes], None] | None = field(default=None, repr=False)
@@ -67,7 +67,7 @@ class MeteredSession:
     _turns: int = 0
 
     def expect_prompt(self, text: str) -> None:
-        """Say what the agent is about to be asked: calls about something else are side calls."""
+        """Set the prompts of the agent: calls about anything else are side calls."""
         self._prompts.append(text)
         if self._prompted_at is None:
             self._prompted_at = self.clock.monotonic()
@@ -81,7 +81,7 @@ class MeteredSession:
 
     @property
     def call_count(self) -> int:
-        """How many calls there were so far; cheaper than `calls`, for those who look again and again."""
+        """How many calls there were so far; cheaper than `calls` for polling."""
         return len(self._calls)
 
     @property
@@ -134,9 +134,9 @@ class MeteredSession:
         return bool(main) and main[-1].error_kind is None and main[-1].is_given_up
 
     def verdict(self, calls_at_answer: int | None = None, *, was_stopped: bool = False) -> MeasurementError | None:
-        """Return who is to blame if the model did not answer, as an error to raise; `None` if it did.
+        """Return the cause as an error to raise if the model did not answer; `None` if it did.
 
-        To be asked when the agent has ended its turn, after so many calls, was stopped, or has broken down. The last
+        Call it when the agent has ended its turn after that many calls, was stopped, or has crashed. The last
         call of the conversation decides: agents also end a turn with a provider's error as their answer. One that was
         given up before anything came of it leaves that to the one before, unless most of the time was lost so; of an
         agent that was stopped, time that was lost earlier counts as well. In a replay, any call of the conversation
@@ -145,7 +145,7 @@ class MeteredSession:
         """
         calls = list(self._calls)
         sides = find_sides(calls, self.model)
-        # Cut after the sides are known: a later call may show that an earlier one was beside the conversation.
+        # Cut after the sides are known: a later call may show that an earlier one was a side call.
         main = [call for call, side in list(zip(calls, sides, strict=True))[:calls_at_answer] if side is None]
         # An agent that broke down may have done so over a side call that was refused.
         last = calls[-1:] if calls_at_answer is None and not was_stopped else []
@@ -223,7 +223,7 @@ class MeteredSession:
         results = request.tool_results
         # Gemini's clients may leave ids out; there the position is what stays the same from call to call.
         keys = [result.id or f"{position} {result.name}" for position, result in enumerate(results)]
-        # Of a call that failed nothing was read: what it told is told again, and first known by the next attempt.
+        # The model has not read a failed call: its results are sent again, and count with the next attempt.
         result_keys = [
             each.summary.result_keys for each in self._calls if each.summary is not None and not each.has_failed
         ]
@@ -284,7 +284,7 @@ class MeteredSession:
             self._count_turns()
 
     def _count_turns(self) -> None:
-        """Count the answered calls of the conversation anew: a later call may show that one was beside it."""
+        """Count the answered calls of the conversation again: a later call may show that one was a side call."""
         sides = find_sides(self._calls, self.model)
         turns = sum(side is None and call.has_answered for call, side in zip(self._calls, sides, strict=True))
         for spending in (self.spending, self.run_spending):

@@ -1,4 +1,4 @@
-"""What a session or a run spends on models while it goes on, held against its budget."""
+"""Model spending of a session or a run while it goes on, compared with its budget."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
@@ -32,7 +32,7 @@ def price_in_usd(usage: TokenUsage, model: str) -> float | None:
 
 @dataclass(slots=True, kw_only=True)
 class Spending(Spend):
-    """What was spent under one budget; tokens that a call did not tell are estimated by its size.
+    """The spending under one budget; tokens that a call did not report are estimated by its size.
 
     That of a run is one for all its agents, whose meters serve in threads of their own.
     """
@@ -41,13 +41,13 @@ class Spending(Spend):
     scope: Literal["session", "run"]
     price: PriceOf = price_in_usd
     unpriced_model: str | None = None
-    """A model that was asked and whose price is not known."""
+    """A model that was called and has no known price."""
     run: Path | None = None
     """The directory of the run that it is for, once that has begun."""
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def begin_run(self, directory: Path, read_spend: Callable[[], Spend]) -> None:
-        """Take over what a run has spent before; the meters of its agents all say so, and the first is heard."""
+        """Add the earlier spending of a run; the meters of all its agents report it, and the first one counts."""
         with self._lock:
             if self.run != directory:
                 before = read_spend()
@@ -79,7 +79,7 @@ class Spending(Spend):
                 self.usd += usd
 
     def add_turns(self, turns: int) -> None:
-        """Add calls of a conversation that were answered; fewer than none where some turned out to be beside it."""
+        """Add calls of a conversation that were answered; a negative number if some turned out to be side calls."""
         with self._lock:
             self.turns += turns
 

@@ -47,7 +47,7 @@ _OVER_BUDGET = 400  # not 429: agents would try again, some of them for minutes
 class Exchange:
     """One request on its way to a provider, and the answer on its way back.
 
-    `hold` is told the provider, and for how long it wants to be left alone.
+    `hold` receives the provider, and for how long to pause calls to it.
     """
 
     def __init__(
@@ -268,7 +268,7 @@ def _offered_keys(scope: Scope) -> Iterable[str]:
 
 
 def _read_retry_after(headers: Headers, now: float) -> float | None:
-    """Return the seconds for which a provider asks to be left alone, told as such or as a date; `now` is UNIX time."""
+    """Return the seconds of a `Retry-After` header, given as a number or a date; `now` is UNIX time."""
     values = {name.lower(): value.decode("latin-1") for name, value in headers}
     text = values.get(b"retry-after", "")
     try:

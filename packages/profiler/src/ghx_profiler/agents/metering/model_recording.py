@@ -68,7 +68,7 @@ class RecordedSession(WireModel):
 
 
 class RecordedExchange(WireModel):
-    """A request and its answer; bodies are texts, or base64 where they are none."""
+    """A request and its answer; bodies are text, or base64 for binary content."""
 
     wire: WireKind
     method: str
@@ -84,7 +84,7 @@ class RecordedExchange(WireModel):
     cut: bool
     encoding: Annotated[Literal["base64"] | None, OMITTABLE] = None
     withheld: Annotated[Literal[True] | None, OMITTABLE] = None
-    """Whether the answer held a secret, and was therefore not saved; nor was the request if it held one in pieces."""
+    """Whether the answer contained a secret and was not saved, nor was the request if it contained one in pieces."""
 
     def body(self) -> bytes:
         """Return the body of the request."""
@@ -227,7 +227,7 @@ def record_traffic(provider: ModelProvider, directory: Path) -> ModelProvider:
 
 
 def recording_name(cell: Cell) -> str:
-    """Return the name of a cell's session in the directory of a run: its file lies beside the trace."""
+    """Return the name of a cell's session in the directory of a run: its file is next to the trace."""
     return RunDirectory(Path()).session(cell).with_suffix("").as_posix()
 
 
@@ -237,7 +237,7 @@ def recording_path(folder: Path, session: str) -> Path:
 
 
 def load_recording(folder: Path, session: str) -> tuple[RecordedSession, list[RecordedExchange]]:
-    """Return what was recorded in a session; raise `InputError` if there is none, or none that can be read."""
+    """Return what was recorded in a session; raise `InputError` if it is missing or unreadable."""
     path = recording_path(folder, session)
     try:
         first, *others = path.read_bytes().splitlines()
@@ -260,7 +260,7 @@ def _write_bodies(body: bytes, pieces: Sequence[tuple[float, bytes]], redaction:
     try:
         request_text, answered = body.decode(), whole.decode()
     except UnicodeDecodeError:
-        # Compressed by a provider that was asked not to: nothing can be found in it, so that nothing of it is kept.
+        # Compressed by a provider although the request forbade it: it cannot be searched, so it is not saved.
         return {"request_body": b64encode(b"").decode(), "encoding": "base64", "withheld": True}
     if _spells_secret(body, redaction):
         return {"request_body": "", "withheld": True}
@@ -294,7 +294,7 @@ def _spells_secret(body: bytes, redaction: Redaction) -> bool:
     for document in _documents(body):
         for text, *at in _strings(document, places):
             clean = redaction.text(text)
-            # Tool calls can come by turns, and what one says is also told in several parts.
+            # Tool calls can be interleaved, and each comes in several parts.
             for place in set(at):
                 texts.setdefault(place, []).append(clean)
     joined = ("".join(pieces) for pieces in texts.values() if len(pieces) > 1)

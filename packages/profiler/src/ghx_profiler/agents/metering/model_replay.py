@@ -46,14 +46,14 @@ class ReplayUpstream:
     """Answers as the recordings in a folder have it, for any number of sessions; needs no key, and costs nothing.
 
     A call is found by its wire, its model, whether it offers tools, how many tool results it holds, and what is new in
-    it: the results, or what the user said, since the model last spoke. A call that is not in the recording is refused,
+    it: the results or user messages since the last answer of the model. A call that is not in the recording is refused,
     and never answered by guessing. Recorded calls that failed or were cut are left out, since their agent tried again.
 
     What surrounds the news does not decide, since a decision can be tried again with other instructions or tools, which
     is what a replay is for; but a call is exact only if it is the same too. Where the instructions, the schema of a
     tool, the tools on offer or the settings are others, that is a blind spot of this name, and where the instructions
     or a schema differ only in blind spots of the recording, as in the path of a folder, these are named. Where a tool
-    is gone that the recorded answer calls, the call is a divergence. Ids and metadata beside all that are not compared.
+    is gone that the recorded answer calls, the call is a divergence. Other ids and metadata are not compared.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -63,7 +63,7 @@ class ReplayUpstream:
 
     @contextmanager
     def session(self, name: str, *, secrets: Iterable[str] = (), keys: Iterable[str] = ()) -> Generator[None]:
-        """Hold the recording of a session; raise `EnvironmentFailure` if there is none."""
+        """Open the recording of a session; raise `EnvironmentFailure` if it is missing."""
         try:
             head, exchanges = load_recording(self._folder, name)
         except InputError as error:
@@ -76,7 +76,7 @@ class ReplayUpstream:
         yield
 
     async def send(self, request: UpstreamRequest) -> UpstreamAnswer:
-        """Return the recorded answer, or an error of the wire that says what is different."""
+        """Return the recorded answer, or an error of the wire that names the difference."""
         with self._lock:
             exchange, call = self._sessions[request.session_name].find(request)
         if exchange is None:
@@ -145,7 +145,7 @@ class _Session:
     blind_spots: tuple[BlindSpot, ...]
     recorded: list[_Recorded]
     others: Mapping[str, RecordedExchange]
-    """What is no model call, such as counting tokens or listing models, by its path."""
+    """Paths of requests that are not model calls, such as counting tokens or listing models."""
     redaction: Redaction
     compared: dict[tuple[str, str], tuple[str, ...] | None] = field(
         default_factory=dict[tuple[str, str], tuple[str, ...] | None]
@@ -226,7 +226,7 @@ def _read_answer(exchange: RecordedExchange) -> AnswerReader | None:
     """Return what was answered; `None` if that failed or was cut."""
     if exchange.status is None or exchange.status >= _REFUSED:
         return None
-    # What the answer itself says counts: some agents close the connection on its last event.
+    # The answer itself counts: some agents close the connection on its last event.
     is_stream = any(name == "content-type" and "event-stream" in value for name, value in exchange.response_headers)
     reader = make_reader(exchange.wire, is_stream=is_stream)
     for piece in exchange.response_pieces():
@@ -236,7 +236,7 @@ def _read_answer(exchange: RecordedExchange) -> AnswerReader | None:
 
 
 def _schemas(body: bytes) -> Mapping[str, str]:
-    """Return what a request says of each tool, by its name or, of those that a provider brings, by its kind."""
+    """Return the definition of each tool in a request, by name or, for the provider's tools, by kind."""
     offered = as_objects(parse_object(body).get("tools"))
     # On all wires they are under this key; Gemini's clients put them into groups.
     tools = [each for tool in offered for each in as_objects(tool.get("functionDeclarations")) or [tool]]
@@ -245,7 +245,7 @@ def _schemas(body: bytes) -> Mapping[str, str]:
 
 
 def _news(request: ModelRequest) -> str:
-    """Return what was said to the model since it last spoke."""
+    """Return the messages to the model since its last answer."""
     pieces = list(request.pieces)
     last = max((index for index, each in enumerate(pieces) if each.kind in ("answer", "call", "thought")), default=-1)
     return "\n".join(each.text for each in pieces[last + 1 :] if each.kind in ("user", "result"))

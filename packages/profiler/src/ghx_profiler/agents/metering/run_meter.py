@@ -1,4 +1,4 @@
-"""What metered agents of every kind share: the meter of their run, and what it says about a session in the end."""
+"""The part that all metered agents share: the meter of their run, and its facts about a session."""
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -47,7 +47,7 @@ class RunMeter:
         self._budgets, self._queue = budgets or Budgets(), queue
         self._run_spending = run_spending or Spending(budget=self._budgets.run, scope="run")
         self._records = records
-        """Whether model traffic is written down, beside the traces of the run."""
+        """Whether model traffic is recorded next to the traces of the run."""
         self._meter: Meter | None = None
 
     @property
@@ -67,7 +67,7 @@ class RunMeter:
 
     @property
     def facts(self) -> Mapping[str, JsonValue]:
-        """What rows say of it."""
+        """Its facts on rows."""
         return {} if self._replayed_run is None else {"replayedRun": self._replayed_run}
 
     @property
@@ -96,7 +96,7 @@ class RunMeter:
 
     @asynccontextmanager
     async def session(self, wire: WireKind, request: SessionRequest) -> AsyncGenerator[MeteredSession]:
-        """Wait until the provider of a wire may be asked, and open a way to it for one session."""
+        """Wait until the provider of a wire is available, and open a route to it for one session."""
         if self._meter is None:
             raise RuntimeError("a session was asked for outside of the run's scope, which has the meter")
         async with AsyncExitStack() as stack:
@@ -130,7 +130,7 @@ def find_wrong_setup(
 ) -> EnvironmentFailure | None:
     """Return that an agent is kept from its model or from the work, or was not given the tools of a server.
 
-    It would be measured in another mode than it is said to be.
+    The row would have the wrong mode.
     """
     if session.unfit_words is not None:
         return EnvironmentFailure(

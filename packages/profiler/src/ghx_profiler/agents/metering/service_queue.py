@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # loaded with the meter, not for a plan
 _MINUTE_S = 60.0
 
 _Account = tuple[str, str | None]
-"""The name of a provider and the key that it is asked with: what vendors limit."""
+"""A provider's name and key, by which vendors limit calls."""
 
 
 class ServiceQueue:
@@ -38,7 +38,7 @@ class ServiceQueue:
         if (limit := self._limits.sessions_at_once) is not None:
             places = self._places.setdefault(_account_of(provider), anyio.Semaphore(limit))
         async with places or nullcontext():
-            while (seconds := self.hold_s(provider)) > 0:  # noqa: ASYNC110 - meanwhile it may have asked for longer
+            while (seconds := self.hold_s(provider)) > 0:  # noqa: ASYNC110 - the pause may have been extended meanwhile
                 await anyio.sleep(seconds)
             yield
 
@@ -56,7 +56,7 @@ class ServiceQueue:
         self._hold_until[account] = max(until, self._hold_until.get(account, 0.0))
 
     def note_call(self, provider: "ModelProvider") -> None:
-        """Note that a provider is asked now."""
+        """Note a call to a provider."""
         if self._limits.requests_per_minute is not None:
             self._called_at[_account_of(provider)].append(self._clock.monotonic())
 

@@ -95,7 +95,7 @@ class HttpProxy:
     host: str
     port: int
     headers: Headers = field(default=(), repr=False)
-    """What it wants to be told, such as a password."""
+    """The headers that it needs, such as a password."""
 
     @classmethod
     def at(cls, address: str) -> "HttpProxy":
@@ -115,7 +115,7 @@ class HttpProxy:
 
     @classmethod
     def find(cls, base_url: str, environment: Mapping[str, str]) -> "HttpProxy | None":
-        """Return the proxy that variables name for an address, as most programs read them; `None` if there is none."""
+        """Return the proxy that variables name for an address, as most programs read them; `None` without one."""
         if (url := _split_address(base_url)) is None:
             return None
         variables = {name.lower(): value for name, value in environment.items() if name.isupper()}
@@ -270,15 +270,15 @@ class _Tunnel(asyncio.Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelProvider:
-    """Who answers the calls on a wire, and the real key, which stays here."""
+    """The upstream of a wire, and the real key, which stays here."""
 
     name: str
     upstream: Upstream
     key: str | None = field(default=None, repr=False)
     session_header: str | None = None
-    """The header in which the provider is told the id of a session; for scripted ones, which play one part in each."""
+    """The header with the id of the session, for scripted providers, which follow one script per session."""
     replayed_run: str | None = None
-    """The id of the run whose recorded answers are given, where no model is asked."""
+    """The id of the run whose recorded answers are replayed; no model is called."""
 
     @classmethod
     def at(
@@ -405,7 +405,7 @@ class _Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         if self._has_head:
-            # Asked now: afterwards the parser says no.
+            # Read now: afterwards the parser returns `False`.
             self._is_complete, self._is_kept = True, self._parser.should_keep_alive()
         else:
             self._head = _Head()

@@ -190,7 +190,7 @@ def _fork_keeper(files: list[int], control: socket.socket) -> int:
 
 
 def _keep(control: socket.socket) -> None:
-    """Start programs as they are asked for; when no more are, kill what is left of them."""
+    """Start programs on request; after the last request, kill their remaining processes."""
     children = _Children(control)
     statuses: dict[int, int] = {}
     is_wanted = True
@@ -211,7 +211,7 @@ def _keep(control: socket.socket) -> None:
 
 
 def _start(files: list[int], statuses: dict[int, int]) -> None:
-    """Start a program; tell its id, or why it has none."""
+    """Start a program; send its id, or the error."""
     request_file, status, stdin, stdout, *others = files
     try:
         request = _read_json(request_file)

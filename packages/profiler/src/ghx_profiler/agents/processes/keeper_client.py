@@ -94,7 +94,7 @@ class KeptProgram(Process):
                 content = os.read(self._status.file, 4096)
             except BlockingIOError:
                 return None
-            # A keeper that says nothing was killed, and its programs with it.
+            # A keeper that sends nothing was killed, and its programs with it.
             self._exit_code = _read_message(content).get("exit", -SIGKILL)
         return self._exit_code
 
@@ -176,7 +176,7 @@ class KeeperConnection:
                         while not content.endswith(b"\n"):
                             content += await status.receive(1)
                     if looking.cancelled_caught:
-                        self.resume()  # a program may stop it before it can tell that it has started that
+                        self.resume()  # a program may stop it before it can report the start
                 message = _read_message(content)
         except anyio.EndOfStream:
             raise _killed() from None
@@ -234,7 +234,7 @@ class KeeperConnection:
 
     async def _wait_for_end(self, patience_s: float) -> bool:
         with anyio.move_on_after(patience_s):
-            await anyio.wait_readable(self._line)  # it says nothing: this is its end
+            await anyio.wait_readable(self._line)  # an empty message: this is its end
             return True
         return False
 
@@ -249,7 +249,7 @@ def _killed() -> AgentError:
 
 
 def _read_message(line: bytes) -> dict[str, Any]:
-    """Return what a keeper said; nothing if it is broken and says something else."""
+    """Return a message of a keeper; an empty one if it cannot be parsed."""
     try:
         message: object = json.loads(line)
     except ValueError:
@@ -300,7 +300,7 @@ class _Launcher:
                 os.kill(self.pid, SIGCONT)
 
     def _wait_for_keeper(self, line: socket.socket) -> int:
-        """Return the id of a keeper, which it says first; 0 if there will be none."""
+        """Return the id of a keeper, which is its first message; 0 if none was started."""
         line.settimeout(_LOOK_S)
         deadline = time.monotonic() + _FORK_S
         while time.monotonic() < deadline:
@@ -312,7 +312,7 @@ class _Launcher:
         return 0
 
     def _discard(self) -> None:
-        """Kill one that does nothing; keepers do not need it, and another is started when the next is asked for."""
+        """Kill an idle launcher; keepers do not need it, and the next request starts another."""
         if self._line is not None and self._owner == os.getpid():
             self._line.close()
             with suppress(OSError):
@@ -353,5 +353,5 @@ async def open_keeper() -> KeeperConnection:
 
 
 def launcher_pid() -> int:
-    """Return the id of the process that forks keepers; 0 where there is none yet."""
+    """Return the id of the process that forks keepers; 0 before it was started."""
     return _launcher.pid

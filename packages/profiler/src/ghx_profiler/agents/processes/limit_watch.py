@@ -1,6 +1,6 @@
 """Threads that look at what sessions use, several times a second, and end those that use more than they may.
 
-They see the programs that keepers started and all their descendants. While no session has a program, there are none.
+They see the programs that keepers started and all their descendants. They run only while a session has a program.
 """
 
 import math
@@ -41,7 +41,7 @@ class _Watched:
     disk_due_at: float = 0.0
 
     def look_at_processes(self) -> None:
-        """Take note of what the session uses beside the disk; if that is too much, end its processes."""
+        """Record what the session uses other than disk; if that is too much, end its processes."""
         allowance = self.allowance
         # One that was killed is left out: its id may be a stranger's by now.
         keepers = [keeper for keeper in tuple(self.keepers) if keeper.is_alive()]
@@ -54,7 +54,7 @@ class _Watched:
         self.processes = len(pids)
         if allowance.exceeds("processes", len(pids)):
             allowance.break_limit("processes", len(pids))
-            kill_all(pids)  # with their groups: then there are not so many left to be found
+            kill_all(pids)  # with their groups: then fewer are left to find
         elif allowance.exceeds("output", allowance.output):
             allowance.break_limit("output", allowance.output)
         else:
@@ -74,7 +74,7 @@ class _Watched:
     def _look_at_memory(self, processes: Sequence[psutil.Process]) -> None:
         used = sum(_resident_bytes(processes))
         if self.allowance.exceeds("memory", used):
-            # What processes share was counted for each of them; telling it apart takes too long for every look.
+            # Shared memory was counted for each process; subtracting it takes too long for every look.
             used = sum(_own_bytes(processes))
             if self.allowance.exceeds("memory", used):
                 self.allowance.break_limit("memory", used)
@@ -121,7 +121,7 @@ def _own_bytes(processes: Iterable[psutil.Process]) -> Iterator[int]:
         try:
             memory = process.memory_full_info()
             yield getattr(memory, "pss", memory.uss)
-        except psutil.AccessDenied:  # as a program may want it: not telling must not make it small
+        except psutil.AccessDenied:  # a program must not look small by hiding its memory
             yield from _resident_bytes([process])
         except psutil.Error:
             continue
@@ -206,7 +206,7 @@ class LimitWatch:
             for each in active:
                 try:
                     look(each)
-                except Exception as error:  # noqa: BLE001 - as of a cell: one must not keep the others from being seen
+                except Exception as error:  # noqa: BLE001 - as for a cell: one failure must not hide the others
                     each.allowance.unseen = each.allowance.unseen or error
             time.sleep(_HURRIED_LOOK_S if any(each.is_growing for each in active) else _LOOK_S)
 

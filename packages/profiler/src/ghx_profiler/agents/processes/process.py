@@ -90,7 +90,7 @@ class ProcessGroup:
         raise RuntimeError("a shielded scope that nothing cancels was left early")
 
     async def end(self, process: Process, grace_s: float, *, with_detached: bool) -> None:
-        """End a program and what it left in its group; its detached descendants too, if that is asked for."""
+        """End a program and what it left in its group; optionally its detached descendants too."""
         # Finding the detached means looking at all processes of the session, and on macOS of the machine.
         if with_detached or _group_exists(process.pid):
             mark = self._marks[process.pid] if with_detached else None
@@ -146,13 +146,14 @@ async def program(
 ) -> AsyncGenerator[Process]:
     """Run a program with this environment and no other; on leaving, also when cancelled, its descendants are gone too.
 
-    They are asked to end first (SIGTERM), and killed after `grace_s`. Its standard input and output are pipes; what it
-    writes to standard error is dropped unless asked for, since a pipe that is not read fills up and blocks it. One
+    They get SIGTERM first, and are killed after `grace_s`. Its standard input and output are pipes; what it
+    writes to standard error is dropped by default, since a pipe that is not read fills up and blocks it. One
     variable is added, by which descendants are recognised. A program that is not there raises `FileNotFoundError`.
 
     Of a program in a `group`, detached descendants may live as long as the group does, unless it is cut short.
 
-    `started_from` are files and folders that it needs beside the tools of the mode, which a sandbox shows to it.
+    `started_from` are files and folders that it needs in addition to the tools of the mode, which a sandbox shows to
+    it.
     """
     owner, ran_to_its_end = group or ProcessGroup(), False
     try:
@@ -191,7 +192,7 @@ def end_orphans() -> None:
 
 
 def _is_older(pid: int, than: psutil.Process) -> bool:
-    """Return whether there is a process with this id since before another started; a later one has got the id anew."""
+    """Return whether there is a process with this id since before another started; a later one has reused the id."""
     try:
         return psutil.Process(pid).create_time() <= than.create_time()
     except psutil.NoSuchProcess:
@@ -241,8 +242,8 @@ def _list_all(pids: Iterable[int]) -> dict[psutil.Process, int | None]:
 
 def _list_since_our_start() -> dict[psutil.Process, int | None]:
     """Return the processes of the machine that can descend from this one, each with its parent."""
-    # What is older than this process cannot descend from it, even if its parent's id says so: ids are reused.
-    # Nothing is taken from earlier looks: a time of creation depends on the clock when it was first asked for, and
+    # What is older than this process cannot descend from it, even if its parent's id matches: ids are reused.
+    # Nothing is taken from earlier looks: a time of creation depends on the clock at the first query, and
     # a step of the clock would make children seem older than we are.
     psutil.process_iter.cache_clear()
     ours = psutil.Process().create_time() - _CLOCK_TOLERANCE_S

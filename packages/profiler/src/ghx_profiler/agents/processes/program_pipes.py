@@ -16,7 +16,7 @@ class PipeReader(ByteReceiveStream):
 
     file: int
     count: Callable[[int], None] | None = None
-    """Told how many bytes were read."""
+    """Called with the number of bytes that were read."""
 
     async def receive(self, max_bytes: int = 65536) -> bytes:
         """Return what was written, or wait for it."""

@@ -185,13 +185,13 @@ def _run(*words: str) -> "subprocess.CompletedProcess[str]":
 
 @cache
 def bounded_tmpfs(place: str, most_bytes: int) -> tuple[str, ...]:
-    """Return the options for files in memory; before version 0.8, bubblewrap cannot say how many bytes they may be."""
+    """Return the options for files in memory; before version 0.8, bubblewrap cannot limit their size."""
     size = ("--size", str(most_bytes)) if "--size " in _run(_find("bwrap"), "--help").stdout else ()
     return (*size, "--tmpfs", place)
 
 
 def current_sandbox() -> Sandbox | None:
-    """Return the sandbox of the session that is being held; `None` in the plain ring, and outside of sessions."""
+    """Return the sandbox of the current session; `None` without isolation and outside of sessions."""
     return _current.get()
 
 

@@ -1,6 +1,6 @@
 """What keeps the network of a sandbox: forwards ports of its loopback through sockets that lead out of it.
 
-It is run by itself, in an interpreter without site packages: nothing of this package can be imported. It says its
+It is run by itself, in an interpreter without site packages: nothing of this package can be imported. It prints its
 process id first; then it reads an `ADDRESS:PORT=SOCKET` a line, and answers each with an empty line when it listens, or
 with what is in the way.
 """
@@ -15,12 +15,12 @@ from contextlib import suppress
 _BACKLOG = 128
 _CHUNK = 65536
 _MOST_CONNECTIONS = 384
-"""At one time, each with two files and two threads; others wait. Many systems allow a process 1,024 open files."""
+"""Concurrent connections, each with two files and two threads; others wait. Often a process may open 1,024 files."""
 _PAUSE_S = 0.1
 
 
 def main() -> None:
-    """Forward what is asked for, until nobody asks any more."""
+    """Forward connections until the listener is closed."""
     places = threading.BoundedSemaphore(_MOST_CONNECTIONS)
     answer(str(os.getpid()))
     for line in sys.stdin:
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def answer(text: str) -> None:
-    """Write a line to the one who started this."""
+    """Write a line to the parent process."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
@@ -62,7 +62,7 @@ def accept(listening: socket.socket, path: str, places: threading.BoundedSemapho
 def connect(client: socket.socket, path: str, places: threading.BoundedSemaphore) -> None:
     """Connect a client with a socket, until both sides have ended."""
     try:
-        # An error of either: what it leads to has ended, or there are no more files or threads to be had.
+        # An error on either side: the target has ended, or no files or threads are left.
         with client, suppress(OSError, RuntimeError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             server.connect(path)

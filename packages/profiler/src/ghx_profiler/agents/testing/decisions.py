@@ -42,7 +42,7 @@ Decision = RunShell | CallServerTool | Say
 def decide(solution: Solution, bindings: Mapping[str, JsonValue], results: Sequence[str]) -> Decision:
     """Return the step after as many steps as there are results.
 
-    A function of the request alone: an agent that asks again, asks something else in between, or runs beside others
+    A function of the request alone: an agent that asks again, asks something else in between, or runs next to others
     cannot get the script out of step.
     """
     left = list(results)
@@ -90,7 +90,7 @@ _OPENING = re.compile(r"[\[{]")
 
 
 def find_value(text: str) -> JsonValue:
-    """Return the longest JSON value in what an agent made of a tool's output; the text itself if there is none.
+    """Return the longest JSON value in a tool's output as an agent passed it on; the text itself without one.
 
     The longest, because some agents repeat the command before its output, and a command may have JSON in it.
     """
@@ -130,7 +130,7 @@ _SHELLS: Mapping[str, Callable[[str], JsonObject]] = {
 
 
 def find_tool(decision: RunShell | CallServerTool, offered: Sequence[str]) -> tuple[str, JsonObject] | None:
-    """Return the tool that a decision means among those offered, and its arguments; `None` if there is none."""
+    """Return the offered tool that a decision refers to, and its arguments; `None` if it is missing."""
     match decision:
         case RunShell(command=command):
             name = next((each for each in _SHELLS if each in offered), None)

@@ -1,4 +1,4 @@
-"""What a scripted model says, written as each wire has it: as a stream of pieces, or whole."""
+"""Answers of a scripted model in the format of each wire: streamed or whole."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _CREATED = 1_700_000_000  # the same in every run, so that runs can be compared 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedTokens:
-    """Tokens that an answer claims; every wire tells the same sum of them in its own way."""
+    """Tokens that an answer claims; each wire reports the same sum in its own fields."""
 
     input: int
     """Without what a cache served."""
@@ -28,7 +28,7 @@ class ScriptedTokens:
     reasoning: int = 0
 
     def as_metered(self, wire: WireKind) -> TokenUsage:
-        """Return these tokens as far as a wire tells them apart."""
+        """Return these tokens in the parts that a wire distinguishes."""
         match wire:
             case "anthropic":
                 output = self.output + self.reasoning
@@ -276,7 +276,7 @@ def _blocks(answer: ScriptedAnswer) -> Iterator[Written]:
 
 
 def _message_events(answer: ScriptedAnswer, model: str) -> Iterator[Written]:
-    # As the real one: the output told at the beginning is not the one in the end.
+    # Like the real API: the output tokens reported first are not the final number.
     usage = _message_usage(answer.tokens)
     yield {"type": "message_start", "message": _message(answer, model) | {"usage": usage | {"output_tokens": 1}}}
     for index, block in enumerate(_blocks(answer)):

@@ -1,4 +1,4 @@
-"""A model's API on loopback that speaks all four wires and decides as scripts say; nothing of it is intelligent."""
+"""A model API on loopback that speaks all four wires and follows scripts; no model is involved."""
 
 import json
 import threading
@@ -25,7 +25,7 @@ from ghx_profiler.records.metrics import TokenUsage
 from ghx_profiler.records.model_calls import WireKind, add_usage
 
 SESSION_HEADER = "x-ghx-session"
-"""Where the meter tells the endpoint which session a request is of."""
+"""The header in which the meter sends the session of a request."""
 
 _MOST_BODY_BYTES = 64 * 2**20
 _WIRES: tuple[WireKind, ...] = ("openai-chat", "openai-responses", "anthropic", "gemini")
@@ -50,14 +50,14 @@ class Pace:
     before_first_s: float = 0.0
     between_s: float = 0.0
     cut_after: int | None = None
-    """After so many events the connection is cut off."""
+    """The number of events after which the connection is cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
     """What the endpoint decides in a conversation: the steps of a solution, one for each tool result in the request.
 
-    `session`, `model` and `prompt` say which conversations it is for; of the scripts that fit, the one that says most
+    `session`, `model` and `prompt` select conversations; of the scripts that match, the most specific one
     is taken. Side calls, which offer no tools, get an answer of their own.
     """
 
@@ -82,7 +82,7 @@ class Script:
 
     @property
     def criteria(self) -> int:
-        """How much the script says about what it is for."""
+        """How specific the script is."""
         return sum(each is not None for each in (self.session, self.model, self.prompt))
 
 
@@ -110,7 +110,7 @@ class AskedCall:
 class ScriptedEndpoint:
     """Serves scripts: `async with ScriptedEndpoint.open(script) as endpoint:`.
 
-    `calls` is what was asked, in order; `claimed_usage()` what all answers together said that they used.
+    `calls` are the requests in order; `claimed_usage()` is the usage that all answers together reported.
     """
 
     def __init__(self, scripts: Iterable[Script] = ()) -> None:
@@ -177,7 +177,7 @@ class ScriptedEndpoint:
     async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(receive, most_bytes=_MOST_BODY_BYTES)
         if body is None:
-            return  # a client that was stopped while it asked has asked nothing
+            return  # a client that was stopped during its request has sent no call
         path = scope["path"]
         route = find_route(scope["method"], path)
         if route is None:
@@ -241,7 +241,7 @@ class ScriptedEndpoint:
     def _find_script(self, request: ModelRequest, session: str | None) -> Script | None:
         with self._lock:
             fitting = [script for script in self._scripts if script.fits(request, session)]
-        # Of those that say as much, the one that was added last.
+        # Of equally specific scripts, the one that was added last.
         return max(reversed(fitting), key=lambda script: script.criteria, default=None)
 
     def _next_fault(self, script: Script) -> Fault | None:

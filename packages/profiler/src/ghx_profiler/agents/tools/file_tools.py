@@ -29,7 +29,7 @@ class _ReadFile(_Arguments):
 
 
 class _WriteFile(_Arguments):
-    """Write a file, and the folders that lead to it; what it held before is gone."""
+    """Write a file, and the folders that lead to it; its earlier content is lost."""
 
     content: str
 
@@ -42,7 +42,7 @@ class _EditFile(_Arguments):
 
 
 class _RefusedError(Exception):
-    """A call cannot be done as it was asked for; its words are for the model."""
+    """A call cannot be done; the message is for the model."""
 
 
 class FileTools:
@@ -57,11 +57,11 @@ class FileTools:
         }
 
     def list_tools(self) -> tuple[Tool, ...]:
-        """Return the tools as a model is told of them."""
+        """Return the tools as definitions for a model."""
         return tuple(_describe(name, arguments) for name, (arguments, _) in self._tools.items())
 
     def call(self, name: str, arguments: Mapping[str, JsonValue] | str) -> ToolAnswer:
-        """Call one of the tools; what a model got wrong is a failed answer that says so."""
+        """Call one of the tools; a mistake of the model is a failed answer with a message."""
         values = value_of(arguments) if isinstance(arguments, str) else dict(arguments)
         model, do = self._tools[name]
         with self._recorder.timed_tool_call(name, values) as call:

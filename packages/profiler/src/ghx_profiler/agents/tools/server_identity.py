@@ -1,4 +1,4 @@
-"""Who an MCP server is, asked over its pipes without the SDK: loading that takes longer than the answer."""
+"""The identity of an MCP server, queried over its pipes without the SDK, whose loading takes longer than the answer."""
 
 import json
 from collections import deque
@@ -23,7 +23,7 @@ _FRAME = "".join(map(chr, range(0x2500, 0x2580)))
 """Characters that frames are drawn with, as around a banner, a traceback or an error message."""
 _PATIENCE_S = 0.5
 _LONGEST_LINE = 64 << 20  # in characters
-_MOST_OTHER = 4 << 20  # characters that are no message, such as a banner: more is no server that starts
+_MOST_OTHER = 4 << 20  # characters before the first message, such as a banner: with more, the server is not starting
 _OUR_ID = 0
 _INITIALIZE = {
     "jsonrpc": "2.0",
@@ -41,14 +41,14 @@ _UNKNOWN_METHOD = {"code": -32601, "message": "this client only asks who the ser
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerIdentity:
-    """What a server calls itself; `None` where it does not say."""
+    """The name and version that a server reports; `None` without them."""
 
     name: str | None
     version: str | None
 
 
 class StderrTail:
-    """The last lines of a server's standard error, which usually tell why it did not come up."""
+    """The last lines of a server's standard error, which usually explain why it did not start."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=_LAST_LINES)
@@ -68,12 +68,12 @@ class StderrTail:
             await self._has_ended.wait()
 
     def forget(self) -> None:
-        """Leave out what was said until now: a banner at the start does not tell why a later call failed."""
+        """Drop the lines so far: a banner at the start does not explain why a later call failed."""
         self._lines.clear()
 
     @property
     def last_line(self) -> str:
-        """The last of the lines: where a traceback ends, the error itself; empty where there are none."""
+        """The last of the lines: the error itself at the end of a traceback; empty without output."""
         return self._lines[-1] if self._lines else ""
 
     @property
@@ -82,7 +82,7 @@ class StderrTail:
         return " | ".join(self._lines)
 
     def failure(self, what: str, error: BaseException | None = None) -> EnvironmentFailure:
-        """Return an error that says what happened and why: in the server's own words, if it said anything."""
+        """Return an error with the event and its cause: the server's own output, if any."""
         reason = self.text or ("" if error is None else describe_error(error))
         return EnvironmentFailure(f"{what}: {reason}" if reason else what)
 
@@ -96,7 +96,7 @@ class StderrTail:
 async def ask_identity(
     name: str, server: McpServer, *, environment: Mapping[str, str], directory: Path
 ) -> ServerIdentity:
-    """Start a server, ask it who it is, and end it; raise `EnvironmentFailure` where it does not come up.
+    """Start a server, query its identity, and end it; raise `EnvironmentFailure` if it does not start.
 
     The server is one with a command. It gets the environment and its own variables, and nothing of this process.
     """
@@ -121,7 +121,7 @@ async def _shake_hands(process: Process, last_words: StderrTail) -> Mapping[str,
     """Send the first request of every session and return its answer; whatever else the server sends is put off."""
     if process.stdin is None or process.stdout is None:
         raise RuntimeError("a program was started without its pipes")
-    with suppress(anyio.BrokenResourceError):  # it ended already: what it still said is to be read
+    with suppress(anyio.BrokenResourceError):  # it has ended: the rest of its output is read
         await process.stdin.send(_line(_INITIALIZE))
     other = 0
     async for line in lines_of(process.stdout):
@@ -134,9 +134,9 @@ async def _shake_hands(process: Process, last_words: StderrTail) -> Mapping[str,
         if message.get("method") == _INITIALIZE["method"]:
             raise ValueError("it sends back what it is sent, as no MCP server does")
         if "method" in message and "id" in message:
-            # Only a ping is allowed before the answer; a server that waits for another reply is told that none comes.
+            # Only a ping is allowed before the answer; a server that waits for another reply gets an error.
             reply: dict[str, Any] = {"result": {}} if message["method"] == "ping" else {"error": _UNKNOWN_METHOD}
-            with suppress(anyio.BrokenResourceError):  # it reads no more: what it still says is to be read
+            with suppress(anyio.BrokenResourceError):  # it has stopped reading: the rest of its output is read
                 await process.stdin.send(_line({"jsonrpc": "2.0", "id": message["id"], **reply}))
     await last_words.wait()
     raise ConnectionError("it ended without an answer")

@@ -62,7 +62,7 @@ class ToolBelt:
     group: ProcessGroup
 
     async def list_tools(self) -> tuple[Tool, ...]:
-        """Return all tools of the session as a model is told of them: the shell, if there is one, and the servers'."""
+        """Return the tool definitions of the session for a model: the shell, if the mode has one, and the servers'."""
         tools = [_SHELL] if ToolSet.of(self.request.mode).shell else []
         for name, server in self.servers.items():
             tools += [replace(each, name=tool_name(name, each.name)) for each in await server.list_tools()]
@@ -71,7 +71,7 @@ class ToolBelt:
     async def call(self, name: str, arguments: Mapping[str, JsonValue] | str) -> ToolAnswer:
         """Call a tool by its name in `list_tools`, with its arguments as an object or, as models write them, as JSON.
 
-        What a model got wrong is a failed answer that says so, and is recorded like any call.
+        A mistake of the model is a failed answer with a message, recorded like any call.
         """
         values = value_of(arguments) if isinstance(arguments, str) else dict(arguments)
         server_tool, has_shell = server_tool_of(name, self.servers), ToolSet.of(self.request.mode).shell
@@ -163,7 +163,7 @@ class ShellResult:
 
     @property
     def complaint(self) -> str:
-        """Why it failed, in one line: programs say so last."""
+        """The reason of a failure in one line: programs print it last."""
         lines = (self.stderr.strip() or self.stdout.strip()).splitlines()
         return f"exit code {self.exit_code}" + (f": {lines[-1][:_LONGEST_ERROR]}" if lines else "")
 
@@ -201,7 +201,7 @@ async def read_result(process: Process) -> ShellResult:
 
 @dataclass(slots=True)
 class _Capture:
-    """What a stream said, up to a limit."""
+    """The content of a stream, up to a limit."""
 
     chunks: list[bytes] = field(default_factory=list[bytes])
     size: int = 0
@@ -235,7 +235,7 @@ async def _read_streams(process: Process, stdout: _Capture, stderr: _Capture) ->
 async def cancel_after_end(process: Process, reading: anyio.CancelScope, *, patience_s: float = _LAST_WORDS_S) -> None:
     """Stop reading soon after a program ended: a child of it may keep its output open."""
     # Looked at now and then: `process.wait` also waits for the streams, which a child may keep open.
-    while process.returncode is None:  # noqa: ASYNC110 - there is no event for it
+    while process.returncode is None:  # noqa: ASYNC110 - no event exists for it
         await anyio.sleep(_LOOK_AGAIN_S)
     await anyio.sleep(patience_s)
     reading.cancel()

@@ -39,7 +39,7 @@ from ghx_profiler.agents.tools.toolset import McpServer, Tool, ToolAnswer, value
 from ghx_profiler.records.causes import EnvironmentFailure, describe_error
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
-"""What the SDK calls a transport: what comes in, and what goes out."""
+"""A transport of the SDK: an incoming and an outgoing stream."""
 
 
 _MOST_PAGES = 1_000
@@ -61,7 +61,7 @@ class ToolServer:
 
     @property
     def instructions(self) -> str:
-        """What the server tells a model about itself beside its tools; empty where it says nothing."""
+        """The instructions of the server for a model; empty if it sends none."""
         return self._client.instructions or ""
 
     async def list_tools(self) -> tuple[Tool, ...]:
@@ -76,9 +76,9 @@ class ToolServer:
         )
 
     async def list_raw_tools(self) -> tuple[dict[str, JsonValue], ...]:
-        """Return the tools as the server sent them: with annotations, and whatever else it says of them.
+        """Return the tools as the server sent them: with annotations and all other fields.
 
-        Raises `EnvironmentFailure` where the server refuses, ends, or answers with what is no list of tools.
+        Raises `EnvironmentFailure` where the server refuses, ends, or does not answer with a list of tools.
         """
         tools: list[dict[str, JsonValue]] = []
         cursor: str | None = None
@@ -116,10 +116,10 @@ class ToolServer:
                 ) from None
             return ToolAnswer(text=error.message, value=None, failed=True)
         except ValidationError as error:
-            # One malformed answer is that tool's affair; the agent of a session would be told so, too.
+            # One malformed answer is that tool's affair; the agent of a session would get the same error.
             reason = f"(the answer of {tool} is none of the protocol: {_first_error(error)})"
             return ToolAnswer(text=reason, value=None, failed=True)
-        except RuntimeError as error:  # how the SDK says that an answer does not fit the tool's own schema
+        except RuntimeError as error:  # the SDK's error for an answer that does not match the tool's schema
             return ToolAnswer(text=describe_error(error), value=None, failed=True)
 
 
@@ -173,7 +173,7 @@ async def connect(
     is_open = False
     with ungrouped():
         try:
-            # "legacy" is the handshake that every server knows, and in which it has to tell its name.
+            # "legacy" is the handshake that every server knows, and which includes its name.
             async with Client(_transport(here, directory, last_words), mode="legacy") as client:
                 is_open = True
                 yield ToolServer(name, client, last_words)
@@ -225,7 +225,7 @@ async def _over_pipes(
 async def _receive(
     stream: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception], last_words: StderrTail
 ) -> None:
-    """Pass on what the server writes, one message a line; a line that is none is passed on as the error it is."""
+    """Pass on what the server writes, one message a line; a line that is not a message is passed on as an error."""
     async with incoming:
         async for line in lines_of(stream):
             try:

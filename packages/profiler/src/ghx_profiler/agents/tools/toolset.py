@@ -135,7 +135,7 @@ def plain_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool as a model is told of it."""
+    """The definition of a tool for a model."""
 
     name: str
     """As in traces: that of an MCP server's tool begins with the name of the server."""
@@ -156,7 +156,7 @@ class ToolAnswer:
     complaint: str = ""
     """What a command wrote to standard error."""
     attachments: tuple[bytes, ...] = ()
-    """What an MCP server sends beside text: images, sound, resources; an agent may show these to its model."""
+    """What an MCP server sends in addition to text: images, sound, resources; an agent may show these to its model."""
 
 
 def value_of(text: str) -> JsonValue:

@@ -25,7 +25,7 @@ _OF_REQUESTS = frozenset(
 
 
 class AnswerReader(ABC):
-    """Takes the bytes of one successful answer, streamed or whole; each wire says how it tells what.
+    """Takes the bytes of one successful answer, streamed or whole; each wire implements the parsing.
 
     `feed` for each piece of the body, `end` after the last. Bytes that make no sense are passed over: the agent gets
     them as they are, and has to complain itself.
@@ -42,7 +42,7 @@ class AnswerReader(ABC):
         self.has_begun = False
         """Whether any text, thought or tool call was seen."""
         self.has_ended = False
-        """Whether the provider said that this is all."""
+        """Whether the provider sent the end of the answer."""
         self._is_stream = is_stream
         self._rest = bytearray()
         self._data: list[bytes] = []
@@ -50,12 +50,12 @@ class AnswerReader(ABC):
     @property
     @abstractmethod
     def usage(self) -> TokenUsage | None:
-        """The tokens told so far; `None` while there are none."""
+        """The tokens reported so far; `None` before the first report."""
 
     @property
     @abstractmethod
     def tool_calls(self) -> tuple[RequestedToolCall, ...]:
-        """The tool calls that the model asked for so far."""
+        """The tool calls that the model has requested so far."""
 
     @abstractmethod
     def see(self, event: JsonObject) -> None:
@@ -66,13 +66,13 @@ class AnswerReader(ABC):
         """Take an answer that was not streamed."""
 
     def take_error(self, error: object) -> None:
-        """Take what a provider says went wrong after it had begun to answer."""
+        """Record an error that a provider reports inside an answer."""
         fields = as_object(error)
         self.error = as_text(fields.get("message")) or (str(error) if error else "the stream holds an error")
         self.is_request_refused = any(str(fields.get(key)) in _OF_REQUESTS for key in ("code", "type", "status"))
 
     def count_output(self, *values: object) -> None:
-        """Count what the model said: texts as they are, and other values as JSON."""
+        """Count the model's output: text as it is, and other values as JSON."""
         for value in values:
             self.said_bytes += len(value.encode()) if isinstance(value, str) else size_of(value) if value else 0
 

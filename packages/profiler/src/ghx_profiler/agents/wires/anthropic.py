@@ -64,7 +64,7 @@ def _piece(block: JsonObject, *, is_user: bool) -> Piece:
 
 
 class MessagesReader(AnswerReader):
-    """Reads a message; input tokens are told at its beginning, output tokens at its end."""
+    """Reads a message; input tokens are reported at its beginning, output tokens at its end."""
 
     def __init__(self, *, is_stream: bool) -> None:
         super().__init__(is_stream=is_stream)
@@ -105,7 +105,7 @@ class MessagesReader(AnswerReader):
 
     @property
     def usage(self) -> TokenUsage | None:
-        """The tokens told; input excludes what a cache served or took, and reasoning is part of the output."""
+        """The reported tokens; input excludes what a cache served or took, and reasoning is part of the output."""
         input_tokens, output_tokens = (
             as_count(self._usage.get("input_tokens")),
             as_count(self._usage.get("output_tokens")),
@@ -121,7 +121,7 @@ class MessagesReader(AnswerReader):
 
     @property
     def tool_calls(self) -> tuple[RequestedToolCall, ...]:
-        """The tool calls among the blocks; those that the provider runs itself are none."""
+        """The tool calls among the blocks; those that the provider runs itself do not count."""
         return tuple(
             RequestedToolCall(
                 id=as_text(block.get("id")),

@@ -71,7 +71,7 @@ def _pieces(content: JsonObject) -> Iterator[Piece]:
 
 def _result(result: JsonObject, size: int) -> Piece:
     response, call, name = as_object(result.get("response")), as_text(result.get("id")), as_text(result.get("name"))
-    # Clients put what a tool says under one of these two keys; other values are told as they are.
+    # Clients put a tool's output under one of these two keys; other values are passed on unchanged.
     for key in ("output", "error"):
         if list(response) == [key] and isinstance(text := response[key], str):
             return Piece(kind="result", size=size, text=text, id=call, name=name, failed=key == "error")
@@ -109,7 +109,7 @@ class ContentReader(AnswerReader):
 
     @property
     def usage(self) -> TokenUsage | None:
-        """The tokens told; cached tokens are part of the prompt, thoughts are beside the candidates."""
+        """The reported tokens; cached tokens are part of the prompt, thoughts are not part of the candidates."""
         input_tokens = as_count(self._usage.get("promptTokenCount"))
         if input_tokens is None:
             return None

@@ -57,7 +57,7 @@ class ModelRequest:
 
     @property
     def tool_results(self) -> tuple[SeenToolResult, ...]:
-        """The results of tools, in order; most wires tell the name of the tool only with the call."""
+        """The results of tools, in order; most wires send the name of the tool only with the call."""
         names = {piece.id: piece.name for piece in self.pieces if piece.kind == "call" and piece.id is not None}
         return tuple(
             SeenToolResult(id=each.id, name=each.name or names.get(each.id or ""), text=each.text, failed=each.failed)
@@ -66,20 +66,20 @@ class ModelRequest:
         )
 
     def mentions(self, prompts: Iterable[str]) -> bool:
-        """Return whether something that the user said holds one of the prompts."""
+        """Return whether a user message contains one of the prompts."""
         texts = [piece.text for piece in self.pieces if piece.kind == "user"]
         return any(_holds(text, prompt) for text in texts for prompt in prompts)
 
     def find_instruction(self, expressions: Iterable[str]) -> str | None:
-        """Return the words in the instructions that match one of the expressions; `None` if there are none."""
+        """Return the words in the instructions that match one of the expressions; `None` without a match."""
         texts = [piece.text for piece in self.pieces if piece.kind == "instructions"]
         matches = (re.search(expression, text) for expression in expressions for text in texts)
         return next((each.group() for each in matches if each is not None), None)
 
     def continues_after_answer(self, prompts: Sequence[str]) -> bool:
-        """Return whether the model had answered, and is now asked something that is none of the prompts.
+        """Return whether the model had answered and the next user message is not one of the prompts.
 
-        Agents that think the answer unfinished ask it to go on, which is no other question.
+        Agents that consider the answer unfinished ask it to go on, which is not another question.
         Agents also put reminders between tool results; these follow no answer, and belong to the conversation.
         """
         questions: list[str] = []
@@ -97,5 +97,5 @@ class ModelRequest:
 
 
 def _holds(text: str, prompt: str) -> bool:
-    # Agents re-wrap what they are asked; words and their order stay.
+    # Agents re-wrap prompts; words and their order stay.
     return " ".join(prompt.split()) in " ".join(text.split())

@@ -24,7 +24,7 @@ KINDS_BY_ROLE: dict[object, PieceKind] = {
     "developer": "instructions",
     "assistant": "answer",
 }
-"""What messages are by who speaks, in both of OpenAI's protocols; any other role is the user."""
+"""Message kinds by role, in both of OpenAI's protocols; any other role is the user."""
 
 
 def read_request(body: JsonObject) -> ModelRequest:
@@ -65,7 +65,7 @@ def _pieces(message: JsonObject) -> Iterator[Piece]:
 
 
 class ChatReader(AnswerReader):
-    """Reads a chat completion; usage comes in a last event of its own, and only if the request asked for it."""
+    """Reads a chat completion; usage comes in a separate last event, and only on request."""
 
     def __init__(self, *, is_stream: bool) -> None:
         super().__init__(is_stream=is_stream)
@@ -96,7 +96,7 @@ class ChatReader(AnswerReader):
 
     @property
     def usage(self) -> TokenUsage | None:
-        """The tokens told; cached tokens are part of the prompt, and reasoning is part of the completion."""
+        """The reported tokens; cached tokens are part of the prompt, and reasoning is part of the completion."""
         return openai_usage(self._usage, ("prompt_tokens", "completion_tokens"))
 
     @property
@@ -129,7 +129,7 @@ def openai_usage(usage: JsonObject, names: tuple[str, str]) -> TokenUsage | None
     asked_parts, answered_parts = (as_object(usage.get(f"{name}_details")) for name in names)
     cached, written = as_count(asked_parts.get("cached_tokens")), as_count(asked_parts.get("cache_write_tokens"))
     reasoning = as_count(answered_parts.get("reasoning_tokens"))
-    # A provider (xAI) counts reasoning beside the completion; only its total shows that.
+    # A provider (xAI) counts reasoning in addition to the completion; only its total shows that.
     is_apart = bool(reasoning) and as_count(usage.get("total_tokens")) == input_tokens + output_tokens + (
         reasoning or 0
     )

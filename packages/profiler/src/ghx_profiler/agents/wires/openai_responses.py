@@ -99,7 +99,7 @@ class ResponsesReader(AnswerReader):
 
     @property
     def usage(self) -> TokenUsage | None:
-        """The tokens told; cached tokens are part of the input, and reasoning is part of the output."""
+        """The reported tokens; cached tokens are part of the input, and reasoning is part of the output."""
         return openai_usage(self._usage, ("input_tokens", "output_tokens"))
 
     @property

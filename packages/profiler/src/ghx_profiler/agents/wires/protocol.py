@@ -1,4 +1,4 @@
-"""The four wires side by side: their addresses, where keys stand, and how they tell errors."""
+"""The four wires: their addresses, the place of their keys, and their error formats."""
 
 import re
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Route:
     model: str | None = None
     """Where the address names it."""
     is_streamed: bool = False
-    """Where the address says so."""
+    """The model, if it is part of the address."""
 
 
 _POSTED = {
@@ -65,7 +65,7 @@ def _find_gemini_route(path: str) -> Route | None:
 
 
 def read_request(route: Route, body: bytes) -> ModelRequest:
-    """Return what a request holds; one that is no JSON holds nothing."""
+    """Return the content of a request; one that is not JSON has none."""
     content = parse_object(body)
     match route.wire:
         case "openai-chat":
@@ -107,7 +107,7 @@ def key_header(wire: WireKind, key: str) -> tuple[str, str]:
 
 
 def classify_status(status: int) -> CallErrorKind | None:
-    """Return what a status says is wrong; `None` for an answer."""
+    """Return the kind of error of a status; `None` for an answer."""
     if status < 300:  # noqa: PLR2004 - where answers end: a provider that has moved does not answer either
         return None
     known: dict[int, CallErrorKind] = {401: "authentication", 403: "authentication", 429: "rate_limit"}
@@ -160,7 +160,7 @@ def write_error(wire: WireKind, status: int, message: str, *, code: str | None =
 
 
 def read_error(body: bytes) -> str:
-    """Return what an error's body says, in one line and not at length."""
+    """Return the message of an error's body, shortened to one line."""
     body_fields = (parse_objects(body) or [{}])[0]
     message = as_text(as_object(body_fields.get("error")).get("message")) or as_text(body_fields.get("message"))
     words = " ".join((message or body[: 4 * _LONGEST_ERROR].decode(errors="replace")).split())
@@ -168,7 +168,7 @@ def read_error(body: bytes) -> str:
 
 
 def read_retry_delay(body: bytes) -> float | None:
-    """Return the seconds after which an error's body says to try again; Gemini tells them there, and in no header."""
+    """Return the seconds of a retry hint in an error's body; Gemini sends no header for it."""
     for error in parse_objects(body):
         for detail in as_objects(as_object(error.get("error")).get("details")):
             delay = re.fullmatch(r"(\d+(?:\.\d+)?)s", as_text(detail.get("retryDelay")) or "")
