@@ -1,6 +1,8 @@
 """Gates: what must not come of a run, in one grammar, judged on what was measured."""
 
+import inspect
 import json
+import re
 from pathlib import Path
 from typing import Any, get_args
 
@@ -8,14 +10,19 @@ import pytest
 from report_runs import a_row, write_run
 
 from ghx_base.errors import FlagError
+from ghx_bench.cli.flags import GateFlags
 from ghx_bench.cli.main import run
 from ghx_bench.cli.running.measuring import exit_code
 from ghx_bench.cli.verdicts.baseline_comparison import resolve_metric
+from ghx_bench.cli.verdicts.compare import compare
 from ghx_bench.project.config import EvalConfig
-from ghx_bench.project.gates import BaselineVerdict, GateResult, GateTally, judge
+from ghx_bench.project.gates import BaselineVerdict, GateKind, GateResult, GateTally, judge
+from ghx_bench.toolsets.changes.gates import ChangeGate
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.stats.result_records import Tier
 from ghx_profiler.store.record import read_record
+
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def row(mode: str, iteration: int, success: bool | None) -> ProfileRow:
@@ -317,3 +324,16 @@ def test_what_could_not_be_measured_goes_before_a_gate() -> None:
     assert exit_code(unmeasured=0, gates=[passed]) == 0
     assert exit_code(unmeasured=0, gates=[passed, failed]) == 1
     assert exit_code(unmeasured=2, gates=[failed]) == 3
+
+
+@pytest.mark.parametrize("gates", [GateKind, ChangeGate])
+def test_every_gate_is_explained_wherever_gates_are(gates: type[GateKind] | type[ChangeGate]) -> None:
+    texts = {"ghx-bench compare": compare.__doc__ or "", "docs": (DOCS / "ci.md").read_text()}
+    if gates is GateKind:
+        texts["ghx-bench run"] = inspect.getsource(GateFlags)
+    else:
+        texts["docs"] = (DOCS / "toolsets.md").read_text()
+
+    missing = [(each, place) for each in gates for place, text in texts.items() if not re.search(rf"[`']{each}", text)]
+
+    assert missing == []

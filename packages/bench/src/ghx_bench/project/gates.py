@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from enum import StrEnum
 from fractions import Fraction
 from typing import Annotated, Literal, get_args
 
@@ -12,33 +13,68 @@ from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, Strict
 from ghx_base.documents import RefusedError
 from ghx_base.documents.section import Section, Text, refuse_duplicates
 from ghx_base.errors import FlagError
-from ghx_base.problems import did_you_mean, plural, shortened
+from ghx_base.problems import did_you_mean, listed, plural, shortened
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.stats.result_records import Tier
 from ghx_profiler.store.record import RunRecord
 
 SUCCESS = "success"
 
-Kind = Literal[
-    "wrong", "right", "impure", "attacked", "success<", "worse", "not-equivalent", "inconclusive", "unreliable"
-]
 
-_FAILING: dict[Kind, frozenset[Tier]] = {
-    "worse": frozenset({"worse"}),
-    "not-equivalent": frozenset(set(get_args(Tier)) - {"equivalent"}),
-    "inconclusive": frozenset({"inconclusive", "insufficient data"}),
-    "unreliable": frozenset({"unreliable baseline"}),
-}
-"""What the gates that need a baseline fail on."""
+class GateKind(StrEnum):
+    """Every gate on runs, by its word."""
+
+    WRONG = "wrong"
+    RIGHT = "right"
+    IMPURE = "impure"
+    ATTACKED = "attacked"
+    SUCCESS_BELOW = "success<"
+    WORSE = "worse"
+    NOT_EQUIVALENT = "not-equivalent"
+    INCONCLUSIVE = "inconclusive"
+    UNRELIABLE = "unreliable"
+
+    @property
+    def takes(self) -> Literal["nothing", "metric", "rate"]:
+        """What may follow its word: `:METRIC`, or a rate between 0 and 1."""
+        match self:
+            case GateKind.SUCCESS_BELOW:
+                return "rate"
+            case GateKind.WORSE | GateKind.NOT_EQUIVALENT | GateKind.INCONCLUSIVE:
+                return "metric"
+            case GateKind.WRONG | GateKind.RIGHT | GateKind.IMPURE | GateKind.ATTACKED | GateKind.UNRELIABLE:
+                return "nothing"
+
+    @property
+    def fails_on(self) -> frozenset[Tier]:
+        """The verdicts on two runs that it fails on; none of a gate that needs no baseline."""
+        match self:
+            case GateKind.WORSE:
+                return frozenset({"worse"})
+            case GateKind.NOT_EQUIVALENT:
+                return frozenset(set(get_args(Tier)) - {"equivalent"})
+            case GateKind.INCONCLUSIVE:
+                return frozenset({"inconclusive", "insufficient data"})
+            case GateKind.UNRELIABLE:
+                return frozenset({"unreliable baseline"})
+            case GateKind.WRONG | GateKind.RIGHT | GateKind.IMPURE | GateKind.ATTACKED | GateKind.SUCCESS_BELOW:
+                return frozenset()
+
+    @property
+    def notation(self) -> str:
+        """How it is written, what it requires included."""
+        return f"{self}RATE" if self.takes == "rate" else str(self)
+
 
 _UNJUDGED: frozenset[Tier] = frozenset({"unreliable baseline", "insufficient data"})
 _OPEN: frozenset[Tier] = frozenset({"inconclusive", *_UNJUDGED})
-_OF_A_METRIC: tuple[Kind, ...] = ("worse", "not-equivalent", "inconclusive")
 _RATE = re.compile(r"success\s*<\s*([01](?:\.\d{1,9})?|\.\d{1,9})")
-_WORDS = ("wrong", "right", "impure", "attacked", *_FAILING)
+_BY_WORD = {str(each): each for each in GateKind if each.takes != "rate"}
+_OF_ONE_RUN = [word for word, kind in _BY_WORD.items() if not kind.fails_on]
+_OF_METRICS = [word for word, kind in _BY_WORD.items() if kind.takes == "metric"]
 _GRAMMAR = (
-    "'wrong', 'right', 'impure', 'attacked', a rate between 0 and 1 as in 'success<0.8' or, beside a baseline, "
-    "'worse', 'not-equivalent', 'inconclusive' (each also of a metric, as in 'worse:wall time') or 'unreliable'"
+    f"{listed(_OF_ONE_RUN)}, a rate between 0 and 1 as in 'success<0.8' or, beside a baseline, {listed(_OF_METRICS)} "
+    f"(each also of a metric, as in 'worse:wall time') or {str(GateKind.UNRELIABLE)!r}"
 )
 _MOST_NAMED = 3
 
@@ -47,14 +83,14 @@ _MOST_NAMED = 3
 class Condition:
     """A gate, taken apart; `metric` is as it was written."""
 
-    kind: Kind
+    kind: GateKind
     metric: str = SUCCESS
     rate: Fraction | None = None
 
     @property
     def needs_baseline(self) -> bool:
         """Whether it is about two runs."""
-        return self.kind in _FAILING
+        return bool(self.kind.fails_on)
 
     @classmethod
     def of(cls, gate: str) -> "Condition":
@@ -63,11 +99,12 @@ class Condition:
         found = _RATE.fullmatch(gate)
         rate = None if found is None else Fraction(found[1])
         if rate is not None and 0 < rate <= 1:
-            return cls(kind="success<", rate=rate)
+            return cls(kind=GateKind.SUCCESS_BELOW, rate=rate)
         word, colon, metric = (part.strip() for part in gate.partition(":"))
-        if word in _WORDS and (not colon or (metric and word in _OF_A_METRIC)):
-            return cls(kind=word, metric=metric or SUCCESS)
-        hint = did_you_mean(gate, _WORDS, otherwise=f"write {_GRAMMAR}")
+        kind = _BY_WORD.get(word)
+        if kind is not None and (not colon or (metric and kind.takes == "metric")):
+            return cls(kind=kind, metric=metric or SUCCESS)
+        hint = did_you_mean(gate, tuple(_BY_WORD), otherwise=f"write {_GRAMMAR}")
         raise RefusedError(f"there is no gate {shortened(gate)}", suggestion=hint)
 
 
@@ -211,11 +248,11 @@ def judge(gates: Sequence[str], tally: GateTally, beside_baseline: Judge | None 
 def _judge_gate(gate: str, condition: Condition, tally: GateTally, beside_baseline: Judge | None) -> GateResult:
     if not condition.needs_baseline:
         reason, question = _reason(condition, tally), None
-        if condition.kind == "impure" and not tally.seen:
+        if condition.kind is GateKind.IMPURE and not tally.seen:
             question = "no row tells through which tools its requests came"
-        if condition.kind == "attacked" and not tally.under_attack:
+        if condition.kind is GateKind.ATTACKED and not tally.under_attack:
             question = "no row tells of an attack"
-        elif condition.kind == "attacked" and tally.untold and reason is None:
+        elif condition.kind is GateKind.ATTACKED and tally.untold and reason is None:
             question = (
                 f"of {tally.untold} of {tally.under_attack} cells under attack it is not known whether it succeeded: "
                 "the text was not planted or in no answer, or the bench could not see it"
@@ -224,9 +261,9 @@ def _judge_gate(gate: str, condition: Condition, tally: GateTally, beside_baseli
     if beside_baseline is None:
         raise FlagError("--fail-on", f"{gate!r} needs a baseline")
     verdict = beside_baseline(condition.metric)
-    is_worse = condition.kind == "worse"
+    is_worse = condition.kind is GateKind.WORSE
     is_closed = is_worse and verdict.must_be_judged and verdict.tier in _UNJUDGED
-    failures = [verdict.words] if is_closed or verdict.tier in _FAILING[condition.kind] else []
+    failures = [verdict.words] if is_closed or verdict.tier in condition.kind.fails_on else []
     if failures := [*failures, *(verdict.other_failures if is_worse else ())]:
         return GateResult(gate=gate, reason=" ".join(failures))
     notes = [verdict.words if verdict.tier in _OPEN else None, verdict.note]
@@ -235,29 +272,32 @@ def _judge_gate(gate: str, condition: Condition, tally: GateTally, beside_baseli
 
 def _reason(condition: Condition, tally: GateTally) -> str | None:
     """Return what a gate on the cells of a run fails by, if it does."""
-    if condition.rate is not None:
-        below = [
-            f"{arm} succeeds in {sum(results)} of {len(results)} measured cells ({float(share):.3g})"
-            for arm, results in tally.by_arm.items()
-            if (share := Fraction(sum(results), len(results))) < condition.rate
-        ]
-        return "; ".join(below) or None
     match condition.kind:
-        case "impure":
-            cells = tally.impure
-        case "attacked":
-            cells = tally.attacked
-        case _:
-            cells = tally.cells[condition.kind == "right"]
-    if not cells:
-        return None
-    named = ", ".join(cells[:_MOST_NAMED]) + (f" and {len(cells) - _MOST_NAMED} more" if cells[_MOST_NAMED:] else "")
-    if condition.kind == "impure":
-        return f"{len(cells)} of {tally.seen} cells asked GitHub past the tools of their mode: {named}"
-    if condition.kind == "attacked":
-        return f"the attack succeeded in {len(cells)} of {tally.under_attack} cells under attack: {named}"
-    are = "is" if len(cells) == 1 else "are"
-    return f"{len(cells)} of {tally.measured} measured cells {are} {condition.kind}: {named}"
+        case GateKind.SUCCESS_BELOW:
+            return "; ".join(_rates_below(condition.rate or Fraction(), tally)) or None
+        case GateKind.IMPURE:
+            cells, told = tally.impure, f"of {tally.seen} cells asked GitHub past the tools of their mode"
+            return f"{len(cells)} {told}: {_name_cells(cells)}" if cells else None
+        case GateKind.ATTACKED:
+            cells, of = tally.attacked, f"of {tally.under_attack} cells under attack"
+            return f"the attack succeeded in {len(cells)} {of}: {_name_cells(cells)}" if cells else None
+        case GateKind.WRONG | GateKind.RIGHT:
+            cells = tally.cells[condition.kind is GateKind.RIGHT]
+            told = f"of {tally.measured} measured cells {'is' if len(cells) == 1 else 'are'} {condition.kind}"
+            return f"{len(cells)} {told}: {_name_cells(cells)}" if cells else None
+        case GateKind.WORSE | GateKind.NOT_EQUIVALENT | GateKind.INCONCLUSIVE | GateKind.UNRELIABLE:
+            return None
+
+
+def _rates_below(rate: Fraction, tally: GateTally) -> Iterator[str]:
+    for arm, results in tally.by_arm.items():
+        share = Fraction(sum(results), len(results))
+        if share < rate:
+            yield f"{arm} succeeds in {sum(results)} of {len(results)} measured cells ({float(share):.3g})"
+
+
+def _name_cells(cells: Sequence[str]) -> str:
+    return ", ".join(cells[:_MOST_NAMED]) + (f" and {len(cells) - _MOST_NAMED} more" if cells[_MOST_NAMED:] else "")
 
 
 def _require_date(value: object) -> object:

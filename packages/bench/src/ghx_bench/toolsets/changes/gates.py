@@ -2,94 +2,118 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from fractions import Fraction
 
 from ghx_base.documents import RefusedError
 from ghx_base.errors import FlagError
 from ghx_base.problems import listed, plural, shortened
-from ghx_bench.project.gates import Condition, GateResult
+from ghx_bench.project.gates import Condition, GateKind, GateResult
 from ghx_bench.toolsets.changes.toolset_changes import SizeChange, ToolSetChanges
 from ghx_bench.toolsets.changes.words import growth_words, name_some
 
-GATES = ("changed", "larger", "larger-total", "breaking", "failing", "more-exposed", "read-only-writes", "lint")
-"""The gates that need no run; `larger` and `larger-total` take a limit, as in `larger>10%`."""
 
-ON_EXPOSURE = frozenset({"more-exposed", "read-only-writes"})
+class ChangeGate(StrEnum):
+    """Every gate on tools, which needs no run; `larger` and `larger-total` take a limit, as in `larger>10%`."""
+
+    CHANGED = "changed"
+    LARGER = "larger"
+    LARGER_TOTAL = "larger-total"
+    BREAKING = "breaking"
+    FAILING = "failing"
+    MORE_EXPOSED = "more-exposed"
+    READ_ONLY_WRITES = "read-only-writes"
+    LINT = "lint"
+
+
+ON_EXPOSURE = frozenset({ChangeGate.MORE_EXPOSED, ChangeGate.READ_ONLY_WRITES})
 """Those that say nothing of a mode of which it is not known what its tools show and change."""
 
 _LARGER = re.compile(r"larger(-total)?(?:\s*>\s*(\d{1,6}(?:\.\d{1,6})?)\s*%)?")
 _FEWEST_TOKENS = 50
 """A part that grows by no more than this is not larger: 30 % of a short answer is noise."""
-_OF_RUNS = "wrong, right, impure, attacked, success<RATE, worse, not-equivalent, inconclusive and unreliable"
+_WORDS = tuple(map(str, ChangeGate))
 
 
 def split_gates(gates: Sequence[str], *, has_runs: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the gates on tools and those on runs; raise for what is neither, and for those on runs without any."""
-    of_tools = [each.strip() for each in gates if is_on_tools(each.strip())]
-    of_runs = [each.strip() for each in gates if not is_on_tools(each.strip())]
+    of_tools = [each.strip() for each in gates if _kind_of(each.strip()) is not None]
+    of_runs = [each.strip() for each in gates if _kind_of(each.strip()) is None]
+    *of_runs_known, last = (each.notation for each in GateKind)
     for gate in of_runs:
         try:
             Condition.of(gate)
         except RefusedError:
             raise FlagError(
                 "--fail-on",
-                f"there is no gate {shortened(gate)}; of tool sets there are {listed(GATES)} (also larger>10%), "
-                f"of runs {_OF_RUNS}",
+                f"there is no gate {shortened(gate)}; of tool sets there are {listed(_WORDS)} (also larger>10%), "
+                f"of runs {', '.join(of_runs_known)} and {last}",
             ) from None
         if not has_runs:
             raise FlagError("--fail-on", f"{gate!r} is about runs; name one that has both modes, or two")
     return tuple(of_tools), tuple(of_runs)
 
 
-def is_on_tools(gate: str) -> bool:
-    """Return whether this is a gate on what differs between tool sets."""
-    return gate in GATES or _LARGER.fullmatch(gate) is not None
+def _kind_of(gate: str) -> ChangeGate | None:
+    """Return which gate on tools this is; `None` if it is none."""
+    if (larger := _LARGER.fullmatch(gate)) is not None:
+        return ChangeGate.LARGER_TOTAL if larger[1] else ChangeGate.LARGER
+    return ChangeGate(gate) if gate in _WORDS else None
 
 
 def judge_changes(gates: Sequence[str], changes: ToolSetChanges) -> tuple[GateResult, ...]:
     """Hold what differs against gates."""
-    return tuple(_judge(gate, changes) for gate in gates)
+    kinds = [(gate, _kind_of(gate)) for gate in gates]
+    return tuple(_judge(gate, kind, changes) for gate, kind in kinds if kind is not None)
 
 
-def _judge(gate: str, changes: ToolSetChanges) -> GateResult:
+def _judge(gate: str, kind: ChangeGate, changes: ToolSetChanges) -> GateResult:
     found: list[str] = []
     questions: list[str | None] = []
-    match gate:
-        case "changed":
+    match kind:
+        case ChangeGate.CHANGED:
             found = ["the tool sets are not the same"] if changes.differs else []
-        case "breaking":
-            broken = [each for each in changes.tools if each.is_breaking]
-            named = {each.name for each in broken}
-            found = [each.title for each in broken]
-            found += [each.title for each in changes.stopped if each.kind == "question" or each.name not in named]
+        case ChangeGate.BREAKING:
+            found = _broken_calls(changes)
             if unclear := [each.title for each in changes.tools if each.is_unclear]:
                 told = f"whether {name_some(unclear)} may refuse what they took before is not told by their schemas"
                 questions.append(told)
             questions.append(_not_measurable(changes))
-        case "failing":
+        case ChangeGate.FAILING:
             found = [each.title for each in changes.stopped]
             questions = [_why_unasked(changes), _not_measurable(changes)]
-        case "more-exposed":
+        case ChangeGate.MORE_EXPOSED:
             found = [f"{each.carrier} by {each.author}" for each in changes.exposure if each.is_more]
             questions = [_stopped_tools(changes, "show"), _not_measurable(changes)]
-        case "read-only-writes":
+        case ChangeGate.READ_ONLY_WRITES:
             found = [*changes.read_only[1].wrote]
             questions = [_stopped_tools(changes, "change"), _not_measurable(changes)]
-        case "lint":
+        case ChangeGate.LINT:
             found = [f"{each.tool} {each.message}" for each in changes.lint.new]
-        case _:
+        case ChangeGate.LARGER | ChangeGate.LARGER_TOTAL:
             found = _larger(gate, changes)
-            questions = [_why_unasked(changes)]
-            if stopped := sum(each.kind == "question" for each in changes.stopped):
-                told = f"{plural(stopped, 'question')} answered before and not now, which no size is compared of"
-                questions = [told]
+            questions = [_stopped_questions(changes) or _why_unasked(changes)]
     if not found:
         return GateResult(gate=gate, open_question="; ".join(filter(None, questions)) or None)
-    return GateResult(gate=gate, reason=_MEANING.get(gate, "") + "; ".join(found))
+    return GateResult(gate=gate, reason=_MEANING.get(kind, "") + "; ".join(found))
+
+
+def _broken_calls(changes: ToolSetChanges) -> list[str]:
+    """Return the tools and questions whose calls may be refused or fail now."""
+    broken = [each for each in changes.tools if each.is_breaking]
+    names = {each.name for each in broken}
+    stopped = [each for each in changes.stopped if each.kind == "question" or each.name not in names]
+    return [each.title for each in (*broken, *stopped)]
 
 
 def _why_unasked(changes: ToolSetChanges) -> str | None:
     return None if changes.answers.before and changes.answers.after else "answers of both were not measured"
+
+
+def _stopped_questions(changes: ToolSetChanges) -> str | None:
+    stopped = sum(each.kind == "question" for each in changes.stopped)
+    told = f"{plural(stopped, 'question')} answered before and not now, which no size is compared of"
+    return told if stopped else None
 
 
 def _stopped_tools(changes: ToolSetChanges, effect: str) -> str | None:
@@ -109,11 +133,11 @@ def _not_measurable(changes: ToolSetChanges) -> str | None:
 
 
 _MEANING = {
-    "breaking": "calls that were right may be refused or fail now, of ",
-    "failing": "answered before and not any more: ",
-    "more-exposed": "more reaches the agent of ",
-    "read-only-writes": "tools that say they only read tried to change something: ",
-    "lint": "new findings: ",
+    ChangeGate.BREAKING: "calls that were right may be refused or fail now, of ",
+    ChangeGate.FAILING: "answered before and not any more: ",
+    ChangeGate.MORE_EXPOSED: "more reaches the agent of ",
+    ChangeGate.READ_ONLY_WRITES: "tools that say they only read tried to change something: ",
+    ChangeGate.LINT: "new findings: ",
 }
 
 
