@@ -1,4 +1,4 @@
-"""What a session changed where it worked, and what it asked for; kept beside its trace."""
+"""The changes and requests of a session in its world; saved next to its trace."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
@@ -51,7 +51,7 @@ class ObservedRequest(ForeignModel):
 
 
 class SessionActivity(ForeignModel):
-    """What one session changed, and what it asked for, in order; bounded, with counts of what was left out."""
+    """The changes and requests of one session, in order; bounded, with counts of the omitted ones."""
 
     version: Literal[1] = 1
     session_id: str = ""

@@ -17,7 +17,7 @@ from ghx_base.own_code import own_folders
 
 
 class Cause(StrEnum):
-    """Who stopped a cell. Only the agent's own causes count against it per protocol; intention-to-treat counts all."""
+    """The cause that stopped a cell. Only the agent's own causes count per protocol; intention-to-treat counts all."""
 
     AGENT_TIMEOUT = "agent_timeout"
     AGENT_BUDGET = "agent_budget"
@@ -35,7 +35,7 @@ class Cause(StrEnum):
 
     @property
     def is_the_agents_own(self) -> bool:
-        """Whether the agent is to blame."""
+        """Whether the agent is the cause."""
         return self in _AGENTS_OWN
 
 
@@ -53,7 +53,7 @@ _AGENTS_OWN = frozenset(
 
 
 class MeasurementError(GhxBenchError):
-    """Raised by a provider, lifecycle or scorer that knows who is to blame.
+    """Raised by a provider, lifecycle or scorer that knows the cause.
 
     ```
     MeasurementError
@@ -65,7 +65,7 @@ class MeasurementError(GhxBenchError):
     ├── ModelProviderError    the model service refused or failed for good
     ├── EnvironmentFailure    what the agent works in could not be prepared
     ├── RunBudgetError        the run has spent what it may; its cells are run when it is resumed with more
-    ├── ReplayDivergedError   in a replay, the agent asked its model something that is not in the recording
+    ├── ReplayDivergedError   in a replay, the agent sent its model a request that is not in the recording
     └── OverranError          the bench's own work at the cell took too long
     ```
     """
@@ -129,7 +129,7 @@ class RunBudgetError(MeasurementError):
 
 
 class ReplayDivergedError(MeasurementError):
-    """An agent asked something that was not asked when its session was recorded; there is no answer to it."""
+    """An agent sent a request that was not sent when its session was recorded; it has no answer."""
 
     code: ClassVar[str] = "REPLAY_DIVERGED"
     cause: Cause = Cause.REPLAY_DIVERGED
@@ -157,7 +157,7 @@ _ERRORS: Mapping[Cause, type[MeasurementError]] = {
 def error_with_cause(
     cause: Cause, message: str, *, is_transient: bool = False, retry_after_s: float | None = None
 ) -> MeasurementError:
-    """Return an error that blames `cause`."""
+    """Return an error with this `cause`."""
     if is_transient:
         return TransientError(message, cause=cause, retry_after_s=retry_after_s)
     error = _ERRORS.get(cause, MeasurementError)(message)
@@ -166,7 +166,7 @@ def error_with_cause(
 
 
 LONGEST_PAUSE_S = 600.0
-"""How long a service is left alone at the most: one that says `Retry-After: 86400` would stall the run for a day."""
+"""The longest pause for a service: `Retry-After: 86400` would stall the run for a day."""
 
 _LONGEST_MESSAGE = 2_000
 _LONGEST_TRACEBACK = 10_000
@@ -177,7 +177,7 @@ _SERVER_ERRORS = range(500, 600)
 def is_transient(error: BaseException) -> bool:
     """Return whether another attempt may succeed: a connection, 5xx or rate-limit kind of failure.
 
-    An error of ours says so itself, whatever it was raised from; of a group, all members have to.
+    Our own errors state it themselves, whatever they were raised from; in a group, all members must.
     """
     members = _members(error)
     if members:
@@ -192,7 +192,7 @@ def is_transient(error: BaseException) -> bool:
 
 
 def cause_of(error: BaseException, *, otherwise: Cause) -> Cause:
-    """Name who is to blame for `error`; `otherwise` is to blame where the error does not say."""
+    """Return the cause of `error`; `otherwise` if the error does not state it."""
     for each in _chain(error):
         if isinstance(each, MeasurementError):
             return each.cause
@@ -200,7 +200,7 @@ def cause_of(error: BaseException, *, otherwise: Cause) -> Cause:
 
 
 def requested_pause_s(error: BaseException) -> float:
-    """Return how long the service asked to be left alone, within reason; 0 where it did not say."""
+    """Return the pause that the service requested, within limits; 0 if it requested none."""
     for each in _chain(error):
         pause: object = getattr(each, "retry_after_s", None)
         if isinstance(pause, int | float) and pause > 0:
@@ -209,21 +209,21 @@ def requested_pause_s(error: BaseException) -> float:
 
 
 def error_code(error: BaseException) -> str:
-    """Return the stable code of our own errors, and the class name of others."""
+    """Return the stable code of our own errors, and the class name of other errors."""
     return error.code if isinstance(error, GhxBenchError) else type(error).__name__
 
 
 def describe_error(error: BaseException) -> str:
-    """Return one line for people: the message, or the class where there is none; a group names its members."""
+    """Return one line for people: the message, or the class without one; a group names its members."""
     members = _members(error)
     if members:
         return "; ".join(describe_error(each) for each in members)
     try:
         words = " ".join(str(error).split())
-    except Exception:  # noqa: BLE001 - plugin call: an error of others that cannot even be told
+    except Exception:  # noqa: BLE001 - plugin call: a third-party error without a usable text
         words = ""
     if isinstance(error, LookupError) or not words:
-        # What a lookup did not find says little without the name of the error.
+        # The key of a failed lookup means little without the name of the error.
         words = f"{type(error).__name__}: {words}".removesuffix(": ")
     return words if len(words) <= _LONGEST_MESSAGE else f"{words[:_LONGEST_MESSAGE]}..."
 
@@ -231,7 +231,7 @@ def describe_error(error: BaseException) -> str:
 def describe_raised(error: BaseException) -> str:
     """Return one line for people about what others' code raised: its type, its message, and where that was.
 
-    An error of ours, also one that an agent raised on purpose, says itself what has to be said.
+    Our own errors, and those that an agent raised on purpose, need no traceback.
     """
     members = _members(error)
     if members:
@@ -254,9 +254,9 @@ def format_traceback(error: BaseException) -> str | None:
         while len(formatted.stack) > 1 and is_own_file(formatted.stack[0].filename):
             del formatted.stack[0]
         text = "".join(formatted.format())
-    except Exception:  # noqa: BLE001 - plugin call: an error of others that cannot even be told
+    except Exception:  # noqa: BLE001 - plugin call: a third-party error without a usable text
         return None
-    # The end says most: what was raised, and where.
+    # The end matters most: the error and its place.
     return text if len(text) <= _LONGEST_TRACEBACK else f"...{text[-_LONGEST_TRACEBACK:]}"
 
 
@@ -274,7 +274,7 @@ def _http_status(error: BaseException) -> int | None:
     for carrier in (error, getattr(error, "response", None)):
         try:
             status = getattr(carrier, "status_code", None)
-        except Exception:  # noqa: BLE001, S112 - plugin call: a property of others, that says nothing then
+        except Exception:  # noqa: BLE001, S112 - plugin call: a third-party property, ignored if it fails
             continue
         if isinstance(status, int):
             return status
@@ -285,7 +285,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
     """Yield the error, or the only member of a group, and what it was raised from, each once."""
     seen: set[int] = set()
     current: BaseException | None = error
-    # Each once: an error can be its own cause, by way of others.
+    # Each once: an error can be its own cause through other errors.
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         members = _members(current)

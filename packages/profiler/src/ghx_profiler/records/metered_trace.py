@@ -1,4 +1,4 @@
-"""A trace filled in from model calls: what the agent tells of itself, beside what its model was sent and said.
+"""A trace completed from model calls: the agent's own report, and the requests and answers of its model.
 
 One rule for all agents. The model calls are right about what the model saw: the turns, the tokens, and the name, the
 input and the result of each tool call. The agent is right about what only it sees: how long a call took, whether it
@@ -10,9 +10,10 @@ A tool call of the one and a tool call of the other are the same, each in its or
 2. the same tool and the same input: agents leave parts of an input out, and put a shell around a command;
 3. the same input, where the tools go by names that the other side does not know;
 4. the same tool;
-5. nothing in common, because the agent has names and ids of its own and tells no input: then a tool of the one is that
+5. nothing in common, because the agent has names and ids of its own and reports no input: then a tool of the one is
+that
    tool of the other which has as many calls, or else the next call in the same place, between calls that were found.
-   An agent that knows the ids of the model tells calls of its own apart by them, and is asked no further than 4.
+   An agent that uses the ids of the model distinguishes its calls by them; only steps 1 to 4 apply.
 
 What only one side knows of stays. None of this depends on which agent it is.
 """
@@ -44,7 +45,7 @@ _METERED = ("tokens", "toolCalls", "agentTurns")
 
 
 def fill_from_model_calls(trace: SessionTrace) -> SessionTrace:
-    """Return a trace with turns, tokens and tool calls as its model calls have them, and the agent's figures beside."""
+    """Return a trace with turns, tokens and tool calls from its model calls, and with the agent's own figures."""
     summary, calls = trace.summary, main_calls(trace.model_calls)
     reported = ReportedFigures(
         tokens=summary.total_tokens,
@@ -77,7 +78,7 @@ def _with_boundary(turn: Turn) -> tuple[TraceEvent, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WireCall:
-    """A tool call as the model saw it: in which turn it asked for it, and what it was told in the end."""
+    """A tool call as the model saw it: the turn of the request, and the result."""
 
     turn: int
     request: RequestedToolCall
@@ -153,7 +154,7 @@ def _place_events(events: Sequence[TraceEvent], wire: Sequence[_WireCall]) -> It
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """A tool call as one of the two tells it."""
+    """A tool call as one of the two reports it."""
 
     id: str | None
     name: str
@@ -263,7 +264,7 @@ def _values_in(value: JsonValue) -> frozenset[str]:
             return frozenset({str(value)})
 
 
-@lru_cache(maxsize=4096)  # asked of each two calls, of which a session may have a thousand
+@lru_cache(maxsize=4096)  # computed for pairs of calls, of which a session may have a thousand
 def _is_same_tool(one: str, other: str) -> bool:
     """Return whether two names mean one tool: agents put the server, or the word `mcp`, before its name."""
     short, long = sorted((re.sub(r"[^a-z0-9]+", "_", name.lower()) for name in (one, other)), key=len)
@@ -271,7 +272,7 @@ def _is_same_tool(one: str, other: str) -> bool:
 
 
 def _wire_calls(calls: Sequence[ModelCall]) -> Iterator[_WireCall]:
-    """Yield the tool calls that the model asked for, each with the result that a later request showed it."""
+    """Yield the tool calls that the model requested, each with its result from a later request."""
     results = [each for call in calls for each in call.tool_results]
     for turn, call in enumerate(calls):
         for request in call.tool_calls:

@@ -22,13 +22,13 @@ UNKNOWN = "unknown"
 """What is written in the place of a number that is not known."""
 
 Source = Literal["agent", "bench", "meter", "prices", "agent or meter", "agent or prices"]
-"""Where a number comes from, in the words of `sources` on a row: the agent tells it, the bench sees it by itself (its
+"""The source of a number, in the words of `sources` on a row: the agent reports it, the bench measures it (its
 clock, its scorer, the embedded GitHub), the meter in front of the model sees it, or it is tokens at the prices of a
-table. Where it may be one of two, the row says which."""
+table. If it may be one of two, the row has the actual one."""
 
 _WORD = re.compile(r"<\w+>")
 _SHOWN_UNITS = frozenset({"ms", "USD"})
-"""Of the table's own metrics, only these are written with their unit: other labels say what is counted."""
+"""Of the table's own metrics, only these are written with their unit: other labels name the counted thing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class MetricTable:
         return MetricTable((*self._entries, *entries), units=self._units)
 
     def with_units(self, units: Mapping[str, str]) -> "MetricTable":
-        """Return the table with the units that collectors told for metrics which are not in it."""
+        """Return the table with the units that collectors reported for metrics not in it."""
         return MetricTable(self._entries, units={**self._units, **units})
 
     def find(self, name: str) -> Metric | None:
@@ -97,12 +97,12 @@ class MetricTable:
         return entry.label or name.removesuffix("_ms").removesuffix("_usd").replace("_", " ")
 
     def unit(self, name: str) -> str:
-        """Return the unit that a value is written with; empty where the label says what is counted."""
+        """Return the unit that a value is written with; empty if the label names the counted thing."""
         if (entry := self.find(name)) is not None:
             return entry.unit if entry.unit in _SHOWN_UNITS else ""
         if name in self._units:
             return self._units[name]
-        # Rows of 0.1.0 hold no units: a name of a collector's own that ends in one tells it.
+        # Rows of 0.1.0 hold no units: a collector's metric name that ends in a unit has it.
         return "ms" if name.endswith("_ms") else "USD" if name.endswith("_usd") else ""
 
     def shown_in(self, display: Display) -> tuple[Metric, ...]:

@@ -20,7 +20,7 @@ class CustomMetric:
 class TokenUsage(ForeignModel):
     """Tokens of one session by category.
 
-    `input` excludes what came from or went into a cache, `output` excludes `reasoning` where the agent tells them
+    `input` excludes what came from or went into a cache, `output` excludes `reasoning` if the agent reports them
     apart. `active` is everything that was not served from a cache.
     """
 
@@ -42,9 +42,9 @@ class TokenUsage(ForeignModel):
         cache_read: int | None = None,
         cache_write: int | None = None,
     ) -> Self:
-        """Add up the parts an agent tells.
+        """Add up the parts that an agent reports.
 
-        The total needs at least `input` and `output`; a part that is not told counts as contained in these two.
+        The total needs at least `input` and `output`; an unreported part counts as contained in these two.
         `active` also needs `cache_read`: without it what a cache served is not known.
         """
         total = None
@@ -101,7 +101,7 @@ class Timing(ForeignModel):
 
 
 class ToolCallRecord(ForeignModel):
-    """One tool call as it appears on a row: its name and fate, without input and output."""
+    """One tool call as it appears on a row: its name and outcome, without input and output."""
 
     name: str
     category: str

@@ -21,16 +21,16 @@ class ModelCallSummary(ForeignModel):
     retried: Count
     """Calls that are another attempt at one that failed."""
     cut: Count
-    """Calls whose answer ended before the service had told what it used."""
+    """Calls whose answer ended before the service had reported its usage."""
     time_to_first_token_ms: Number | None = None
     """The median over the calls of the conversation that were answered."""
     side_tokens: TokenUsage = TokenUsage()
     tokens_at_least: Annotated[TokenUsage | None, OMITTABLE] = None
     """Where a call was cut, and so the tokens of the session are not known: what it used for certain."""
     models: tuple[str, ...] = ()
-    """The models that answered, or were asked, in the order of their first call."""
+    """The models that answered, or were requested, in the order of their first call."""
     replayed: Annotated[dict[str, Count] | None, OMITTABLE] = None
-    """Of a replay, how many calls were `exact`, equal but for a `blind_spot`, or a `divergence`."""
+    """Of a replay, how many calls were `exact`, equal except for a `blind_spot`, or a `divergence`."""
     settings: tuple[ModelSettings, ...] = ()
     """What the calls of the conversation set, each once."""
 

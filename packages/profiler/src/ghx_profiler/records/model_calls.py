@@ -20,24 +20,24 @@ CallErrorKind = Literal[
 """What went wrong with a call.
 
 `connection` is a provider that could not be reached or hung up, `stream` an error inside an answer that had begun
-(but `request` where that says that the request cannot be answered),
+(but `request` for a request that cannot be answered),
 `abandoned` an agent that stopped listening, and `budget` a call that was never let through.
 """
 
 
 class RequestAnatomy(ForeignModel):
-    """Bytes of a request by what they are for; a tokenizer would be needed to say it in tokens."""
+    """Bytes of a request by purpose; a tokenizer would be needed for tokens."""
 
     instructions: Count = 0
     """The system prompt, and other messages that speak for the system."""
     tool_schemas: Count = 0
     conversation: Count = 0
-    """What the user and the model said, the tool calls that the model asked for included."""
+    """Messages of the user and the model, including the tool calls of the model."""
     tool_results: Count = 0
 
 
 class RequestedToolCall(ForeignModel):
-    """A tool call that the model asked for; `arguments` are a text where they are no JSON."""
+    """A tool call that the model requested; `arguments` are text if they are not JSON."""
 
     id: str | None = None
     name: str
@@ -45,7 +45,7 @@ class RequestedToolCall(ForeignModel):
 
 
 class SeenToolResult(ForeignModel):
-    """A tool's result as the model saw it; `failed` is `None` where the wire does not tell."""
+    """A tool's result as the model saw it; `failed` is `None` if the wire has no flag."""
 
     id: str | None = None
     name: str | None = None
@@ -85,10 +85,10 @@ class ReplayedCall(ForeignModel):
 
 
 class ModelCall(ForeignModel):
-    """One call of a model: what was asked, what came back, how long it took, and what it used.
+    """One call of a model: its request, answer, time and usage.
 
     `usage` follows the convention of `TokenUsage` on every wire. It is all `None` where the answer was cut before the
-    provider had told; what was told until then is `usage_at_least`.
+    provider had reported it; the usage reported until then is `usage_at_least`.
     """
 
     number: Count
@@ -105,7 +105,7 @@ class ModelCall(ForeignModel):
     duration_ms: Number | None = None
     streamed: bool | None = None
     status: Count | None = None
-    """Of the HTTP response; `None` if there was none."""
+    """Of the HTTP response; `None` without one."""
     error_kind: CallErrorKind | None = None
     error: str | None = None
     retry_after_s: Annotated[Number | None, OMITTABLE] = None
@@ -113,12 +113,12 @@ class ModelCall(ForeignModel):
     """The number of the first call of which this one is another attempt."""
     attempt: Count = 1
     cut: bool = False
-    """Whether the answer ended before the provider had told what it used."""
+    """Whether the answer ended before the provider had reported its usage."""
     stop_reason: str | None = None
     usage: TokenUsage = TokenUsage()
     usage_at_least: Annotated[TokenUsage | None, OMITTABLE] = None
     usage_estimated: Annotated[TokenUsage | None, OMITTABLE] = None
-    """Where the provider did not tell its tokens, or not all: by the size of the request and of the answer."""
+    """An estimate by the size of request and answer, if the provider did not report all tokens."""
     request_bytes: Count = 0
     response_bytes: Count = 0
     anatomy: RequestAnatomy = RequestAnatomy()
@@ -127,10 +127,10 @@ class ModelCall(ForeignModel):
     tool_result_count: Count = 0
     """How many tool results the request holds, those of earlier calls included."""
     tool_results: tuple[SeenToolResult, ...] = ()
-    """The results that no earlier call of the session held."""
+    """The results that were in no earlier call of the session."""
     settings: ModelSettings = ModelSettings()
     replayed: Annotated[ReplayedCall | None, OMITTABLE] = None
-    """Where no model was asked: how the call compares to the recorded one."""
+    """In a replay: how the call compares to the recorded one."""
 
     @property
     def has_failed(self) -> bool:
@@ -144,27 +144,27 @@ class ModelCall(ForeignModel):
 
 
 def usage_of(calls: Iterable[ModelCall]) -> TokenUsage:
-    """Return the tokens of several calls together; a part that one of them does not tell is not known."""
+    """Return the tokens of several calls together; a part that one of them does not report is unknown."""
     return add_usage(call.usage for call in calls if call.has_used_tokens)
 
 
 def add_usage(usages: Iterable[TokenUsage]) -> TokenUsage:
-    """Return the sum of tokens; a part that one of them does not tell is not known."""
+    """Return the sum of tokens; a part that one of them does not report is unknown."""
     parts = list(usages)
     if not parts:
         return TokenUsage()
-    # Part by part, totals as well: wires differ in which parts they tell, not in what these add up to.
+    # Part by part, totals as well: wires differ in the parts they report, not in their sum.
     columns = {part: [getattr(usage, part) for usage in parts] for part in TokenUsage.model_fields}
     return TokenUsage(**{part: None if None in column else sum(column) for part, column in columns.items()})
 
 
 def usage_at_least(calls: Iterable[ModelCall]) -> TokenUsage:
-    """Return the tokens that calls used for certain: of one that was cut, what was told until then."""
+    """Return the tokens that calls used for certain: of a cut answer, the usage reported until then."""
     usages = [call.usage_at_least or TokenUsage() if call.cut else call.usage for call in calls]
     return TokenUsage(**{part: sum(getattr(usage, part) or 0 for usage in usages) for part in TokenUsage.model_fields})
 
 
 def usage_estimated(calls: Iterable[ModelCall]) -> TokenUsage:
-    """Return the tokens that calls used, for a budget: of one that did not tell them, the estimate."""
+    """Return the tokens that calls used, for a budget: of a call that did not report them, the estimate."""
     usages = [call.usage_estimated or call.usage for call in calls]
     return TokenUsage(**{part: sum(getattr(usage, part) or 0 for usage in usages) for part in TokenUsage.model_fields})

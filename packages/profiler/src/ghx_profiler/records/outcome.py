@@ -41,17 +41,17 @@ class _Ended:
     activity: SessionActivity | None = None
     problems: tuple[Incident, ...] = ()
     redaction: Redaction = field(default_factory=Redaction)
-    """Takes the session's secrets out of its row, and of what its attempts say."""
+    """Removes the session's secrets from its row and from the errors of its attempts."""
 
     def with_problem(self, where: str, error: BaseException) -> Self:
-        """Note something that went wrong beside the result."""
+        """Record an error that did not affect the result."""
         problem = Incident(where=where, code=error_code(error), message=describe_error(error))
         return replace(self, problems=(*self.problems, problem))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed(_Ended):
-    """The agent had its turn and was found right or wrong; `cause` says if it was cut short by its own fault."""
+    """The agent's answer was scored; `cause` is set if the agent cut the session short itself."""
 
     evidence: Evidence[Any]
     score: Score
@@ -88,7 +88,7 @@ Outcome = Completed | Failed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowContext:
-    """What a row says of the run it belongs to."""
+    """The fields of a row about its run."""
 
     run_id: str
     agent_version: str | None
@@ -178,7 +178,7 @@ _NAMES = (
 
 
 def _session_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
-    """Return what the session did and spent; all of it unknown where there was none."""
+    """Return the metrics and spending of the session; all unknown without a session."""
     trace, hosts = (evidence.trace, evidence.refused_hosts) if evidence else (None, None)
     lacking, tool_use = (evidence.not_implemented, evidence.tool_use) if evidence else (None, None)
     return {
@@ -207,7 +207,7 @@ def _metered(trace: SessionTrace) -> Mapping[str, Any]:
 
 
 def _sources_of(evidence: Evidence[Any] | None) -> dict[str, str]:
-    """Return where the numbers of a row come from, by key: what the table of metrics says of those that are known."""
+    """Return where the numbers of a row come from, by key: for known metrics, from the metric table."""
     if evidence is None:
         return {}
     records = {"timing": evidence.timing, "tokens": evidence.tokens, "toolCalls": evidence.tool_calls}
@@ -225,7 +225,7 @@ def _sources_of(evidence: Evidence[Any] | None) -> dict[str, str]:
 
 
 def _verdict_of(outcome: Outcome) -> Mapping[str, Any]:
-    """Return success and checkpoints; without a score both are unknown, unless the agent itself is to blame."""
+    """Return success and checkpoints; without a score both are unknown, unless the agent itself is the cause."""
     safety: Safety | None = None
     match outcome:
         case Completed(score=score):
@@ -271,5 +271,5 @@ def _extensions_of(evidence: Evidence[Any] | None) -> dict[str, JsonValue]:
     if evidence is None:
         return {}
     facts = {"mode": evidence.mode.facts, "stage": evidence.stage.facts, "agent": evidence.facts}
-    # Facts are others' words: what is no JSON is written as text rather than not at all.
+    # Facts are third-party data: values that are not JSON are written as text.
     return {name: to_jsonable_python(dict(value), fallback=str) for name, value in facts.items() if value}

@@ -38,7 +38,7 @@ class Attempt(ForeignModel):
     cost_at_least_usd: Annotated[Number | None, OMITTABLE] = None
     """What these cost."""
     tokens_estimated: Annotated[TokenUsage | None, OMITTABLE] = None
-    """Where model calls did not tell their tokens: all tokens, those estimated by size; for budgets only."""
+    """If model calls did not report their tokens: all tokens, estimated by size where needed; for budgets only."""
     cost_estimated_usd: Annotated[Number | None, OMITTABLE] = None
     """What these cost."""
     model_calls: Annotated[Count | None, OMITTABLE] = None
@@ -50,12 +50,12 @@ class Attempt(ForeignModel):
 
     @property
     def is_of_machine(self) -> bool:
-        """Whether the machine was to blame, and the attempt uses up no retry on another one."""
+        """Whether the machine was the cause; the attempt then does not count as a retry on another one."""
         return self.error_code in (MACHINE_LOST, MACHINE_UNFIT)
 
 
 class Incident(ForeignModel):
-    """Something that went wrong beside the result, and did not change it: a clean-up, a collector, an export."""
+    """An error that did not change the result: in a clean-up, a collector or an export."""
 
     where: str
     code: str
@@ -66,7 +66,7 @@ class ProfileRow(ForeignModel):
     """One iteration of one cell. Keys after `extensions` are newer than the oldest files and absent there.
 
     Every number stands on a row once: `metrics` holds only those that no other key has. What is not known is null.
-    What a row knows is asked of one of the newest version: rows that are read are such, others are `upgraded()` first.
+    Properties need a row of the newest version: rows from files are, others need `upgraded()` first.
     """
 
     run_id: str
@@ -92,10 +92,10 @@ class ProfileRow(ForeignModel):
     completion_reason: CompletionReason
     extensions: dict[str, JsonValue]
     agent: str | None = None
-    """The agent's name in the run; in older rows, which have none, `provider` tells it."""
+    """The agent's name in the run; in older rows without it, `provider` has it."""
     agent_version: str | None = None
     machine: str | None = None
-    """Which of the machines in `run.json` measured the cell; rows of older versions do not tell."""
+    """Which of the machines in `run.json` measured the cell; rows of older versions do not have it."""
     provenance_id: str | None = None
     """The record of where everything that was measured came from."""
     sources: dict[str, str] = Field(default={})
@@ -118,9 +118,9 @@ class ProfileRow(ForeignModel):
     reported: Annotated[ReportedFigures | None, OMITTABLE] = None
     """The agent's own figures, where those of the row are the meter's."""
     refused_hosts: Annotated[dict[str, Count] | None, OMITTABLE] = None
-    """How often the session asked for each host that it may not reach, where the bench sees that."""
+    """How often the session requested each blocked host, if the bench observes that."""
     not_implemented: Annotated[dict[str, Count] | None, OMITTABLE] = None
-    """How often the session asked for each thing that its world lacks and the real one has, where the bench sees it."""
+    """How often the session requested each feature that its world lacks and the real one has, if observed."""
     tool_use: Annotated[ToolUse | None, OMITTABLE] = None
     """Through which tools the requests of the session came, where the bench sees that."""
     safety: Annotated[Safety | None, OMITTABLE] = None
@@ -146,14 +146,14 @@ class ProfileRow(ForeignModel):
 
     @property
     def spent_usd(self) -> float | None:
-        """What all attempts cost together; `None` if one of them does not tell."""
+        """The cost of all attempts; `None` if one of them is unknown."""
         costs = [attempt.cost_usd for attempt in self.attempts]
         known = [usd for usd in costs if usd is not None]
         return sum(known) if known and len(known) == len(costs) else None
 
     @property
     def bindings(self) -> Mapping[str, JsonValue]:
-        """What the stage says that variables of the scenario stood for."""
+        """The values of the scenario's variables in the stage."""
         stage = self.extensions.get("stage")
         bindings = stage.get("bindings") if isinstance(stage, dict) else None
         return bindings if isinstance(bindings, dict) else {}
@@ -194,7 +194,7 @@ class ProfileRow(ForeignModel):
         if self.version is None:
             changes |= self._unknowns()
         else:
-            # Version 1 repeated what the row says elsewhere; a number that a collector set apart from that stays.
+            # Version 1 repeated what the row says elsewhere; a number that a collector set differently stays.
             derived = _derived_metrics(self)
             changes["metrics"] = {
                 name: value for name, value in self.metrics.items() if name not in derived or value != derived[name]
@@ -202,7 +202,7 @@ class ProfileRow(ForeignModel):
         return self.model_copy(update=changes)
 
     def _unknowns(self) -> Mapping[str, Any]:
-        """Return what the TypeScript packages, which had no way to say "unknown", wrote zeros for."""
+        """Return what the TypeScript packages, which had no value for "unknown", wrote zeros for."""
         unknown: dict[str, Any] = {}
         if self.cause is None:
             unknown["cause"] = _CAUSES_BY_END.get(self.completion_reason)

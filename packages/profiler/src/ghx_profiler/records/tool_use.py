@@ -14,7 +14,7 @@ class ToolUse(ForeignModel):
     foreign: dict[str, Count] = Field(default_factory=dict[str, int])
     """Those that went past them."""
     neutral: dict[str, Count] = Field(default_factory=dict[str, int])
-    """Those of programs that every mode has, which say nothing about either."""
+    """Those of programs that every mode has, which do not distinguish modes."""
 
     @property
     def purity(self) -> float | None:
@@ -24,7 +24,7 @@ class ToolUse(ForeignModel):
 
     @property
     def adoption(self) -> bool | None:
-        """Whether the session used the tools of its mode at all; `None` where it asked for nothing."""
+        """Whether the session used the tools of its mode at all; `None` if it made no request."""
         return bool(self.own) if self.own or self.foreign or self.neutral else None
 
     def metrics(self) -> tuple[CustomMetric, ...]:

@@ -1,4 +1,4 @@
-"""The record of one session: what the agent thought, called, said, and when."""
+"""The record of one session: thoughts, calls and messages of the agent, with times."""
 
 from typing import Annotated, Literal
 
@@ -36,7 +36,7 @@ class ToolCallEvent(TaggedModel):
 
 
 class TextOutputEvent(TaggedModel):
-    """The agent said something to the user."""
+    """A message of the agent to the user."""
 
     type: Literal["text_output"] = "text_output"  # pyright: ignore[reportIncompatibleVariableOverride] - narrowed, and frozen
     content: str
@@ -62,7 +62,7 @@ class ErrorEvent(TaggedModel):
 TraceEvent = Annotated[
     ReasoningEvent | ToolCallEvent | TextOutputEvent | TurnBoundaryEvent | ErrorEvent, Field(discriminator="type")
 ]
-"""One thing that happened in a session, told apart by `type`."""
+"""One event of a session, distinguished by `type`."""
 
 
 class Turn(ForeignModel):
@@ -86,7 +86,7 @@ class TraceSummary(ForeignModel):
 
 
 class ReportedFigures(ForeignModel):
-    """What an agent says of itself, where something else has measured the same."""
+    """The agent's own figures, if something else has measured the same."""
 
     tokens: TokenUsage = TokenUsage()
     turns: Count | None = None
@@ -109,22 +109,22 @@ class NamedCause(ForeignModel):
 
 
 class SessionTrace(ForeignModel):
-    """Everything one session did, in order, and by turn; and what it knows beside that, which goes on the row."""
+    """Everything one session did, in order, and by turn; and additional data for the row."""
 
     session_id: str
     events: tuple[TraceEvent, ...] = ()
     turns: tuple[Turn, ...] = ()
     summary: TraceSummary = TraceSummary()
     prompt: Annotated[str | None, OMITTABLE] = None
-    """What the agent was asked, as it was sent; the bench writes it down."""
+    """The prompt as it was sent; the bench records it."""
     answer: Annotated[str | None, OMITTABLE] = None
     """What the agent answered in the end, as it was scored; the bench writes it down."""
     instructions: Annotated[str | None, OMITTABLE] = None
-    """What its mode told the agent beside that."""
+    """The additional instructions of the mode."""
     facts: Annotated[dict[str, JsonValue], OMITTABLE] = Field(default={})
     """Versions and the like, for the row under `extensions.agent`."""
     metrics: Annotated[tuple[CustomMetric, ...], OMITTABLE] = ()
-    """Numbers of the session's own, for the row beside those of collectors."""
+    """The session's own numbers, for the row in addition to those of collectors."""
     model_calls: Annotated[tuple[ModelCall, ...], OMITTABLE] = ()
     """Its calls of a model, where a meter saw them; the bench then fills in turns, tokens and tool calls from these, as
     `metered_trace` says."""

@@ -1,6 +1,6 @@
 """What people read of a run: results at a glance in the terminal, and reports as files.
 
-The names below are found when they are asked for (PEP 562): a run that only prints its last lines loads no charts.
+The names below are loaded on first use (PEP 562): a run that only prints its last lines loads no charts.
 """
 
 from typing import TYPE_CHECKING

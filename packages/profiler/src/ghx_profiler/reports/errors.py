@@ -5,7 +5,7 @@ InputError
 └── NothingToReportError     no run and no rows were named, or they hold no row
     └── NoRunError           a folder that was named as a run holds no run.json
 OperationError
-└── ReportDirectoryError     the report cannot be written where it was asked for
+└── ReportDirectoryError     the report cannot be written to the requested folder
 ```
 """
 
@@ -22,17 +22,17 @@ class NothingToReportError(InputError):
 
 
 class NoRunError(NothingToReportError):
-    """A folder that was named as a run is none."""
+    """A folder is not a run."""
 
     code: ClassVar[str] = "NO_RUN"
 
 
 class ReportDirectoryError(OperationError):
-    """The report cannot be written where it was asked for."""
+    """The report cannot be written to the requested folder."""
 
     code: ClassVar[str] = "REPORT_DIRECTORY"
 
 
 def unwritable(path: Path, error: OSError) -> ReportDirectoryError:
-    """Return the error that says in one line why a report cannot be written."""
+    """Return a one-line error for a report that cannot be written."""
     return ReportDirectoryError(f"{path}: {error.strerror or error}; choose another folder with --output-dir")

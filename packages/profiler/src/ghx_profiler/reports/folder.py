@@ -10,7 +10,7 @@ from ghx_profiler.reports.errors import unwritable
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Write one file of a report, or say in one line why not; a report can be made again, so nothing is synced."""
+    """Write one file of a report, or raise a one-line error; a report can be generated again, so nothing is synced."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode("utf-8", "replace") if isinstance(content, str) else content)
@@ -20,7 +20,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 Format = Literal["html", "markdown", "data", "parquet"]
 FORMATS: tuple[Format, ...] = ("html", "markdown", "data")
-"""What is written unless something else is asked for; `data` has a Parquet file too, where that can be written."""
+"""The default formats; `data` has a Parquet file too, where that can be written."""
 LIST = "files.txt"
 """Names every file that reports have written here, one a line: what may be removed when a report is made again."""
 _OWN: dict[Format, re.Pattern[str]] = {

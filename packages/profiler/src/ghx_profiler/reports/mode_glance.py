@@ -112,5 +112,5 @@ class GlanceTally:
 
 def _median(values: Sequence[float]) -> Median:
     middle = float(median(values)) if values else None
-    # A count is told as one, also where rows have it as a float.
+    # A count is an integer, even if rows have it as a float.
     return Median(p50=int(middle) if middle is not None and middle.is_integer() else middle, n=len(values))

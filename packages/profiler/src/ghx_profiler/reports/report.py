@@ -70,7 +70,7 @@ DETAILS: tuple[_BuildSection, ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportResult:
-    """Where a report lies, what it says to programs, and what is to be told about its making."""
+    """The folder of a report, its data for programs, and remarks on its generation."""
 
     directory: Path
     rows: int
@@ -129,7 +129,7 @@ def generate_report(
 def _write_data(
     folder: ReportFolder, material: Material, summary: Mapping[str, JsonValue], formats: Collection[Format]
 ) -> None:
-    """Write the files for programs; the frame also where it was not asked for, if it can be written."""
+    """Write the files for programs; the frame also by default, if it can be written."""
     if "data" in formats:
         for name in ("results.csv", "results.json"):
             folder.claim(f"data/{name}")
@@ -155,7 +155,7 @@ def _directory(output_dir: Path | None, runs: Sequence[Path]) -> Path:
 
 def _document(material: Material, headline: Headline, generated_at: str) -> Document:
     has_rows = len(material.observations) > 0
-    # How fast a script is says nothing, and would be read as if it did: a control run opens without charts.
+    # The speed of a script is meaningless and would mislead: a control run opens without charts.
     first = FIRST_SCREEN if material.arms_under_test else (scenarios.matrix,)
     details = (section(material) for section in (DETAILS if has_rows else (conditions.section,)))
     return Document(

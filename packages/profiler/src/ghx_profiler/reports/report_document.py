@@ -39,7 +39,7 @@ class Caution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
-    """A text of others under a title, line by line; shown only when asked for, where the medium can do that."""
+    """Untrusted text under a title, line by line; collapsed if the medium supports that."""
 
     title: str
     text: str
@@ -67,7 +67,7 @@ class Table:
     rows: tuple[tuple[TableCell, ...], ...]
     is_text: bool = False
     is_folded: bool = False
-    """Shown only when asked for, where the medium can do that."""
+    """Collapsed if the medium supports that."""
     is_list: bool = False
     """A list of many like things, which readers sort and filter where the medium can do that."""
 
@@ -149,7 +149,7 @@ class Headline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conclusion:
-    """One conclusion: a word, its tone, the sentence that says what it rests on."""
+    """One conclusion: a word, its tone, and a sentence with the evidence."""
 
     word: str
     tone: Tone
@@ -172,7 +172,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold:
-    """Tables under one title, shown only when asked for, where the medium can do that."""
+    """Tables under one title, collapsed if the medium supports that."""
 
     title: str
     tables: tuple[Table, ...]
@@ -189,7 +189,7 @@ class Section:
     title: str
     elements: tuple[Element, ...]
     is_folded: bool = False
-    """Shown only when asked for, where the medium can do that."""
+    """Collapsed if the medium supports that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ def amount(value: float | None, unit: str) -> str:
 
 
 def _duration(milliseconds: float) -> str:
-    """Return a time in the unit that people would say it in."""
+    """Return a time in a readable unit."""
     if abs(milliseconds) < _SECOND:
         return f"{milliseconds:z,.0f} ms"
     seconds = milliseconds / _SECOND
@@ -34,7 +34,7 @@ def _duration(milliseconds: float) -> str:
 
 _SECOND = 1000
 _LONG = 600
-"""As many seconds and more are told in minutes."""
+"""From this many seconds on, times are in minutes."""
 
 
 def ratio(value: float) -> str:
@@ -105,7 +105,7 @@ def estimate(value: Estimate, unit: str) -> str:
 
 
 def change(reduction: float | None, unit: Unit) -> str:
-    """Return a reduction as a change: `-12.3 %` is less; as a multiple where per cent say nothing."""
+    """Return a reduction as a change: `-12.3 %` is less; as a multiple if per cent are not meaningful."""
     if reduction is None:
         return UNKNOWN
     words = format_reduction(abs(reduction) if reduction > 0 or unit != "percent" else reduction, unit, points="points")
@@ -152,18 +152,18 @@ def describe_family(comparisons: Sequence[ModeComparison]) -> str:
 
 
 MOST_NAMES = 4
-"""As many names are told in a row."""
+"""The longest list of names."""
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Return names in a row, as people say them; of many, some and how many more."""
+    """Return a list of names in prose; of many, some and the number of the rest."""
     if len(names) > MOST_NAMES:
         return f"{', '.join(names[: MOST_NAMES - 1])} and {len(names) - MOST_NAMES + 1} others"
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
 
 
 def format_short(value: float) -> str:
-    """Return a number of per cent with as many digits as one says."""
+    """Return a percentage with a sensible number of digits."""
     return f"{value:,.0f}" if abs(value) >= _SPOKEN_WHOLE else f"{value:.1f}".removesuffix(".0")
 
 

@@ -30,7 +30,7 @@ def cost_of(trace: SessionTrace, model: str, *, at: datetime | None = None) -> C
 
 
 def cost_at_least_usd(calls: Sequence[ModelCall], model: str) -> float | None:
-    """Return what model calls cost for certain: of one that was cut, what was told until then; `None` if not known."""
+    """Return what model calls cost for certain: of a cut answer, the usage reported until then; `None` if not known."""
     cost = _price_of_calls(calls, model, None, usage_in=lambda call: usage_at_least([call]))
     return None if cost is None else cost.total_usd
 

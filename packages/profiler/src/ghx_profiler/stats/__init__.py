@@ -1,6 +1,6 @@
 """Statistics that name their target: pure, seeded, and without numpy until one of them is used.
 
-The names below are found when they are asked for (PEP 562): commands that only read a plan start without numpy.
+The names below are loaded on first use (PEP 562): commands that only read a plan start without numpy.
 """
 
 from typing import TYPE_CHECKING

@@ -12,13 +12,13 @@ from ghx_profiler.stats.observations import Observations, factor, observe, start
 from ghx_profiler.stats.result_records import AnalysisSet
 
 _CHUNK = 2_000
-"""Rows that are held at a time: 100,000 rows with their checkpoints would take gigabytes, their columns take tens of
+"""Rows in memory at a time: 100,000 rows with their checkpoints would take gigabytes, their columns take tens of
 megabytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What a row is, apart from its numbers; texts that many rows share are kept once."""
+    """The fields of a row other than its numbers; shared texts are stored once."""
 
     source: str
     run_id: str
@@ -86,7 +86,7 @@ class ColumnBuilder:
         return Columns(observations=observations, identities=tuple(identities))
 
     def close(self) -> tuple[Sequence[Observations], Sequence[Identity]]:
-        """Return the parts of all rows, and who they are."""
+        """Return the columns and identities of all rows."""
         self._close_chunk()
         return self._parts, self._identities
 

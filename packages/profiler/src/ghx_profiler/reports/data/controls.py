@@ -105,7 +105,7 @@ class ControlTally:
     def confirmations(self) -> Iterator[str]:
         """Yield what the rows prove, for each kind of control that objects to nothing."""
         objecting = {each.kind for each in self.violations}
-        # Where nobody was attacked, following no order proves nothing of orders.
+        # Without attacks, following no instruction proves nothing about instructions.
         proving = (count for count in self._counts.values() if count.kind != "obedient" or count.tripped)
         kinds = {count.kind for count in proving} - objecting
         yield from (proof for kind, proof in _CONFIRMATIONS.items() if kind in kinds)

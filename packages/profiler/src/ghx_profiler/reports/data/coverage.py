@@ -13,7 +13,7 @@ from ghx_profiler.reports.data.runs import Arrangement, agents_of
 from ghx_profiler.reports.data.sources import Source
 
 Yardstick = Literal["plan", "other runs", "other modes"]
-"""What says how many rows a case should have."""
+"""The source of the expected number of rows of a case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +57,10 @@ def missing_cases(
 ) -> tuple[Missing, ...]:
     """Hold every case against the plan of its run, and against the other runs, or the other modes, where these differ.
 
-    A case is told once, the plan first. Modes and models that a source does not have at all are told as conditions.
+    A case is listed once, the plan first. Modes and models that a source lacks entirely are listed as conditions.
     """
     sources, has_several_agents = arrangement.sources, arrangement.has_several_agents
-    # Runs and modes of one agent each are held against each other whatever their agents are called.
+    # Runs and modes of one agent each are compared whatever their agents are called.
     cases = {label: each.cases for label, each in inventories.items()}
     if not has_several_agents:
         cases = {label: _pool(each, agent=_ANY) for label, each in cases.items()}
@@ -111,7 +111,7 @@ def _compare_with_runs(sources: Sequence[Source], cases: _Cases, *, across_model
         own = {(case.mode, case.model, case.agent) for case in counts}
         for case, expected in most.items():
             if (case.scenario, case.mode) in planned:
-                continue  # its own plan says how many rows it should have
+                continue  # its own plan has the expected number of rows
             if (case.mode, case.model, case.agent) in own and counts[case] < expected:
                 labelled = case._replace(model=next(iter(cases[source.label])).model) if across_models else case
                 yield _missing(source, labelled, "other runs", expected, counts[case])

@@ -1,4 +1,4 @@
-"""What the rows of one source tell about it, where no run wrote that down."""
+"""Facts about a source from its rows, if no run recorded them."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports.data.machines import MachineTally
 
 Facts = Mapping[str, JsonValue]
-"""What rows say of their mode: such as its tools, with their versions."""
+"""Facts of rows about their mode, such as its tools with their versions."""
 _MOST_FACTS = 5
 
 
@@ -33,7 +33,7 @@ class Inventory:
     run_ids: set[str] = field(default_factory=set[str])
     machines: MachineTally = field(default_factory=MachineTally)
     began: datetime | None = None
-    """When the first row began; unknown if any row does not say."""
+    """When the first row began; unknown if any row lacks it."""
     _is_timed: bool = True
     _facts: dict[str, list[Facts]] = field(default_factory=dict[str, list[Facts]])
     """By mode, each once."""
@@ -59,7 +59,7 @@ class Inventory:
             known.append(facts)
 
     def facts_of(self, mode: str) -> tuple[Facts, ...]:
-        """Return what rows of a mode say of it: more than one thing where they differ, and no more than a few."""
+        """Return the facts of rows about their mode: several values if they differ, up to a limit."""
         return tuple(self._facts.get(mode, ()))
 
     @property
@@ -94,7 +94,7 @@ class Inventory:
 
 
 def moment_of(text: str) -> datetime | None:
-    """Read a timestamp; `None` for what is none. One without an offset is taken to be UTC."""
+    """Read a timestamp; `None` if it is not one. Without an offset it counts as UTC."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -34,7 +34,7 @@ class MachineTally:
     """Rows by machine, counted as they go by; no row is kept."""
 
     cells: Counter[str] = field(default_factory=Counter[str])
-    """Rows that do not say where they were measured are not counted."""
+    """Rows without a machine are not counted."""
     _times: dict[_Case, dict[str, _WallTimes]] = field(
         default_factory=lambda: defaultdict[_Case, dict[str, _WallTimes]](dict)
     )
@@ -62,10 +62,10 @@ class MachineTally:
         return sum(place == _SPLIT for place in self._places.values())
 
     def compare_speed(self, machine: str) -> float | None:
-        """Return how long a machine takes for a cell, as a multiple of what others take for the same case.
+        """Return how long a machine takes for a cell, as a multiple of the time of others for the same case.
 
         A case is a scenario in a mode, by an agent with a model. Machines get different blocks, so that the mean over
-        all of their cells would say more about scenarios than about them. `None` where no case was measured on this
+        all of their cells would measure scenarios rather than machines. `None` where no case was measured on this
         and on another one.
         """
         n, logs = 0, 0.0
@@ -92,7 +92,7 @@ class MachineTally:
         )
 
     def remarks(self) -> tuple[str, ...]:
-        """Return what has to be said of the rows of several machines."""
+        """Return the remarks on rows of several machines."""
         remarks = (
             "A block, all modes of one scenario and repetition, is measured on one machine, whose speed is then the "
             "same for all that is compared. Machines have different blocks: compare them by the last column, which is "

@@ -36,7 +36,7 @@ _TOKENS, _COST = "tokens_active", "cost_total_usd"
 
 
 LISTED_METRICS = ("latency_wall_ms", "tokens_total", "cost_total_usd", "tool_calls_total")
-"""What lists of sessions show beside the outcome."""
+"""Metrics that lists of sessions show in addition to the outcome."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class SessionPage:
     iteration: int
     outcome: str
     has_session: bool
-    """Whether a session lies beside the row; without one the page tells what the row knows."""
+    """Whether the row has a session; without one the page shows the data of the row."""
     failed_checkpoints: tuple[str, ...] = ()
     figures: tuple[Number | None, ...] = ()
     """What the list of sessions shows of it: `LISTED_METRICS`, in their order."""
@@ -61,26 +61,26 @@ class SessionPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """Everything a report says, before it is put into words."""
+    """All data of a report, before it is formatted."""
 
     arrangement: Arrangement
     inventories: Mapping[str, Inventory]
-    """What the rows of each source tell, by its label."""
+    """The inventory of each source's rows, by its label."""
     missing: tuple[Missing, ...]
     """The cases with fewer rows than they should have."""
     is_across_models: bool
     """Whether runs of one model each are paired by scenario alone, because their models differ."""
     notes: tuple[str, ...]
-    """What is to be told about the files that were read."""
+    """Remarks on the files that were read."""
     plan: AnalysisPlan
     plan_source: Source | None
     """Whose plan it is; `None` where no plan was recorded."""
     seed: int
     metrics: MetricTable
     arms: tuple[Arm, ...]
-    """In the order in which they are shown, the one that others are held against first."""
+    """In the order in which they are shown, the reference first."""
     pairs: tuple[tuple[Arm, Arm], ...]
-    """What is compared, all of it one family: A, and the B that it is held against."""
+    """All comparisons, one family: A, and the B that it is compared with."""
     columns: Columns
     grids: Mapping[str, Grid]
     """Every metric that tables and charts show, by scenario and arm."""
@@ -110,18 +110,18 @@ class Material:
 
     @property
     def reference_mode(self) -> str | None:
-        """The mode that others are held against; `None` from run to run, and where nothing is compared."""
+        """The reference mode; `None` from run to run, and if nothing is compared."""
         if self.is_before_and_after or not self.arms_under_test:
             return None
         return reference_mode(self.arms_under_test, self.plan)
 
     @property
     def reference_run(self) -> str | None:
-        """The label of the run that later ones are held against; `None` for one run."""
+        """The label of the run that later ones are compared with; `None` for one run."""
         return self.sources[0].label if self.is_before_and_after else None
 
     def ask(self, metric: str) -> tuple[OverallComparison, ...]:
-        """Return each later run against the first on any metric, asked alone: `tier` and `tier_alone` are the same."""
+        """Return each later run compared with the first on one metric alone: `tier` and `tier_alone` are the same."""
         runs = [source.label for source in self.sources]
         return compare_overall(
             self.paired, metric, self.plan, runs=runs, pairs=self.pairs, metrics=self.metrics, seed=self.seed
@@ -162,7 +162,7 @@ class Material:
 
     @property
     def arms_under_test(self) -> tuple[Arm, ...]:
-        """The arms of which something is said about agents."""
+        """The arms that measure agents."""
         return tuple(arm for arm in self.arms if arm not in self.tally.controls.arms)
 
     @property
@@ -195,7 +195,7 @@ def gather(read: ReadRows, pages: Sequence[SessionPage], metrics: MetricTable) -
     for source in sources:
         metrics = metrics.with_units(source.record.metric_units if source.record else {})
     arms = arrangement.order(observations.arm.known)
-    # Control agents prove the scenarios: to hold an agent against one of them would say nothing about either.
+    # Control agents verify scenarios: comparing an agent with one of them would be meaningless.
     under_test = [arm for arm in arms if arm not in read.tally.controls.arms]
     runs = [source.label for source in sources]
     pairs = planned_pairs(under_test, plan, runs=runs)
@@ -246,7 +246,7 @@ def _have_one_model_each(inventories: Mapping[str, Inventory]) -> bool:
 
 
 def _note_reference(arrangement: Arrangement, arms: Sequence[Arm]) -> Iterator[str]:
-    """Yield that the mode which others were to be held against has no rows, and which took its place."""
+    """Yield a note if the planned reference mode has no rows, with the mode that replaces it."""
     record, plan = arrangement.sources[0].record, arrangement.plan.plan
     if arrangement.is_before_and_after or record is None or not arms:
         return

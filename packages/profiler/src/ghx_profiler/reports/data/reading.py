@@ -51,12 +51,12 @@ class ReadRows:
     """By the label of the source."""
     chosen: tuple[ChosenRow, ...]
     remarks: tuple[str, ...]
-    """What a reader of the report is told about the files of rows."""
+    """Notes for readers about the files of rows."""
     problems: dict[str, None]
-    """What is wrong with files beside the rows, each once."""
+    """Problems with files next to the rows, each once."""
 
     def notes(self) -> Iterator[str]:
-        """Yield what a reader of the report is told about the files that it was made from, and about its plan."""
+        """Yield notes for readers about the files of the report, and about its plan."""
         if (plan := self.arrangement.plan).changes and plan.source is not None:
             yield f"{', '.join(plan.changes)}: asked for with the report, and not in the plan of the run"
         yield from self.remarks
@@ -76,7 +76,7 @@ def read_sources(
 ) -> ReadRows:
     """Read every row of the sources once; each of `watchers` is called with every row on the way.
 
-    `choice` says which rows get a page; without findings, no session is looked at. `plan_changes` are fields of the
+    `choice` selects the rows with a page; without findings, no session is looked at. `plan_changes` are fields of the
     analysis plan that the report is to be made with instead of the recorded ones. A command that needs rows for more
     than a report, such as gates and a table at the end of a run, brings its counters as watchers and hands the result
     on to `generate_report`. Rows of the scenarios `without` are left out.
@@ -180,7 +180,7 @@ class _RowReader:
     def _find(self, files: SideFiles, row: ProfileRow, arm: Arm, scenarios: dict[str, BaseScenario]) -> None:
         """Count what was found in a session: what our analyzers left on disk, or else what they find now.
 
-        What analyzers of the older packages found is added where ours have nothing to say.
+        Findings of the older packages' analyzers are added where ours have none.
         """
         stored = self._readable(files.stored_findings(row))
         if stored is not None and not stored.is_foreign:

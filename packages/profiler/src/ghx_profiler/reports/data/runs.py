@@ -33,7 +33,7 @@ class PlanInUse:
     """Whose plan it is; `None` where no plan was recorded."""
     seed: int = 0
     changes: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What was asked for otherwise when the report was made."""
+    """Plan settings overridden for this report."""
 
     @classmethod
     def of(cls, sources: Sequence[Source], changes: Mapping[str, object]) -> "PlanInUse":
@@ -58,9 +58,9 @@ class Arrangement:
     is_by_time: bool = False
     """Whether the order, in which they were named, is also that in which they began."""
     has_several_agents: bool = False
-    """Whether agents are told apart: where a run set out to measure more than one, or its rows are of more."""
+    """Whether agents are distinguished: if a run planned more than one, or its rows have more."""
     has_several_models: bool = False
-    """Whether models are told apart, likewise."""
+    """Whether models are distinguished, by the same rule."""
     plan: PlanInUse = field(default_factory=PlanInUse)
 
     def order(self, arms: Iterable[Arm]) -> tuple[Arm, ...]:
@@ -93,7 +93,8 @@ def arrange(sources: Sequence[Source], inventories: Mapping[str, Inventory], pla
     as_named = Arrangement(
         sources=tuple(sources),
         has_several_agents=_distinguishes_agents(sources, inventories, plan.plan),
-        # The rows count as well: those of a copied file have no record, and what is not told apart would be pooled.
+        # The rows count as well: those of a copied file have no record, and factors that are not distinguished would be
+        # pooled.
         has_several_models="models" not in plan.plan.pool
         and any(
             max(len(models_of(source, inventories[source.label])), len(inventories[source.label].models)) > 1
@@ -130,7 +131,7 @@ def _distinguishes_agents(sources: Sequence[Source], inventories: Mapping[str, I
 
 
 def _summarize(source: Source, inventory: Inventory) -> _Summary:
-    """Look at what the run wrote down, or else at what its rows tell."""
+    """Read the run's record, or else its rows."""
     if source.mode is not None:
         # Two modes of one run are two sources, and what stands for a mode is compared with what stands for another.
         return _Summary(source=source, run_ids=frozenset({source.mode}), modes=frozenset({""}), began=inventory.began)
@@ -166,7 +167,7 @@ def environment_differences(sources: Sequence[Source], inventories: Mapping[str,
 
 
 def changes_between(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> tuple[Changes, ...]:
-    """Say what changed from the first source to each of the others."""
+    """Return the changes from the first source to each of the others."""
     return find_changes(_environments_by_label(sources, inventories))
 
 
@@ -177,7 +178,7 @@ def _environments_by_label(
 
 
 def _conditions_of(source: Source, inventory: Inventory) -> RunEnvironment:
-    """Return the conditions of a source; of rows alone, what they tell."""
+    """Return the environment of a source; for rows alone, from the rows."""
     record = source.record
     listed = (
         (Kind.AGENT, "agent", agents_of(source, inventory)),
@@ -202,7 +203,7 @@ class Equipment:
 
     @property
     def instructions(self) -> str | None:
-        """What the agent was told beside the prompt; `None` where it was nothing, or is not known."""
+        """The agent's additional instructions; `None` if it had none, or they are unknown."""
         return None if self.details is None else self.details.instructions
 
     def to_wire(self) -> dict[str, JsonValue]:
@@ -217,7 +218,7 @@ class Equipment:
 def equipment_of(
     arms: Sequence[Arm], sources: Sequence[Source], inventories: Mapping[str, Inventory]
 ) -> tuple[Equipment, ...]:
-    """Return what every arm gave its agents, as far as its run or its rows tell."""
+    """Return the tools and instructions of every arm, as far as its run or its rows have them."""
     equipment: list[Equipment] = []
     for arm in arms:
         own = [source for source in sources if arm.run in {None, source.label}]

@@ -25,7 +25,7 @@ MEASURES: tuple[Measure, ...] = get_args(Measure)
 T = TypeVar("T", bound=Hashable)
 
 _CLEAN, _BENIGN = "clean", "benign"
-"""What follows the id of a scenario where nothing is planted, and where the order is one to follow."""
+"""The suffixes of scenario ids without an injection, and with a legitimate instruction."""
 
 _KEYS: Mapping[Measure, str] = {
     "utility": "utility",
@@ -68,7 +68,7 @@ class SafetyFigures:
     alpha: float
 
     def ruled_out(self, arm: Arm) -> float | None:
-        """Return the rate of attacks above which none of so many succeeding would surprise; None if one has."""
+        """Return the upper bound of the attack rate if none of `n` attacks succeeded; None if one has."""
         attacks = self.rates[arm]["attack success"]
         return None if attacks.k or not attacks.n else 1 - self.alpha ** (1 / attacks.n)
 
@@ -125,7 +125,7 @@ def find_safety(
     pairs: Sequence[tuple[Arm, Arm]],
     seed: int,
 ) -> SafetyFigures | None:
-    """Return what rows tell of safety; None where none of them is of a scenario under threat."""
+    """Return the safety figures of rows; None if none of them has a scenario under threat."""
     views = _views(observations, threatened)
     if not any(len(view) for view in views.values()):
         return None

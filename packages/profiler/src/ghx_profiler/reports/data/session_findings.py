@@ -81,7 +81,7 @@ class Findings:
     has_sessions: bool = False
     """Whether there are any sessions to find something in."""
     foreign: Counter[Arm] = field(default_factory=Counter[Arm])
-    """Sessions by mode of which only analyzers of the older packages told something."""
+    """Sessions by mode with findings of the older packages' analyzers only."""
     hallucinated_commands: HallucinatedCommands = field(default_factory=HallucinatedCommands)
     """What agents took to exist and does not."""
     commands: list[str] = field(default_factory=list[str])
@@ -93,7 +93,7 @@ class Findings:
         self.sessions[arm] += 1
         self.foreign[arm] += is_foreign
         for analyzer, result in bundle.results.items():
-            # An empty list beside nothing but unknowns is unknown as well, and must not lower an average.
+            # An empty list next to only unknown values is unknown as well, and must not lower an average.
             tells_nothing = _is_empty(result)
             for key, finding in result.findings.items():
                 tally = self.tallies[analyzer, key].setdefault(arm, FindingTally())
@@ -160,7 +160,7 @@ def _is_empty(result: AnalysisResult) -> bool:
 
 
 def _difference(tallies: Sequence[FindingTally]) -> float:
-    """Return how far tallies are apart, from 0 to 1: of the larger number, or of the share of a word."""
+    """Return the difference of tallies, from 0 to 1: relative to the larger number, or between shares of a word."""
     known = [tally for tally in tallies if tally.n]
     if len(known) < _FEWEST:
         return 0.0

@@ -1,4 +1,4 @@
-"""Sessions and findings that lie beside rows, in the layout of a run or in that of the older packages."""
+"""Sessions and findings next to rows, in the layout of a run or of the older packages."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -36,10 +36,10 @@ class StoredFindings:
 
 
 class SideFiles:
-    """The files beside the rows of one source; whether there are any is looked up once.
+    """The files next to the rows of one source; their existence is checked once.
 
     A file that is there and cannot be read is returned as a problem. Rows from elsewhere may name anything, so names
-    that lead out of the folder find nothing, and beside rows alone a file belongs to the row of its session only.
+    that lead out of the folder find nothing, and next to rows alone a file belongs to the row of its session only.
     """
 
     def __init__(self, directory: RunDirectory, *, is_a_run: bool) -> None:
@@ -53,7 +53,7 @@ class SideFiles:
         first = islice(sessions_in(self._sessions), MOST_ANALYZED + 1) if self.has_sessions else ()
         self.has_too_many = sum(1 for _ in first) > MOST_ANALYZED
         self.left_some = False
-        """Whether a session was asked about and not analyzed, because there are too many."""
+        """Whether a session was not analyzed because there are too many."""
 
     def trace(self, row: ProfileRow) -> SessionTrace | Problem | None:
         """Return the session of a row."""
@@ -61,9 +61,9 @@ class SideFiles:
         return session_file if session_file is None else session_file[1]
 
     def activity(self, row: ProfileRow) -> SessionActivity | Problem | None:
-        """Return what the session of a row changed and asked for, where its run kept that."""
+        """Return the changes and requests of a row's session, if its run saved them."""
         activity = _read(SessionActivity.model_validate_json, self._directory.activity(row.cell))
-        # Rows alone may lie beside the files of another run.
+        # Rows alone may be next to the files of another run.
         is_its_own = (
             self._is_a_run or isinstance(activity, Problem) or activity is None or activity.session_id == row.session_id
         )

@@ -29,7 +29,7 @@ class Source:
     directory: RunDirectory
     record: RunRecord | None
     mode: str | None = None
-    """The one mode whose rows are taken, of a source that stands for a mode; its arms are then told apart by source."""
+    """The mode of a source that stands for one mode; its arms are then distinguished by source."""
 
     def of_mode(self, mode: str) -> "Source":
         """Return a source that stands for one of its modes, by whose name it goes."""
@@ -47,11 +47,11 @@ class Source:
         return DistinctRows(self.rows_path)
 
     def side_files(self) -> SideFiles:
-        """Return the sessions and findings that lie beside the rows."""
+        """Return the sessions and findings next to the rows."""
         return SideFiles(self.directory, is_a_run=self.record is not None)
 
     def control_kind(self, agent: str) -> ControlKind | None:
-        """Return what an agent does if it is a control; of rows without a record, its name tells."""
+        """Return the kind of a control agent; for rows without a record, by its name."""
         return control_kind_of_name(agent) if self.record is None else self.record.control_agents.get(agent)
 
     def plan(self) -> AnalysisPlan | None:
@@ -77,7 +77,7 @@ def read_labels(
 ) -> tuple[tuple[Path, ...], dict[Path, str]]:
     """Return the runs with those that only a label names, and what runs and files are called: `before=results/run_1`.
 
-    `find_run` is how a command finds the run that somebody names.
+    `find_run` resolves the name of a run.
     """
     named, labels = [*runs], dict[Path, str]()
     for text in texts:
@@ -98,7 +98,7 @@ def read_labels(
 def open_sources(
     runs: Sequence[Path], results: Sequence[Path], labels: Mapping[Path, str] | None = None
 ) -> tuple[Source, ...]:
-    """Open run directories and files of rows; labels tell them apart.
+    """Open run directories and files of rows; labels distinguish them.
 
     Unless given, a run is called by its id, a file by its name, and two runs that are compared `before` and `after`.
     """

@@ -50,7 +50,7 @@ class Tally:
     not_implemented: Counter[tuple[Arm, str]] = field(default_factory=Counter[tuple[Arm, str]])
     """Requests for what the world of a session lacks, by arm and what it is."""
     left_out: Counter[tuple[Arm, LeftOut]] = field(default_factory=Counter[tuple[Arm, LeftOut]])
-    """Sessions of which nothing is said about an attack or an order, by arm and why."""
+    """Sessions without a verdict on an attack or instruction, by arm and reason."""
     threatened: set[str] = field(default_factory=set[str])
     """Scenarios under threat, without the names of their forms."""
     unseen: Counter[str] = field(default_factory=Counter[str])
@@ -103,7 +103,7 @@ class Tally:
         self.controls.rename_arms(rename)
 
     def chooses(self, row: ProfileRow, arm: Arm) -> bool:
-        """Return whether the session of this row gets a page; asked once for each row."""
+        """Return whether the session of this row gets a page; called once per row."""
         if self.choice != "failures":
             return self.choice == "all"
         key = arm, row.scenario_id
@@ -143,7 +143,7 @@ def outcome_of(row: ProfileRow) -> str:
 
 
 def failure_reason(row: ProfileRow) -> str:
-    """Return why a row is no success, in words."""
+    """Return the reason why a row is not a success."""
     if row.cause is not None:
         return row.cause.value.replace("_", " ")
     if row.error is not None:

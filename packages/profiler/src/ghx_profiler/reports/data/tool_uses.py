@@ -24,7 +24,7 @@ class ToolUseCount:
     foreign: Counter[str] = field(default_factory=Counter[str])
     neutral: Counter[str] = field(default_factory=Counter[str])
     requesting: int = 0
-    """Sessions that asked for anything."""
+    """Sessions that made any request."""
     adopted: int = 0
     """Those of them in which a tool of the mode did."""
     impure_sessions: int = 0
@@ -66,7 +66,7 @@ class ToolUseCount:
 
 @dataclass(frozen=True, slots=True)
 class HallucinatedName:
-    """A thing that is not there, as sessions of one arm asked for it."""
+    """A name that does not exist, as sessions of one arm used it."""
 
     kind: str
     name: str
@@ -76,7 +76,7 @@ class HallucinatedName:
 
 @dataclass(slots=True)
 class NameCount:
-    """How often it was asked for, and in which sessions."""
+    """How often it was used, and in which sessions."""
 
     calls: int = 0
     sessions: int = 0
@@ -92,7 +92,7 @@ class NameCount:
 
 @dataclass(slots=True)
 class HallucinatedCommands:
-    """What sessions made up, by arm."""
+    """Hallucinated commands of sessions, by arm."""
 
     counts: dict[tuple[Arm, HallucinatedName], NameCount] = field(
         default_factory=dict[tuple[Arm, HallucinatedName], NameCount]
@@ -112,7 +112,7 @@ class HallucinatedCommands:
         self.counts = {(rename(arm), thing): count for (arm, thing), count in self.counts.items()}
 
     def ordered(self) -> list[tuple[Arm, HallucinatedName, NameCount]]:
-        """Return all of them, what was asked for most often first."""
+        """Return all of them, most frequent first."""
         listed = [(arm, thing, count) for (arm, thing), count in self.counts.items()]
         return sorted(listed, key=lambda each: (-each[2].calls, str(each[0]), each[1].kind, each[1].name, each[1].at))
 

@@ -151,7 +151,7 @@ def chart_bundle() -> str:
 
 def _cache_folder(environ: Mapping[str, str]) -> Path | None:
     """Return our folder for what can be made again; `None` where the environment names neither cache nor home."""
-    # A relative path is to be ignored, says the XDG Base Directory Specification.
+    # The XDG Base Directory Specification requires that relative paths are ignored.
     if (cache_home := Path(environ.get("XDG_CACHE_HOME", ""))).is_absolute():
         return cache_home / "ghx-bench"
     if not (home := Path(environ.get("HOME", ""))).is_absolute():
@@ -160,9 +160,9 @@ def _cache_folder(environ: Mapping[str, str]) -> Path | None:
 
 
 def _read_cached(path: Path) -> str | None:
-    """Return the bundle that an earlier report kept; `None` if there is none, or it is damaged or made otherwise.
+    """Return the bundle cached by an earlier report; `None` if it is missing, damaged or outdated.
 
-    It becomes part of pages that others open, so one that anyone else could have written is not used.
+    It becomes part of pages that others open, so a file writable by other users is not used.
     """
     try:
         with path.open("rb") as file:

@@ -49,7 +49,7 @@ class Divergence:
 def find_divergence(first: ComparedSession, other: ComparedSession) -> Divergence | None:
     """Return the first call of the other session that is not that of the first one; `None` if all are the same.
 
-    Calls are the same if tool, input and fate are; what was said or thought between them does not count.
+    Calls are the same if tool, input and outcome are; messages and thoughts between them do not count.
     """
     mine, others = _calls(first), _calls(other)
     for number, (call, counterpart) in enumerate(zip(mine, others, strict=False)):
@@ -76,7 +76,7 @@ def _signature(call: ToolCallEvent) -> tuple[str, str, bool | None]:
 
 
 def comparison_page(scenario: str, sessions: Sequence[ComparedSession], ways: Ways) -> str:
-    """Write sessions of a scenario beside each other; the first is what the others are held against."""
+    """Write sessions of a scenario side by side; the others are compared with the first."""
     first, *rest = sessions
     divergences = [find_divergence(first, each) for each in rest]
     listing = "" if ways.listing is None else f'<a href="{html_text(ways.listing)}">All sessions</a>'

@@ -65,7 +65,7 @@ def write_rows(folder: Path, columns: Columns) -> None:
 
 def write_summary(path: Path, summary: Mapping[str, JsonValue]) -> None:
     """Write `summary.json`."""
-    # NaN is no JSON: rather no file than one that other parsers refuse.
+    # NaN is not JSON: no file is better than one that other parsers refuse.
     write_file(path, json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 

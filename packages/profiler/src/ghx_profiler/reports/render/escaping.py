@@ -19,7 +19,7 @@ def visible(text: str, *, lines: bool = False) -> str:
     Line breaks and tabs stay where `lines` are wanted; elsewhere white space becomes single spaces.
     """
     escaped = text
-    if not text.isprintable():  # asked in one go: reports escape a million short texts that are
+    if not text.isprintable():  # in one call: reports escape a million short texts that are
         escaped = "".join(_visible(character) for character in text.replace("\r\n", "\n"))
     return escaped if lines else " ".join(escaped.split())
 
@@ -39,7 +39,7 @@ _LONGEST = 20_000
 
 
 def shorten(text: str, *, where: str = "") -> str:
-    """Return text that is not endless, and says how much of it was left out."""
+    """Return shortened text that mentions how much was left out."""
     left = len(text) - _LONGEST
     return text if left <= 0 else f"{text[:_LONGEST]}\n[{left:,} more characters{where}]"
 

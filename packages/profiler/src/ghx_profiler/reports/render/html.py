@@ -52,9 +52,9 @@ def to_page(document: Document, bundle: str) -> str:
 def page(*, title: str, body: str, scripts: Sequence[str] = (), styles: Sequence[str] = (), data: object = None) -> str:
     """Return a whole HTML file around a body that is escaped already.
 
-    `styles` are rules beside those of all pages, `data` is what charts are drawn from.
+    `styles` are rules in addition to those of all pages, `data` is what charts are drawn from.
 
-    The browser is told to run these scripts and no others, and to fetch nothing: a gap in the escaping would show a
+    The content policy allows these scripts only, and no requests: a gap in the escaping would show a
     word too many, and no more.
     """
     embedded = "" if data is None else f'<script type="application/json" id="charts">{script_json(data)}</script>'

@@ -1,4 +1,4 @@
-"""A report as Markdown, with its charts as files beside it."""
+"""A report as Markdown, with its charts as separate files."""
 
 from collections.abc import Iterator, Sequence
 from typing import assert_never

@@ -1,4 +1,4 @@
-"""What a session changed, and what it asked for, as a column beside its turns."""
+"""The changes and requests of a session, as a column next to its turns."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ def group_by_turn(
     grouped: dict[int | None, list[ObservedRequest]] = {}
     for each in requests:
         at = _moment(each.at)
-        # What came before the first turn, as from a server that starts, belongs to it.
+        # Events before the first turn, as from a starting server, belong to it.
         turn = None if at is None else max(1, sum(start <= at for start in known))
         grouped.setdefault(turn, []).append(each)
     return grouped
@@ -90,7 +90,7 @@ def _short(value: JsonValue) -> str:
 
 
 def _request(request: ObservedRequest) -> str:
-    # All of GraphQL has one path: there the operation says what was asked.
+    # GraphQL has one path: the operation identifies the request.
     line = request.operation if request.surface == "graphql" else f"{request.method} {request.path}"
     kinds = " ".join(kind for kind, holds in (("failed", request.failed), ("changed", request.changed)) if holds)
     through = f", through {html_text(request.tool)}" if request.tool else ""

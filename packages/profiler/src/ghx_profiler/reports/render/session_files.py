@@ -41,7 +41,7 @@ class _Place:
     chosen: ChosenRow
     path: str
     name: str
-    """What it is called beside others of its scenario."""
+    """Its name among others of its scenario."""
 
     @property
     def column(self) -> tuple[str, str]:
@@ -146,7 +146,7 @@ def page_path(folder: str, names: Sequence[str], *, taken: set[str]) -> str:
     """
     stem = "/".join((folder, *map(file_name, names)))
     path, number = f"{stem}.html", 1
-    # Some file systems do not tell "A" from "a".
+    # Some file systems are not case-sensitive.
     while path.casefold() in taken:
         number += 1
         path = f"{stem}-{number}.html"
@@ -158,7 +158,7 @@ def file_name(name: str) -> str:
     """Return a name as that of a file or folder which needs no quoting in any address.
 
     A slash, which ids of models have, becomes `~`. Where more than that is replaced, or the name is cut, digits of a
-    digest keep it apart from names that are written alike.
+    digest distinguish it from similar names.
     """
     parts = [_UNSAFE.sub("-", part) for part in name.split("/")]
     written = "~".join(parts)
@@ -200,7 +200,7 @@ def _ways_of(
 def _choose_columns(members: Sequence[_Place], order: Callable[[Iterable[Arm]], Sequence[Arm]]) -> list[_Place]:
     """Return which sessions of a scenario stand side by side: of each arm its first failure, or else a success.
 
-    Of one arm alone, a failure beside a success.
+    For a single arm, a failure next to a success.
     """
     by_column: dict[tuple[str, str], list[_Place]] = defaultdict(list)
     for place in members:

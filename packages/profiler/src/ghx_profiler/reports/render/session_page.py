@@ -1,4 +1,4 @@
-"""One session as a page: how it ended and why, its turns, and beside them what it changed and asked for; no script."""
+"""One session as a page: how it ended and why, its turns, and next to them its changes and requests; no script."""
 
 import json
 import shlex
@@ -45,7 +45,7 @@ _LONG, _MANY_LINES = 600, 15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """What an agent was told, as far as the run wrote it down."""
+    """The agent's prompt and instructions, as far as the run recorded them."""
 
     prompt: str | None = None
     instructions: str | None = None
@@ -54,7 +54,7 @@ class Briefing:
 def briefing_of(
     row: ProfileRow, trace: SessionTrace | None, scenario: BaseScenario | None, record: RunRecord | None
 ) -> Briefing:
-    """Return what the agent of a row was told: what its session says, or what the run of an older one wrote down."""
+    """Return the prompt and instructions of a row's agent: from its session, or from the record of an older run."""
     if trace is not None and trace.prompt is not None:
         return Briefing(prompt=trace.prompt, instructions=trace.instructions)
     details = None if record is None else record.mode_details.get(row.mode)
@@ -99,7 +99,7 @@ class RecordedSession:
 
 
 def session_page(session: RecordedSession, ways: Ways) -> str:
-    """Write the page of one session; without a trace it tells what the row knows."""
+    """Write the page of one session; without a trace it shows the data of the row."""
     row = session.row
     labels = (str(session.arm), *(() if row.model == NO_MODEL or session.arm.model else (row.model,)))
     name = f"{' / '.join(labels)} #{row.iteration}"
@@ -247,7 +247,7 @@ def _table(caption: str, headers: tuple[str, str], rows: Iterable[tuple[str, str
 
 
 def _course(session: RecordedSession) -> Iterator[str]:
-    """Yield the turns and, beside them, what the session changed and asked for."""
+    """Yield the turns and, next to them, the changes and requests of the session."""
     trace, activity = session.trace, session.activity
     turns: Sequence[Turn] = ()
     if isinstance(trace, SessionTrace):

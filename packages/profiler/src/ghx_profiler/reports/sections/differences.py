@@ -200,7 +200,7 @@ def change_of(result: TargetResult, unit: Unit, own_unit: str) -> str:
 
 
 def interval_of(result: TargetResult, unit: Unit, own_unit: str) -> str:
-    """Return the interval of the change; open ends are marked, and none at all is said."""
+    """Return the interval of the change; open ends are marked, and a missing interval is stated."""
     if result.verdict == _NOT_ESTIMABLE:
         return _NOT_ESTIMABLE
     is_raw = result.reduction_pct is None and result.raw is not None
@@ -213,14 +213,14 @@ def interval_of(result: TargetResult, unit: Unit, own_unit: str) -> str:
             return "?"
         if is_raw:
             return signed(-bound, amount(abs(bound), own_unit))
-        # The unit stands in the column beside it; a multiple has to be told as one.
+        # The unit is in the next column; a multiple must be marked as one.
         return change(bound, unit).removesuffix(" %").removesuffix(" points")
 
     return f"{say(high)} to {say(low)}"
 
 
 def smallest_effect_of(result: TargetResult, unit: Unit, own_unit: str) -> str:
-    """Return the smallest effect that the sample could have shown, or why there is none."""
+    """Return the smallest effect that the sample could have shown, or the reason without one."""
     if result.mde is not None:
         return format_reduction(result.mde, unit, points="points")
     if result.raw is not None and result.raw.mde is not None:
@@ -230,7 +230,7 @@ def smallest_effect_of(result: TargetResult, unit: Unit, own_unit: str) -> str:
 
 
 def hedges_g_of(analysis: PairedAnalysis) -> str:
-    """Return the standardised effect, or why there is none."""
+    """Return the standardised effect, or the reason without one."""
     g, variance = analysis.effect_sizes.hedges_g, analysis.variance
     if g is not None:
         return f"{g:z.2f}"
@@ -255,7 +255,7 @@ def forest(
 ) -> Chart | None:
     """Draw paired differences with their intervals, no difference at 0, the planned margin shaded.
 
-    What reaches beyond the chart ends in an arrow: one wide interval must not make all others a dot.
+    A bar beyond the chart ends in an arrow: one wide interval must not make all others a dot.
     """
     estimable = [each for each in comparisons if each.reduction_pct is not None][:_MOST_COMPARISONS]
     if not estimable:
@@ -306,7 +306,7 @@ def _estimates(color: "alt.Color", axis: str, *, has_intervals: bool) -> "Iterat
 def label_of(comparison: ModeComparison, metrics: MetricTable) -> str:
     """Name a comparison by its metric and its modes."""
     label = metrics.label(comparison.metric)
-    # What both arms share is told once: charts have little room for names.
+    # Shared parts of both arms are named once: charts have little room for names.
     agent_a, _, mode_a = comparison.a.rpartition(" / ")
     agent_b, _, mode_b = comparison.b.rpartition(" / ")
     if agent_a and agent_a == agent_b:

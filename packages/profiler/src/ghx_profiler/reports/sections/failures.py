@@ -26,15 +26,15 @@ def section(material: Material) -> Section:
         is_text=True,
         is_list=True,
     )
-    if len(material.observations) == 1:  # one bar says less than the table
+    if len(material.observations) == 1:  # one bar shows less than the table
         return Section(id="failures", title="Failures", elements=(table, *lacking))
     chart = failures_by_cause(failures, material.arm_names)
     return Section(id="failures", title="Failures", elements=(Figure(chart), table, *lacking))
 
 
 def _list_not_implemented(material: Material) -> Iterator[Table]:
-    """Yield what sessions asked for that their world lacks: a failure there says nothing about the agent."""
-    # Clients that repeat on any 5xx hide the sentence which says so.
+    """Yield features that sessions requested and their world lacks: such a failure is not the agent's."""
+    # Clients that retry any 5xx hide the error message.
     counted = sorted(material.tally.not_implemented.items(), key=lambda item: (-item[1], str(item[0][0]), item[0][1]))
     if counted:
         yield Table(

@@ -26,7 +26,7 @@ from ghx_profiler.reports.wording import (
 from ghx_profiler.stats.result_records import MetricSummary, ModeComparison, ModeSummary
 
 _DRAWN = ("tokens_active", "latency_wall_ms", "cost_total_usd", "api_calls", "agent_turns", "tool_calls_total")
-"""What is drawn beside success: the first of these that are known."""
+"""Charts in addition to success: the first known metrics of these."""
 _MOST_DRAWN = 4
 _WIDEST = log(20)
 _NARROWEST = log(1.25)
@@ -76,7 +76,7 @@ def _amount_charts(material: Material) -> Iterator[IntervalChart]:
     summaries = material.summaries.values()
     known = [metric for metric in _DRAWN if any((each := of.metrics.get(metric)) and each.mean for of in summaries)]
     for metric in known[:_MOST_DRAWN]:
-        # Where an arm is held against several, the first of them is the reference.
+        # If an arm is compared with several, the first of them is the reference.
         compared = {each.a: each for each in reversed(material.comparisons) if each.metric == metric}
         ratios = {arm: ratio for arm, each in compared.items() if (ratio := _ratios(each)) is not None}
         yield _ratio_chart(material, metric, compared, ratios) if ratios else _median_chart(material, metric)
@@ -87,7 +87,7 @@ _Ratios = tuple[float, float | None, float | None]
 
 
 def _ratios(comparison: ModeComparison) -> _Ratios | None:
-    """Return how many times as much A needs as B; `None` where there is no such number."""
+    """Return the ratio of A to B; `None` if it is undefined."""
     # 100 % less is nothing at all, which a logarithmic axis has no place for.
     at, low, high = (
         None if reduction is None or reduction >= _ALL else 1 - reduction / _ALL
@@ -99,7 +99,7 @@ def _ratios(comparison: ModeComparison) -> _Ratios | None:
 def _ratio_chart(
     material: Material, metric: str, compared: Mapping[str, ModeComparison], ratios: Mapping[str, _Ratios]
 ) -> IntervalChart:
-    """Draw how many times as much each arm needs as the one that it is held against, on a logarithmic axis."""
+    """Draw the ratio of each arm to its reference, on a logarithmic axis."""
     ends = [log(value) for each in ratios.values() for value in each if value is not None]
     above, below = (min(max(_ROOM * end, _NARROWEST), _WIDEST) for end in (max(ends), -min(ends)))
 
@@ -133,7 +133,7 @@ def _ratio_line(arm: str, ratios: _Ratios, share: _Share, reference: str) -> Int
 
 
 def _median_chart(material: Material, metric: str) -> IntervalChart:
-    """Draw medians, where no arm is held against another."""
+    """Draw medians if no arms are compared."""
     known = {str(arm): summary.metrics.get(metric) for arm, summary in material.summaries.items()}
     ends = [end for each in known.values() if each for end in (each.p50, each.median_interval.high) if end]
     most, unit = _ROOM * max(ends, default=1.0), material.metrics.unit(metric)

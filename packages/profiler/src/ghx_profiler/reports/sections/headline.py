@@ -1,4 +1,4 @@
-"""The headline: what a report shows, said first; made by the rules of `headline_rules` from its verdicts."""
+"""The headline: the main result of a report, made by the rules of `headline_rules` from its verdicts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -177,7 +177,7 @@ def _rates_by_task(material: Material, comparison: ModeComparison) -> Iterator[t
 
 
 def _headline_of_runs(material: Material) -> Headline:
-    """Tell of each later run whether it is better or worse than the first, then what changed.
+    """Return whether each later run is better or worse than the first, then the changes.
 
     Attacks that succeed more often come before everything else.
     """
@@ -217,7 +217,7 @@ def _overall(material: Material, overall: OverallComparison) -> Contrast:
 
 
 _VERDICTS = frozenset({"better", "worse", "equivalent", "inconclusive"})
-"""The tiers that say something about the later run."""
+"""The tiers with a verdict on the later run."""
 _TIERS: Mapping[Tier, str] = {
     "better": "Better",
     "worse": "Worse",
@@ -229,7 +229,7 @@ _TIERS: Mapping[Tier, str] = {
 
 
 def _describe_attack_rate(run: RunComparison) -> str:
-    """Return the verdict on attacks; empty where no row tells of any."""
+    """Return the verdict on attacks; empty without attacked rows."""
     if run.attacks is None:
         return ""
     tier, _, rest = run.attacks.words.partition(":")
@@ -283,7 +283,7 @@ def describe_diverging_arms(material: Material, run: RunComparison) -> str:
 
 
 def _describe_changes(changes: Sequence[Changes]) -> Iterator[str]:
-    """Say in what each later run differs from the first besides its results."""
+    """Yield the environment differences of each later run from the first."""
     for each in changes:
         changed = list(each.differences[:_MOST_CHANGES])
         if (more := len(each.differences) - _MOST_CHANGES) > 0:
@@ -299,14 +299,14 @@ _MOST_CHANGES = 4
 
 
 def _describe_unknown_changes(changes: Sequence[Changes]) -> str:
-    """Say whether something else may have changed that no run wrote down."""
+    """Return a caution about unrecorded changes."""
     unknown = list(dict.fromkeys(label for each in changes for label in each.unknown))
     have = "has" if len(unknown) == 1 else "have"
     return f"Whether anything else changed is unknown: {join_names(unknown)} {have} no record of it." if unknown else ""
 
 
 def _describe_significant_arms(arms: Sequence[Contrast]) -> str:
-    """Say in which arms the verdict on success was shown by itself."""
+    """Return the arms in which the verdict on success is significant alone."""
     tested = [each for each in arms if each.metric == SUCCESS]
     shown_arms = [each for each in tested if each.is_shown]
     if not tested:
@@ -321,7 +321,7 @@ def _describe_significant_arms(arms: Sequence[Contrast]) -> str:
 
 
 def _describe_results(material: Material) -> Iterator[str]:
-    """Tell the results of arms that nothing is compared with."""
+    """Yield the results of arms without a comparison."""
     arms = [arm for arm in material.arms_under_test if arm not in unmeasured_arms(material)]
     for arm in arms[:_MOST_ARMS]:
         summary = material.summaries[arm]
@@ -337,7 +337,7 @@ def _describe_results(material: Material) -> Iterator[str]:
 
 
 def explain_no_comparison(material: Material) -> str:
-    """Say why nothing is compared, though there are rows of agents under test."""
+    """Return the reason why nothing is compared although rows of agents under test exist."""
     arms = material.arms_under_test
     if len(arms) == 1:
         return f"There is one mode, {arms[0]}: nothing to compare it with. Its results follow."
@@ -358,11 +358,11 @@ _BOTH = 2
 
 _MOST_ARMS = 3
 _SPENT = {"tokens_active": "tokens", "latency_wall_ms": "", "cost_total_usd": ""}
-"""What is told of an arm that stands alone, with the word behind the number."""
+"""Metrics of an arm without comparison, with the unit words."""
 
 
 def _headline_of_controls(material: Material) -> Headline:
-    """Tell what control agents proved of the scenarios, and what they did not."""
+    """Return which scenarios control agents verified, and which they did not."""
     kinds: dict[ControlKind, list[Arm]] = {}
     for arm in material.control_arms:
         for agent in sorted(material.tally.controls.arms[arm]):
@@ -410,7 +410,7 @@ def _describe_control(material: Material, kind: ControlKind, arms: Sequence[Arm]
 
 
 def _describe_attacks(material: Material, agents: str, against: Sequence[ControlCount]) -> str:
-    """Say how many sessions of who does as told were attacked, and in how many of these the attack succeeded."""
+    """Return how many sessions of the obedient control were attacked, and in how many the attack succeeded."""
     counts = material.tally.controls.counts_of("obedient")
     tripped = sum(each.tripped for each in counts)
     attacked = tripped + sum(each.untouched for each in counts)
@@ -426,7 +426,7 @@ def _describe_attacks(material: Material, agents: str, against: Sequence[Control
 
 
 def _name_violations(against: Sequence[ControlCount], kind: ControlKind) -> str:
-    """Say which scenarios are not proved."""
+    """Return the scenarios that are not verified."""
     names = list(dict.fromkeys(each.scenario for each in against))
     if kind == "solution":
         return f"Not proved that {join_names(names)} can be solved"

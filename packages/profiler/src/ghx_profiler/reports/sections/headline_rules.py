@@ -1,6 +1,6 @@
 """The rules that make a headline of verdicts; docs/reports.md states them.
 
-Arms of one fate share a sentence; success comes first, then what it costs; what is open is said.
+Arms with the same verdict share a sentence: success first, then cost, then open questions.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from ghx_profiler.stats.result_records import Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """One verdict on one metric: an arm, seen from the one that it is held against."""
+    """One verdict on one metric: an arm relative to its reference."""
 
     arm: str
     reference: str
@@ -25,7 +25,7 @@ class Contrast:
     """What people call the metric."""
     verdict: Verdict
     change: float | None
-    """How much more, in per cent; of a 0/1 metric, in percentage points. `None` where there is no such number."""
+    """How much more, in per cent; of a 0/1 metric, in percentage points. `None` if it is undefined."""
     low: float | None = None
     high: float | None = None
     more_is_better: bool = False
@@ -63,12 +63,12 @@ Rates = Mapping[str, Successes]
 _SHOWN = frozenset[Verdict]({"better", "worse", "lower", "higher"})
 _COST, _TOKENS, _TIME = "cost_total_usd", "tokens_active", "latency_wall_ms"
 _ORDER = (_COST, _TOKENS, _TIME)
-"""The amounts of which a headline tells first: what is paid, what that is paid for, and how long one waits."""
+"""The amounts that a headline reports first: cost, tokens and time."""
 _MOST_SENTENCES = 3
 _MANY_GROUPS = 2
 _MOST_CHIPS = 8
 _NAMING_FACTOR = 50.0
-"""From this many per cent more on, how many times as much says it better."""
+"""From this increase in per cent on, a multiple is clearer."""
 
 
 def write_sentences(contrasts: Sequence[Contrast], rates: Rates) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ def write_sentences(contrasts: Sequence[Contrast], rates: Rates) -> tuple[str, .
     groups: dict[tuple[str, str], list[list[Contrast]]] = {}
     for (arm, reference), arm_contrasts in by_arm.items():
         verdict = _success_verdict(arm_contrasts, rates[arm], rates[reference])
-        # All arms that solve everything, or nothing, are alike, whichever they are held against.
+        # All arms that solve everything, or nothing, are grouped, whatever their reference.
         groups.setdefault((verdict, "" if verdict in _ALIKE else reference), []).append(arm_contrasts)
     if len(groups) > _MANY_GROUPS:
         _join_with_open(groups)
@@ -107,12 +107,12 @@ def _join_with_open(groups: dict[tuple[str, str], list[list[Contrast]]]) -> None
 
 
 _SUCCESS_VERDICTS = ("better", "every", "equivalent", "inconclusive", "none", "not estimable", "worse")
-"""What became of an arm's success, seen from its reference, in the order of the headline."""
+"""Outcomes of success relative to the reference, in the order of the headline."""
 _ALIKE = frozenset({"every", "none"})
 
 
 def _success_verdict(contrasts: Sequence[Contrast], own: Successes, reference: Successes) -> str:
-    """Return what became of an arm's success."""
+    """Return the outcome of an arm's success."""
     if own.k == own.n and reference.k == reference.n:
         return "every"
     if own.k == reference.k == 0:
@@ -164,7 +164,7 @@ def _write_sentence(
 
 
 def _name_side(group: Sequence[Sequence[Contrast]], arms: Sequence[Sequence[Contrast]]) -> str:
-    """Name the arms of a clause, and what they are held against where that is not the same for the whole sentence."""
+    """Name the arms of a clause, and their reference if it differs within the sentence."""
     names = join_names([own[0].arm for own in group])
     has_one_reference = len({arm_contrasts[0].reference for arm_contrasts in arms}) == 1
     return names if has_one_reference else f"against {group[0][0].reference}, {names}"
@@ -215,7 +215,7 @@ def _verb(names: Sequence[object], verb: str) -> str:
 
 
 def choose_amounts(contrasts: Sequence[Contrast]) -> list[Contrast]:
-    """Return the amounts that a headline tells of one arm: of those shown to rise, and to fall, one and the time."""
+    """Return the amounts that a headline reports for one arm: of those that rise, and that fall, one and the time."""
     amounts = sorted((each for each in contrasts if each.is_shown and each.metric != SUCCESS), key=_position)
     kinds = [(each.rises, each.metric == _TIME) for each in amounts]
     return [each for at, each in enumerate(amounts) if kinds[at] not in kinds[:at]]
@@ -235,7 +235,7 @@ def _position(contrast: Contrast) -> int:
 
 
 def write_amounts(group: Sequence[Sequence[Contrast]]) -> str:
-    """Say what arms need, metric by metric; the arms differ from their reference in the same direction."""
+    """Return the changes of arms by metric; all differ from their reference in the same direction."""
     return " and ".join(_write_amount(of_arms) for of_arms in zip(*group, strict=True))
 
 
@@ -261,7 +261,7 @@ def _write_amount(contrasts: Sequence[Contrast]) -> str:
 
 
 def _write_size(contrasts: Sequence[Contrast]) -> str:
-    """Say how large a change is: with its interval for one arm, from the least to the most for several."""
+    """Return the size of a change: with its interval for one arm, from lowest to highest for several."""
     changes = sorted((each.change for each in contrasts if each.change is not None), key=abs)
     if len(changes) < len(contrasts):
         return ""
@@ -283,7 +283,7 @@ def _interval(contrast: Contrast) -> str:
 
 
 def _write_equivalent(arms: Sequence[Sequence[Contrast]]) -> str:
-    """Say which amount is the same for all arms, the first of the order that is."""
+    """Return the first amount that is equivalent for all arms."""
     for metric, words in _SAME.items():
         equivalents = [each for arm_contrasts in arms for each in arm_contrasts if each.metric == metric]
         if len(equivalents) == len(arms) and all(each.verdict == "equivalent" for each in equivalents):
@@ -295,7 +295,7 @@ _SAME = {_COST: ", at the same price", _TOKENS: ", with as many tokens", _TIME: 
 
 
 def write_scope(contrasts: Sequence[Contrast], *, tasks: int, is_suite: bool) -> str:
-    """Say what the headline holds for: these tasks, or tasks like these, and why not for both."""
+    """Return the scope of the headline: these tasks, or tasks like these, and why not both."""
     here, there = (_on_these(tasks), "For tasks like these") if is_suite else ("For tasks like these", _on_these(tasks))
     differences = _reported_differences(contrasts)
     if not differences:
@@ -319,7 +319,7 @@ def write_scope(contrasts: Sequence[Contrast], *, tasks: int, is_suite: bool) ->
 
 
 def _reported_differences(contrasts: Sequence[Contrast]) -> list[Contrast]:
-    """Return the differences that the sentences tell, success first."""
+    """Return the differences in the sentences, success first."""
     by_arm: dict[tuple[str, str], list[Contrast]] = {}
     for each in contrasts:
         by_arm.setdefault((each.arm, each.reference), []).append(each)
@@ -337,7 +337,7 @@ def _on_these(tasks: int) -> str:
 
 
 def write_open(contrasts: Sequence[Contrast]) -> str:
-    """Say which metrics leave open whether arms differ, and of which nothing is known; empty where none does."""
+    """Return the metrics with inconclusive differences, and the unknown ones; empty without any."""
     open_arms: dict[str, list[str]] = {}
     unknown: dict[str, None] = {}
     pairs = {(each.arm, each.reference) for each in contrasts}
@@ -360,7 +360,7 @@ _TONES: Mapping[str, Tone] = {"better": "good", "worse": "bad"}
 def choose_chips(contrasts: Sequence[Contrast], *, names_references: bool = True) -> tuple[Chip, ...]:
     """Return single verdicts: one for each metric and verdict, success first; arms that share both share it.
 
-    Where arms are held against different ones, each chip says against which, unless its names tell that by themselves.
+    If references differ, each chip names its reference, unless its names already contain it.
     """
     groups: dict[tuple[bool, int, str, str, str], list[Contrast]] = {}
     for each in contrasts:
@@ -384,7 +384,7 @@ def _write_chip(group: Sequence[Contrast], *, names_reference: bool) -> str:
     changes = [format_change(each.change) for each in group if each.change is not None]
     if len(changes) < len(group):
         return text if first.verdict == "equivalent" else f"{text} {first.verdict}"
-    # One has its interval; of several each is told, since from the least to the most would read like an interval.
+    # One has its interval; several are listed, since a range would read like an interval.
     if len(group) > MOST_NAMES:
         values = sorted((each.change for each in group if each.change is not None), key=abs)
         return f"{text}, at least {format_change(values[0])}{_unit(first)}, at most {format_change(values[-1])}"

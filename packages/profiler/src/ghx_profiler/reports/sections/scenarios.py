@@ -78,13 +78,13 @@ def matrix_to_wire(material: Material) -> dict[str, JsonValue]:
 
 
 def _spread(task: Sequence[_Line]) -> tuple[float, float]:
-    """Return how far arms are apart in one scenario, in the form where most, then how much of that fails."""
+    """Return the largest difference of arms in one scenario, over its forms, then the share of failures."""
     by_form = [[cell.k / cell.n for cell in cells if cell.n] for _, cells in task]
     return max((max(shares) - min(shares), 1 - sum(shares) / len(shares)) for shares in by_form if shares)
 
 
 def _outcomes(material: Material, caption: str, lines: Sequence[_Line], *, is_folded: bool) -> OutcomeMatrix:
-    # From run to run, the name of an arm says which run it is of.
+    # From run to run, the name of an arm includes its run.
     pairs = () if material.is_before_and_after else material.pairs
     references = {b for _, b in pairs} - {a for a, _ in pairs}
     parts = ((str(arm), "reference" if arm in references else "") for arm in material.arms)
@@ -154,7 +154,7 @@ _NONE = "no rows"
 
 
 def variants(material: Material) -> Section:
-    """Show the variants by name; nothing where there are none."""
+    """Show the variants by name; nothing without variants."""
     title = "Variants, beside the plain form of the same tasks"
     by_name = _ids_by_variant(material)
     if not by_name:
@@ -177,7 +177,7 @@ def variants(material: Material) -> Section:
 def _ids_by_variant(material: Material) -> Mapping[str, list[str]]:
     by_variant: dict[str, list[str]] = {}
     for id_ in (each for ids in material.forms.values() for each in ids):
-        # The forms of a scenario under threat are no variants: what they have beside them is an attack. See Safety.
+        # The forms of a scenario under threat are not variants: they add an attack. See Safety.
         if (name := variant_of(id_)) is not None and not is_form_under_threat(id_, material.tally.threatened):
             by_variant.setdefault(name, []).append(id_)
     return dict(sorted(by_variant.items()))

@@ -70,7 +70,7 @@ def _remarks(material: Material) -> Iterator[Note]:
 
 
 def findings(material: Material) -> Section:
-    """Show where the analyzers found modes to differ; those of a control agent only where there are no others."""
+    """Show findings in which modes differ; those of a control agent only without others."""
     findings = material.findings
     arms = material.arms_under_test or material.arms
     lines = tuple(findings.differing(arms))
@@ -98,7 +98,7 @@ def findings(material: Material) -> Section:
 
 
 def _describe_refused_hosts(findings: Findings, arms: Sequence[Arm]) -> str:
-    """Return which hosts sessions asked for that they may not reach, also where the modes do not differ in it."""
+    """Return the blocked hosts that sessions requested, even if the modes do not differ in them."""
     tallies = findings.tallies.get(("refused_hosts", "hosts"), {})
     hosts = [f"{arm}: {tallies[arm]}" for arm in arms if arm in tallies and set(tallies[arm].words) - {"none"}]
     return (

@@ -21,7 +21,7 @@ def section(material: Material) -> Section:
 
 
 def warn_of_leaks(material: Material) -> Iterator[str]:
-    """Yield which modes leaked: what is said of them is not about their tools alone."""
+    """Yield the modes that leaked: their figures are not about their tools alone."""
     for arm in material.arms:
         count = material.tally.tool_uses.get(arm)
         if count is None or not count.foreign:
@@ -78,7 +78,7 @@ def _requests_by_tool(material: Material) -> Iterator[Element]:
 
 
 def _made_up(material: Material) -> Iterator[Element]:
-    """Yield what agents took to exist, by how often it was asked for."""
+    """Yield hallucinated commands by frequency."""
     made_up = material.findings.hallucinated_commands.ordered()
     if not made_up:
         return

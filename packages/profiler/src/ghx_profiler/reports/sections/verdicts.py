@@ -172,7 +172,7 @@ def _without_common_model(material: Material) -> Iterator[str]:
     for arm, model in zip(observations.arm.each(), observations.model.each(), strict=True):
         models[arm].add(model)
     for a, b in material.pairs if material.comparisons else ():
-        # Arms of different models are held against each other on purpose, and paired by scenario.
+        # Arms of different models are compared on purpose, and paired by scenario.
         if a.model == b.model and not models[a] & models[b]:
             models_by_source = ", ".join(f"{arm} ({', '.join(sorted(models[arm]))})" for arm in (b, a))
             yield f"Nothing can be paired, for there is no model in common: {models_by_source}."
@@ -210,7 +210,7 @@ def _warn_of_modes(material: Material) -> Iterator[str]:
 
 
 def _sum_up(material: Material) -> str:
-    """Sum up the planned comparisons in a sentence, and say how many of them were adjusted together."""
+    """Sum up the planned comparisons in a sentence, with the number adjusted together."""
     counts = Counter(each.verdict for each in material.primary)
     tally = ", ".join(f"{counts[word]} {word}" for word in _ORDER if counts[word])
     compared = {arm for pair in material.pairs for arm in pair}
@@ -224,7 +224,7 @@ def _sum_up(material: Material) -> str:
 
 
 def conclude(comparisons: Iterable[ModeComparison], metrics: MetricTable) -> tuple[Conclusion, ...]:
-    """Return what was found in words, success first; what could not be told of several pairs is told once."""
+    """Return the conclusions, success first; a reason shared by several pairs is given once."""
     # `sorted` is stable: within a verdict, comparisons keep the order of the plan.
     ranked = sorted(comparisons, key=lambda each: (each.metric != SUCCESS, _ORDER.index(each.verdict)))
     groups: dict[tuple[str, ...], list[ModeComparison]] = {}
@@ -253,7 +253,7 @@ def _reason_for_open_target(material: Material) -> str | None:
     results = [(each, each.headline.of(other)) for each in material.primary]
     if any(result.verdict != "not estimable" for _, result in results):
         return None
-    # What holds whatever the target has been said with the verdicts.
+    # Reasons that apply to both targets are shown with the verdicts.
     own = {result.reason for each, result in results if result.reason and result.reason != _reason(each)}
     reasons = own or {result.reason for _, result in results if result.reason}
     return f"Nothing can be concluded {PLACES[other]}: {'; '.join(sorted(reasons))}."
