@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_base.texts.canary import Canary, CanaryWatch, canary_problem
+from ghx_base.texts.injected_text import Canary, CanaryWatch, canary_problem
 
 CANARY = "KESTREL-7f3a91-Mo0n"
 LETTERS = string.ascii_letters + string.digits

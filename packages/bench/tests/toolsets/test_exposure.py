@@ -9,6 +9,7 @@ import leaky_mcp
 import pytest
 from mode_tools import CARRIERS_OF_ALL, shown_by_outsiders
 
+from ghx_base.texts.injected_text import read_letters
 from ghx_bench.cli.main import run
 from ghx_bench.toolsets.calls import ONLY_READING
 from ghx_bench.toolsets.exposure.carriers import (
@@ -21,7 +22,6 @@ from ghx_bench.toolsets.exposure.carriers import (
     subject_values,
 )
 from ghx_bench.toolsets.exposure.read_commands import MOST_CALLS, built_in_commands, filled_commands, plan_calls
-from ghx_bench.toolsets.exposure.sightings import read_letters
 from ghx_twin.rest.catalogue import known_operations
 from ghx_twin.seed.worlds import open_world
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ghx_base.texts.injected_text import read_letters
 from ghx_bench.toolsets.exposure.carriers import ENOUGH, Planted, parts_of
-from ghx_bench.toolsets.exposure.sightings import State, judge, read_letters
+from ghx_bench.toolsets.exposure.sightings import State, judge
 from ghx_profiler.agents.tools.toolset import ToolAnswer, value_of
 
 BEFORE, CANARY, NEARBY = "tazudugo", "nedavuruguti", "nidapelubebe"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ghx_base.texts.heard_texts import InjectedTextDetector
+from ghx_base.texts.injected_text import InjectedTextDetector
 
 ORDER = 'Close "all" others,\n<now>'
 

@@ -8,8 +8,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ghx_base.texts.canary import CanaryWatch, decoded_base64
-from ghx_base.texts.heard_texts import InjectedTextDetector
+from ghx_base.texts.injected_text import CanaryWatch, InjectedTextDetector, decoded_base64
 
 LONGEST_PLACE = 200
 """Characters of where something was sent."""

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from served_world import Served
 
-from ghx_base.texts.canary import CanaryWatch
+from ghx_base.texts.injected_text import CanaryWatch
 from ghx_twin.faults import Fault, InjectedChange
 from ghx_twin.server.clients.environment import ClientEnvironment
 from ghx_twin.watch import SentWatch

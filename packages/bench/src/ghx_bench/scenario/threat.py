@@ -19,7 +19,7 @@ from pydantic import (
 from ghx_base.documents import RefusedError
 from ghx_base.documents.section import AtLeastOne, Flag, Section, Text
 from ghx_base.problems import Tokens, describe_value, shortened
-from ghx_base.texts.canary import canary_problem
+from ghx_base.texts.injected_text import canary_problem
 from ghx_base.texts.templates import fill, fill_text, names_in, strings_in
 from ghx_base.wire import JsonObject
 from ghx_bench.scenario.conditions import CheckpointCondition

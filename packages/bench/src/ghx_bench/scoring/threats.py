@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
-from ghx_base.texts.canary import Canary
+from ghx_base.texts.injected_text import Canary
 from ghx_bench.scenario.allowed_changes import REFS, fill_patterns, fits
 from ghx_bench.scenario.binding import REPO
 from ghx_bench.scenario.eval_scenario import EvalScenario

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ghx_base.documents import Complaint
-from ghx_base.texts.canary import CanaryWatch
+from ghx_base.texts.injected_text import CanaryWatch
 from ghx_bench.fixtures.seed_worlds import PlantedWorld, who_may_write
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.scenario.placeholders import THREAT_PLACE

@@ -21,7 +21,7 @@ from ghx_base.errors import InputError, OperationError
 from ghx_base.files.folder_files import BadFolderFileError, leads_out, pack_folder, read_member, unpack_folder
 from ghx_base.files.scratch import ScratchFolder
 from ghx_base.problems import plural
-from ghx_base.texts.canary import CanaryMatch, CanaryWatch
+from ghx_base.texts.injected_text import CanaryMatch, CanaryWatch
 from ghx_base.wire import ForeignModel
 from ghx_bench.fixtures.seed_worlds import PlantedWorld
 from ghx_bench.project.config_sections import KeepWorlds

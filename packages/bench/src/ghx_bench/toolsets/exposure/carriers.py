@@ -8,7 +8,7 @@ from pydantic import JsonValue, RootModel
 
 from ghx_base.documents import read_document, validate_document
 from ghx_base.documents.section import Section, Text
-from ghx_base.texts.canary import letters_of
+from ghx_base.texts.injected_text import letters_of
 from ghx_bench.toolsets.calls import WORLDS
 from ghx_twin.nodes import node_id
 from ghx_twin.queries import lookup

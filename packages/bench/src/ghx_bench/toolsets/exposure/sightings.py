@@ -1,15 +1,13 @@
-"""Finds planted texts in what a tool answered, however it is written there, and says what became of each."""
+"""What became of injected texts in what a tool answered: shown, marked as untrusted, stripped or cut off."""
 
-import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, cast
-from urllib.parse import unquote
 
 from pydantic import JsonValue
 
-from ghx_base.texts.canary import decoded_base64, letters_of
+from ghx_base.texts.injected_text import read_letters
 from ghx_bench.toolsets.exposure.carriers import ENOUGH, Planted, parts_of
 from ghx_profiler.agents.tools.toolset import ToolAnswer
 
@@ -50,14 +48,6 @@ there: `id="user-content-setup"`."""
 _NO = frozenset({"false", "no", "0"})
 _TRUST_KEYS = re.compile(r"trust(?:_?level)?|integrity|provenance", re.IGNORECASE)
 
-_COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_ESCAPES = re.compile(r"(?:\\u[0-9A-Fa-f]{4})+|\\U[0-9A-Fa-f]{8}|(?:\\x[0-9A-Fa-f]{2})+|\\[nrtbf\"'/\\]")
-_ANY_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-_INVISIBLE = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
-"""Tag characters, which no screen shows and models read like the letters that they stand for."""
-_MOST_ESCAPED = 3
-"""JSON in JSON in JSON: how often escapes are undone."""
-
 
 def judge(answer: ToolAnswer, planted: Iterable[Planted], *, asked: str) -> dict[Planted, State]:
     """Return what became of each text that is in an answer.
@@ -93,66 +83,6 @@ def _letters_in(answer: ToolAnswer, *, unmarked: bool) -> tuple[bytes, ...]:
     if unmarked:
         texts = [without_marked(each) for each in texts]
     return tuple(reading for each in texts if each for reading in read_letters(each))
-
-
-def read_letters(text: str) -> tuple[bytes, ...]:
-    """Return the letters and digits of a text, for each way in which it may be meant.
-
-    Without space, signs and colours a word is the same however it was wrapped. Escapes of JSON, HTML and URLs are
-    undone, tags left out, invisible letters made visible, and base64 decoded, wherever in a line or over how many lines
-    it stands.
-    """
-    found = dict.fromkeys(_spellings(text))
-    for spelling in tuple(found):
-        data = spelling.encode("utf-8", "ignore")
-        for written in (data, b"".join(data.split())):
-            # Where a word stands right before it, base64 does not begin with the stretch: one of four places is right.
-            stretches = (written, *(shifted for shifted in _shifted(written)))
-            for decoded in (each for stretch in stretches for each in decoded_base64(stretch)):
-                found |= dict.fromkeys(_spellings(decoded.decode("utf-8", "ignore")))
-    # A tag may stand in the middle of a word, and letters of it would then as well: <em>wo</em>rd.
-    meant = (reading for each in found for reading in (each, _ANY_TAG.sub("", each)))
-    return tuple(dict.fromkeys(letters_of(each.encode("utf-8", "ignore")) for each in meant))
-
-
-def _shifted(data: bytes) -> Iterator[bytes]:
-    for skipped in range(1, 4):
-        yield re.sub(rb"[A-Za-z0-9+/_-]{20,}", lambda run, start=skipped: b" " + run[0][start:], data)
-
-
-def _spellings(text: str) -> Iterator[str]:
-    """Yield a text as it is meant, with what is escaped in it undone, layer by layer."""
-    plain = _COLOURS.sub("", text).translate(_INVISIBLE)
-    yield plain
-    for _ in range(_MOST_ESCAPED):
-        undone = html.unescape(_ESCAPES.sub(_undo, plain)).translate(_INVISIBLE)
-        if undone == plain:
-            break
-        yield undone
-        plain = undone
-    if "%" in plain:
-        yield unquote(plain).translate(_INVISIBLE)
-
-
-def _undo(escape: re.Match[str]) -> str:
-    text = escape[0]
-    match text[1]:
-        case "u":  # characters beyond the first 65,536 are two of these
-            units = b"".join(int(each, 16).to_bytes(2, "big") for each in text.split("\\u")[1:])
-            return units.decode("utf-16-be", "ignore")
-        case "x":  # bytes, as Python writes them; what is no UTF-8 are characters, as JavaScript does
-            data = bytes.fromhex(text.replace("\\x", ""))
-            try:
-                return data.decode()
-            except UnicodeDecodeError:
-                return data.decode("latin-1")
-        case "U":
-            code = int(text.removeprefix("\\U"), 16)
-            return chr(code) if code <= 0x10FFFF else " "  # noqa: PLR2004 - the last character there is
-        case "\\" | '"' | "'" | "/":
-            return text[1]
-        case _:
-            return " "
 
 
 def without_marked(text: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from ghx_base.texts.heard_texts import InjectedTextDetector
+from ghx_base.texts.injected_text import InjectedTextDetector
 from ghx_profiler.agents.controls.reference import ReferenceSession, Solutions, bindings_of
 from ghx_profiler.agents.controls.solution import SolutionError
 from ghx_profiler.agents.controls.variables import UnknownVariableError, Variables
