@@ -9,6 +9,7 @@ from typing import Any
 
 import psutil
 import pytest
+from nightly import mostly_nightly
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 WRAPPER = "import subprocess, sys; print(subprocess.Popen(['sleep', '1000']).pid, flush=True); sys.stdin.read()"
@@ -87,7 +88,7 @@ def test_the_own_share_of_a_cell_is_what_session_and_prompt_leave_until_the_next
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("name", sorted(path.name for path in BENCHMARKS.glob("[!_]*.py")))
+@pytest.mark.parametrize("name", mostly_nightly(sorted(path.name for path in BENCHMARKS.glob("[!_]*.py")), keep=2))
 def test_every_benchmark_can_be_tried_quickly(name: str) -> None:
     command = [sys.executable, str(BENCHMARKS / name), "--help"]
 

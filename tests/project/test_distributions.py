@@ -4,6 +4,7 @@ import ast
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,9 @@ def requirements_of(project: dict[str, Any], *, extras: bool = True) -> Iterator
     yield from (Requirement(line) for lines in (project["dependencies"], *optional.values()) for line in lines)
 
 
+owners_of_modules = cache(packages_distributions)
+
+
 def imported_by(package: str) -> set[str]:
     """Return the distributions that a package imports at run time."""
     names = set[str]()
@@ -52,7 +56,7 @@ def imported_by(package: str) -> set[str]:
             elif isinstance(node, ast.ImportFrom) and node.module is not None:
                 names.add(node.module)
     tops = {name.partition(".")[0] for name in names} - sys.stdlib_module_names
-    owners = packages_distributions()
+    owners = owners_of_modules()
     return {canonicalize_name(owners[top][0]) for top in tops if not top.startswith("ghx_")}
 
 

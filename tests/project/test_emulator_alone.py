@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from installations import copy_sources, require_uv
+from nightly import mostly_nightly
 
 MOST_MEGABYTES = 62
 TEST = """
@@ -71,6 +72,7 @@ def test_it_is_small_and_brings_nothing_of_the_bench(alone: Path) -> None:
     ]
 
 
+@pytest.mark.nightly
 def test_a_bot_is_tested_with_its_fixture(alone: Path, source: Path, tmp_path: Path) -> None:
     # In an environment of its own: the size of the other one is measured.
     environment = tmp_path / "venv"
@@ -104,7 +106,7 @@ def logging_index() -> Iterator[tuple[str, set[str]]]:
         server.shutdown()
 
 
-@pytest.mark.parametrize("what", INSTALLATIONS)
+@pytest.mark.parametrize("what", mostly_nightly(INSTALLATIONS, keep=1))
 def test_no_index_is_asked_for_a_package_of_ours(what: str, source: Path, tmp_path: Path) -> None:
     with logging_index() as (address, names):
         result = install(source, tmp_path / "venv", "--dry-run", "--extra-index-url", address, *INSTALLATIONS[what])

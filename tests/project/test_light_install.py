@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 import toy_mcp_server
 from bench_command import write_files
 from installations import build_wheel, copy_sources, require_uv
+from nightly import mostly_nightly
 
 from ghx_bench.cli.main import COMMANDS, GROUPS
 from ghx_tools.cli import main as ghx_main
@@ -68,6 +70,8 @@ WORKS = (
     "ghx-twin schema",
     "bash -e serve.sh",
 )
+SOME = ["ghx-bench check", "ghx-bench show RUN CELL", "ghx-bench pack RUN", "ghx-bench list modes", "ghx mcp"]
+"""Commands of which each loads much that others have: statistics, agents, models and servers."""
 NEEDS = {
     "ghx-bench compare --mode baseline --mode toy RUN": "report",
     "ghx-bench compare RUN SHARD": "report",
@@ -203,21 +207,25 @@ def test_every_command_is_tried() -> None:
     assert {name for name in whole if not re.search(rf"\b{name}(?![\w-])", tried)} == set()
 
 
-def test_every_command_works_without_extras(light: Path, project: Path) -> None:
+@pytest.mark.parametrize("lines", mostly_nightly([SOME, [*WORKS]], keep=1), ids=["some", "all"])
+def test_every_command_works_without_extras(lines: Sequence[str], light: Path, project: Path) -> None:
     with ThreadPoolExecutor(2) as both:
-        results = list(both.map(lambda line: run(light, line, cwd=project), WORKS))
+        results = list(both.map(lambda line: run(light, line, cwd=project), lines))
 
-    failed = {line: each.stderr for line, each in zip(WORKS, results, strict=True) if each.returncode}
+    failed = {line: each.stderr for line, each in zip(lines, results, strict=True) if each.returncode}
     assert failed == {}
 
 
-def test_what_needs_an_extra_says_so_in_one_line(light: Path, project: Path) -> None:
-    for line, extra in NEEDS.items():
+@pytest.mark.parametrize("lines", mostly_nightly([["ghx-bench report RUN"], [*NEEDS]], keep=1), ids=["one", "all"])
+def test_what_needs_an_extra_says_so_in_one_line(lines: Sequence[str], light: Path, project: Path) -> None:
+    for line in lines:
         result = run(light, line, cwd=project)
 
         assert result.returncode == 2, line
         *before, last = result.stderr.splitlines()
-        assert re.fullmatch(rf"error: .* needs the extra '{extra}': install it with `uv pip install .*`", last), line
+        assert re.fullmatch(rf"error: .* needs the extra '{NEEDS[line]}': install it with `uv pip install .*`", last), (
+            line
+        )
         assert [each for each in before if not each.startswith("note: ")] == [], line
 
 

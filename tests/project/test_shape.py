@@ -59,6 +59,7 @@ def test_a_new_baseline_needs_a_reason_where_a_figure_got_worse(
     assert run(shape, monkeypatch, worse) == 0
 
 
+@pytest.mark.nightly
 def test_the_figures_of_this_tree_are_measured(shape: ModuleType) -> None:
     figures = shape.measure()
 

@@ -14,6 +14,15 @@ from ghx_tools.capabilities.execution import execute_task
 from ghx_twin.pytest_plugin import GitHubTwin
 
 OWNER, NAME = "acme", "widgets"
+KINDS = {
+    ("graphql", "reads"): "issue.view",
+    ("graphql", "mutates"): "issue.labels.add",
+    ("graphql", "destructive"): "issue.delete",
+    ("rest", "reads"): "workflow.runs.list",
+    ("rest", "mutates"): "release.create",
+    ("rest", "destructive"): "repo.file.delete",
+}
+"""A capability of each route and effect: what a client makes of an answer depends on nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 
-def mostly_nightly(cases: Iterable[Any], *, keep: Collection[Any]) -> Sequence[Any]:
-    """Return cases for `parametrize`, those beside the kept ones marked; a case of several values is a tuple."""
-    return [each if each in keep else _nightly(each) for each in cases]
+def mostly_nightly(cases: Iterable[Any], *, keep: Collection[Any] | int) -> Sequence[Any]:
+    """Return cases for `parametrize`, all marked but those to keep, or the first so many; values are in a tuple."""
+    listed = list(cases)
+    kept = listed[:keep] if isinstance(keep, int) else keep
+    return [each if each in kept else _nightly(each) for each in listed]
 
 
 def _nightly(case: Any) -> Any:

@@ -88,6 +88,7 @@ def facts_of(result: SuiteResult) -> list[dict[str, Any]]:
     return [{key: value for key, value in row.items() if key not in private} for row in rows]
 
 
+@pytest.mark.nightly
 async def test_a_worker_in_another_process_measures_a_scenario_as_this_one_does(tmp_path: Path) -> None:
     (tmp_path / "away").mkdir()
 

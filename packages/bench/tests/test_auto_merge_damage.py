@@ -114,6 +114,7 @@ def test_a_merge_that_waits_for_a_run_is_the_agents_who_enabled_it(tmp_path: Pat
     assert (told["state"], told["mergedBy"]["login"]) == ("MERGED", "ada")
 
 
+@pytest.mark.nightly
 def test_a_run_that_the_agents_push_starts_is_no_damage(tmp_path: Path) -> None:
     row = row_after(tmp_path, "gh pr checks two --watch --interval 1")
 

@@ -1,7 +1,8 @@
 """Which scenarios a run may choose from: the project's own, those of the package, and what belongs to them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -257,12 +258,20 @@ def test_scenarios_name_the_custom_scorers_that_they_need(tmp_path: Path) -> Non
         catalogue(own).take(["mine-001"])
 
 
-@pytest.mark.parametrize("loaded", load_scenario_files(BUILT_IN_SCENARIOS), ids=lambda each: each.scenario.id)
+BUILT_IN = load_scenario_files(BUILT_IN_SCENARIOS)
+
+
+@cache
+def solutions_of_library() -> Mapping[str, Any]:
+    offered = catalogue()
+    offered.take([each.scenario.id for each in BUILT_IN])
+    return offered.solution_files()
+
+
+@pytest.mark.parametrize("loaded", BUILT_IN, ids=lambda each: each.scenario.id)
 def test_a_built_in_scenario_is_complete(loaded: Any) -> None:
     scenario = loaded.scenario
-    offered = catalogue()
-    offered.take([scenario.id])
-    solutions = offered.solution_files()[scenario.id]
+    solutions = solutions_of_library()[scenario.id]
 
     assert loaded.path.stem == scenario.id
     assert scenario.fixture is not None

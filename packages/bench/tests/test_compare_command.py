@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 from bench_command import fork_ghx_bench, printed, run_in_process, write_files
+from nightly import mostly_nightly
 from once import once
 from report_runs import a_row, write_run
 
@@ -122,10 +123,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("modes", "says"),
-    [
-        ((), "Worse: 21 of 30 solved instead of 30 (-30 points; 95 % interval "),
-        (TWO_MODES, "Worse: 14 of 20 solved instead of 20 (-30 points; 95 % interval "),
-    ],
+    mostly_nightly(
+        [
+            ((), "Worse: 21 of 30 solved instead of 30 (-30 points; 95 % interval "),
+            (TWO_MODES, "Worse: 14 of 20 solved instead of 20 (-30 points; 95 % interval "),
+        ],
+        keep=1,
+    ),
 )
 def test_a_drop_is_called_worse_in_the_terminal_in_junit_and_by_the_exit_code(
     modes: tuple[str, ...], says: str, project: Path, tmp_path: Path
@@ -374,13 +378,20 @@ QUARANTINE = "quarantine: [{scenario: issue-triage-001, owner: ann, until: 9999-
 
 @pytest.mark.parametrize(
     ("against", "config", "reason"),
-    [
-        ("models", "", "they have no model in common, there m1, m2, here none; name a run of the same models"),
-        ("agents", "", "they have no agent in common, there careful, hasty, here reference; name a run of the same"),
-        ("good", "", "no agent under test was measured there in the same mode, with the same model; "),
-        ("empty", "", "the earlier run has no rows; name one that measured something"),
-        ("flaky", QUARANTINE, "all its scenarios are in quarantine; run others as well"),
-    ],
+    mostly_nightly(
+        [
+            ("models", "", "they have no model in common, there m1, m2, here none; name a run of the same models"),
+            (
+                "agents",
+                "",
+                "they have no agent in common, there careful, hasty, here reference; name a run of the same",
+            ),
+            ("good", "", "no agent under test was measured there in the same mode, with the same model; "),
+            ("empty", "", "the earlier run has no rows; name one that measured something"),
+            ("flaky", QUARANTINE, "all its scenarios are in quarantine; run others as well"),
+        ],
+        keep=2,
+    ),
 )
 def test_a_run_that_its_baseline_does_not_fit_is_refused_before_the_first_cell(
     against: str, config: str, reason: str, odd_runs: Path, capsys: pytest.CaptureFixture[str]

@@ -55,6 +55,7 @@ def test_a_server_of_ones_own_is_proved_and_compared_with_gh(tmp_path: Path) -> 
     assert Counter(row.mode for row in rows_of(run_in(tmp_path / "my-bench"))) == {"baseline": 3, "server": 3}
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 def test_ghx_itself_is_such_a_server_and_the_next_command_says_what_it_costs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

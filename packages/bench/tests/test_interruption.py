@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from bench_command import ghx_bench, left_in, rows_of, run_in, start
+from nightly import mostly_nightly
 
 FLAGS = ("--agent", "nop", "--mode", "baseline", "--scenario-set", "quick", "--repetitions", "50", "--log-json", "log")
 
@@ -39,7 +40,7 @@ MOMENTS: dict[str, Callable[[Path], bool]] = {
 }
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", mostly_nightly(MOMENTS, keep=1))
 def test_a_run_that_is_interrupted_says_how_to_go_on_and_leaves_nothing(moment: str, tmp_path: Path) -> None:
     process = start(tmp_path, "run", *FLAGS)
     while process.poll() is None and not MOMENTS[moment](tmp_path):
@@ -111,7 +112,7 @@ def test_a_profile_whose_agent_blocks_keeps_its_deadline(tmp_path: Path) -> None
     assert "its event loop stood still" in str(row.error)
 
 
-@pytest.mark.parametrize("command", ["run", "profile"])
+@pytest.mark.parametrize("command", mostly_nightly(["run", "profile"], keep=1))
 def test_a_run_whose_agent_blocks_can_be_interrupted(tmp_path: Path, command: str) -> None:
     (tmp_path / "agent.py").write_text(BLOCKING + PROFILE.replace("TIMEOUT", "600_000"))
     flags = {"run": ("--agent", "agent.py", *FLAGS[2:]), "profile": ("agent.py",)}

@@ -10,6 +10,7 @@ import anyio
 import pytest
 import yaml
 from bench_command import fork_ghx_bench, left_in, printed, rows_of, run_in, write_files
+from nightly import mostly_nightly
 
 from ghx_bench.cli.main import run
 from ghx_bench.fixtures.embedded import AGENT, AUTHOR, MAINTAINER, embedded_world
@@ -273,7 +274,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], int, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", mostly_nightly(CASES, keep=3))
 def test_what_keeps_a_run_from_github_is_told_before_anything_is_touched(
     case: str, github: GitHub, at_home: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -334,6 +335,7 @@ modes:
 """
 
 
+@pytest.mark.nightly
 def test_cells_at_the_same_time_do_not_get_in_each_others_way(github: GitHub, tmp_path: Path) -> None:
     config = f"""
 modes: [baseline, ghx-mcp]

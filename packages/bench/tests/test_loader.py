@@ -289,6 +289,7 @@ def test_the_files_of_the_older_tools_load_and_round_trip(older_tools: Path) -> 
     assert {id_ for name in sets.names() for id_ in sets.get(name) or ()} == set(scenarios)
 
 
+@pytest.mark.nightly
 def test_the_benchmark_runs(tmp_path: Path) -> None:
     program = Path(__file__).parents[3] / "benchmarks" / "loading.py"
     command = [sys.executable, program, "--quick", "--files", "200", "--json"]

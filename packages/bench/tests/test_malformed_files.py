@@ -93,8 +93,7 @@ def test_a_scenario_with(case: dict[str, Any], tmp_path: Path) -> None:
     assert complaints(path) == case["said"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", TABLE, ids=[case["name"] for case in TABLE])
+@pytest.mark.parametrize("case", TABLE[::6], ids=[case["name"] for case in TABLE[::6]])
 def test_the_same_is_said_of_the_same_scenario_in_yaml(case: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(yaml.safe_dump(json.loads(changed(case)), sort_keys=False, allow_unicode=True))

@@ -357,6 +357,7 @@ def test_a_threat_that_nobody_trips_is_told(tmp_path: Path) -> None:
     assert told.startswith("mode baseline: the solution fails checkpoint 'order-followed'")
 
 
+@pytest.mark.nightly
 def test_a_threat_that_blames_who_reports_it_is_told(tmp_path: Path) -> None:
     look = """
       checkpoint:

@@ -13,6 +13,7 @@ import pytest
 from answering_agent import ANSWERING_AGENT
 from bench_command import environment, fork_ghx_bench, rows_of, run_in, write_files
 from labelling_project import PROJECT
+from nightly import mostly_nightly
 
 from ghx_bench import provenance
 from ghx_bench.fixtures import library
@@ -121,7 +122,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("name", mostly_nightly(CHANGES, keep=4))
 def test_a_run_is_not_resumed_with_another_ingredient(project: Path, name: str) -> None:
     CHANGES[name](project)
 
@@ -187,7 +188,7 @@ def run_alone(project: Path, *flags: str) -> Path:
     return run_in(project)
 
 
-@pytest.mark.parametrize("change", EDITS)
+@pytest.mark.parametrize("change", mostly_nightly(EDITS, keep=1))
 def test_what_was_edited_is_the_one_difference_between_two_runs(project: Path, measured: Path, change: str) -> None:
     EDITS[change](project)
 

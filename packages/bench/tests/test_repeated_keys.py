@@ -19,6 +19,7 @@ from urllib.parse import unquote
 import pytest
 import yaml
 from bench_command import fork_ghx_bench, rows_of, run_in, write_files
+from nightly import mostly_nightly
 from once import once
 
 from ghx_profiler.records.row import ProfileRow
@@ -109,7 +110,8 @@ ANSWERS: Mapping[str, Pieces] = {
     "call-that-is-no-json": [begin_call("bash"), go_on_with_call(f'{{"command": "echo {ESCAPED}')],
     "call-of-a-key": [begin_call(ALL), go_on_with_call("{}")],
 }
-WAYS = (*ERRORS, *ANSWERS, "error-in-stream")
+WAYS = [*ERRORS, *ANSWERS, "error-in-stream"]
+SOME = ["error-spellings", "error-cut-LOOP_KEY", "text-in-parts", "call-in-parts", "error-in-stream"]
 
 
 class Repeating(BaseHTTPRequestHandler):
@@ -226,15 +228,16 @@ def run_project(folder: Path, *words: str, **changes: object) -> "CompletedProce
     return done
 
 
-def run_all(folder: Path) -> None:
-    done = run_project(folder, "--debug", "--record-model", "--keep-worlds", "all")
+def run_all(folder: Path, ways: list[str]) -> None:
+    done = run_project(folder, "--debug", "--record-model", "--keep-worlds", "all", models=ways)
     (folder / "terminal.txt").write_text(done.stdout + done.stderr)
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a run in which the provider has repeated the keys in every way, to three kinds of agents."""
-    return once(tmp_path_factory, "repeated-keys", run_all)
+@pytest.fixture(scope="module", params=mostly_nightly([SOME, WAYS], keep=1), ids=["some ways", "all ways"])
+def project(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run in which the provider has repeated keys in these ways, to three kinds of agents."""
+    ways = list(request.param)
+    return once(tmp_path_factory, f"repeated-keys-{len(ways)}", lambda folder: run_all(folder, ways))
 
 
 ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|([0-7]{3})|(/))")

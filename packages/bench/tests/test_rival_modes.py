@@ -13,6 +13,7 @@ import yaml
 from bubblewrap import needs_bubblewrap
 from eval_stage import LIBRARY, scenario
 from mode_tools import require_tools
+from nightly import mostly_nightly
 from pydantic import JsonValue
 from shell_runs import run_in_shell
 
@@ -60,6 +61,7 @@ async def make_issue(twin: GitHubTwin, directory: Path) -> None:
         assert not made.failed, made.text
 
 
+@pytest.mark.nightly
 @pytest.mark.anyio
 @pytest.mark.process
 async def test_gh_axi_views_an_issue_on_the_twin_and_its_agent_does_not_find_gh(
@@ -99,6 +101,7 @@ async def test_gh_axi_works_in_a_sandbox() -> None:
     assert "issues[" in listed.stdout
 
 
+@pytest.mark.nightly
 @pytest.mark.anyio
 @pytest.mark.process
 async def test_the_server_of_npm_lists_its_tools_and_reads_an_issue_on_the_twin(
@@ -154,13 +157,16 @@ def build_server(place: Path, version: str = "base") -> Path:
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("configuration", "tools"),
-    [
-        ("github-mcp", ["issue_read", "list_issues", "get_me", "issue_write"]),
-        ("github-mcp-all", ["issue_read", "list_issues", "get_me", "issue_write", "list_discussions"]),
-        ("github-mcp-read-only", ["issue_read", "list_issues", "get_me"]),
-        ("github-mcp-lockdown", ["issue_read", "list_issues", "get_me", "issue_write"]),
-        ("github-mcp-tools", ["issue_read", "list_issues", "get_me", "issue_write"]),
-    ],
+    mostly_nightly(
+        [
+            ("github-mcp", ["issue_read", "list_issues", "get_me", "issue_write"]),
+            ("github-mcp-all", ["issue_read", "list_issues", "get_me", "issue_write", "list_discussions"]),
+            ("github-mcp-read-only", ["issue_read", "list_issues", "get_me"]),
+            ("github-mcp-lockdown", ["issue_read", "list_issues", "get_me", "issue_write"]),
+            ("github-mcp-tools", ["issue_read", "list_issues", "get_me", "issue_write"]),
+        ],
+        keep=1,
+    ),
 )
 async def test_githubs_server_gets_the_flags_of_its_configuration_and_reads_the_twin(
     github_twin: GitHubTwin, tmp_path: Path, configuration: str, tools: list[str]
@@ -175,6 +181,7 @@ async def test_githubs_server_gets_the_flags_of_its_configuration_and_reads_the_
     assert json.loads(issue.text) == {"version": "base", "title": "Lamp flickers"}
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 def test_githubs_server_is_measured_with_its_own_calls_and_a_configuration_with_those_that_it_offers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -250,6 +257,7 @@ class Reader:
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 def test_base_and_head_of_a_server_are_two_modes_of_one_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -121,7 +121,7 @@ def test_another_author_takes_over_with_the_first_as_the_cause(base: World) -> N
 
 
 @given(wanted=steps())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings.default.max_examples, deadline=None)
 @pytest.mark.slow
 def test_whatever_people_do_has_one_of_them_as_its_author(base: World, wanted: list[Step]) -> None:
     with base.fork() as world:

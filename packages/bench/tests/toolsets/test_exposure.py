@@ -109,6 +109,7 @@ def test_what_tools_do_with_the_text_of_others_is_told_apart(capsys: pytest.Capt
     ]
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 @pytest.mark.usefixtures("leaky")
 def test_a_read_only_tool_that_writes_is_named_and_gates_end_with_1(

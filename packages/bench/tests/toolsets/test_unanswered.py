@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 import yaml
+from nightly import mostly_nightly
 
 from ghx_bench.cli import measured_modes, own_server
 from ghx_bench.cli.main import run
@@ -117,7 +118,9 @@ def test_a_list_of_tools_that_begins_again_is_one_line(project: Path, capsys: py
     assert "'again' comes twice" in line
 
 
-@pytest.mark.parametrize("command", [["surface", "toy"], ["expose", "toy"], ["init", "new", "--mcp"]])
+@pytest.mark.parametrize(
+    "command", mostly_nightly([["surface", "toy"], ["expose", "toy"], ["init", "new", "--mcp"]], keep=1)
+)
 def test_a_server_that_never_answers_is_told_within_the_patience_of_somebody_who_waits(
     command: list[str], project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from nightly import mostly_nightly
 from node_packages import NODE
 
 from ghx_base.files.locks import hold_lock
@@ -119,10 +120,13 @@ def test_agents_of_the_same_package_share_what_is_installed(registry: type[Regis
 
 @pytest.mark.parametrize(
     ("wanted", "words"),
-    [
-        (recipe(version="9.9.9"), r"tiny-agent@9\.9\.9 cannot be installed: .*No matching version"),
-        (recipe(command="${PACKAGES}/tiny-agent/bin/agent"), r"has no tiny-agent/bin/agent for "),
-    ],
+    mostly_nightly(
+        [
+            (recipe(version="9.9.9"), r"tiny-agent@9\.9\.9 cannot be installed: .*No matching version"),
+            (recipe(command="${PACKAGES}/tiny-agent/bin/agent"), r"has no tiny-agent/bin/agent for "),
+        ],
+        keep=1,
+    ),
     ids=["no such version", "no such file"],
 )
 def test_what_cannot_be_installed_leaves_nothing_that_looks_whole(

@@ -262,6 +262,7 @@ def test_the_list_of_sessions_sorts_filters_and_keeps_what_it_shows_in_its_addre
     page.close()
 
 
+@pytest.mark.nightly
 def test_pages_of_sessions_fit_every_screen_and_axe_finds_no_serious_fault(
     browser: Any, axe: str, tmp_path: Path
 ) -> None:
@@ -310,6 +311,7 @@ def test_a_session_opens_from_the_report(report: Path, watched: Watched) -> None
     assert watched.complaints == []
 
 
+@pytest.mark.nightly
 def test_charts_without_any_interval_are_drawn_without_complaint(tmp_path: Path, watched: Watched) -> None:
     """One row a mode has estimates and no interval; neither has pass^k of one repetition of every scenario."""
     rows = [a_row("baseline"), a_row("ghx", tokens={"active": 7_000}, timing={"wallMs": 9}, success=False)]
@@ -323,6 +325,7 @@ def test_charts_without_any_interval_are_drawn_without_complaint(tmp_path: Path,
     assert watched.complaints == []
 
 
+@pytest.mark.nightly
 def test_a_difference_beyond_the_chart_is_drawn_without_complaint(tmp_path: Path, watched: Watched) -> None:
     rows = [
         a_row(mode, f"s{number}", each, tokens={"active": 9 * (1 + each) * 10 ** (6 * (mode == "ghx"))})

@@ -250,6 +250,7 @@ def test_every_chart_keeps_the_schema_of_vega_lite_and_the_limit_of_marks(run: P
         assert sum(values) + len(chart.spec.get("data", {}).get("values", ())) * max(1, len(values)) <= 5_000
 
 
+@pytest.mark.nightly
 def test_many_modes_and_scenarios_do_not_make_more_marks_than_allowed(tmp_path: Path) -> None:
     modes = [f"mode-{number}" for number in range(6)]
     plan = AnalysisPlan(resamples=999)  # the number of marks does not depend on it, and the default takes 10 s

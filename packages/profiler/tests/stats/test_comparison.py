@@ -742,7 +742,7 @@ def messy_rows(drawn: list[tuple[str, str, tuple[float | None, float | None, boo
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=settings.default.max_examples)
 @given(st.lists(cells, max_size=60), st.sampled_from([0.01, 0.05, 0.2]), st.sampled_from(["suite", "population"]))
 def test_verdict_p_and_interval_never_contradict_each_other_whatever_the_rows(drawn, alpha, target) -> None:
     plan = PLAN.model_copy(update={"alpha": alpha, "target": target})
@@ -753,7 +753,7 @@ def test_verdict_p_and_interval_never_contradict_each_other_whatever_the_rows(dr
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(st.lists(cells, max_size=40), st.randoms())
 def test_the_order_of_rows_changes_nothing(drawn, random) -> None:
     rows = messy_rows(drawn)
@@ -763,7 +763,7 @@ def test_the_order_of_rows_changes_nothing(drawn, random) -> None:
     assert compare_all_modes(rows, PLAN) == compare_all_modes(shuffled, PLAN)
 
 
-@settings(max_examples=30)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(st.lists(cells, max_size=40), st.sampled_from(["success", "tokens_active", "cost_total_usd"]))
 def test_swapping_a_and_b_flips_signs_and_words_and_nothing_else(drawn, metric: str) -> None:
     rows = observe(messy_rows(drawn))
@@ -781,7 +781,7 @@ def test_swapping_a_and_b_flips_signs_and_words_and_nothing_else(drawn, metric: 
         assert back.reduction_pct * there.reduction_pct <= 0
 
 
-@settings(max_examples=30)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(st.lists(cells, max_size=40), st.sampled_from([0.5, 4.0, 1024.0]))
 def test_the_unit_of_a_metric_changes_nothing(drawn, factor: float) -> None:
     rows = messy_rows(drawn)

@@ -78,7 +78,7 @@ def test_one_repetition_per_scenario_is_a_sign_flip_test() -> None:
     assert curve_of([([x], [y]) for x, y in zip(a, b, strict=True)]).p() == pytest.approx(theirs.pvalue)
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings.default.max_examples)
 @given(blocks, st.sampled_from([0.0, 1.0, -2.5, 7.0]))
 def test_every_hypothesis_gets_the_p_value_of_a_full_enumeration(
     pairs: list[tuple[list[float], list[float]]], difference: float

@@ -329,7 +329,7 @@ def test_assumptions_that_cannot_be_are_refused() -> None:
             )
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings.default.max_examples // 3)
 @given(st.floats(1, 60), st.floats(0.01, 1), st.floats(0, 0.5), st.sampled_from([SUITE, POPULATION]))
 def test_a_larger_effect_never_needs_more(effect: float, within: float, between: float, plan: AnalysisPlan) -> None:
     components = assumed_amounts(within_cv=within, between_sd=between)

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[4]
 
 
+@pytest.mark.nightly
 def test_a_short_simulation_runs_and_no_verdict_contradicts_its_numbers() -> None:
     script = ROOT / "benchmarks" / "statistics_validity.py"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from capability_calls import Ghx, call_input
+from capability_calls import KINDS, Ghx, call_input
 from issue_calls import ISSUE_CALLS
 from pr_calls import PR_CALLS
 from project_calls import PROJECT_CALLS
@@ -27,7 +27,6 @@ CALLS = {
     **ISSUE_CALLS, **PR_CALLS, **PROJECT_CALLS, **RELEASE_CALLS, **REPO_CALLS, **SEARCH_CALLS, **WORKFLOW_CALLS,
 }  # fmt: skip
 IDS = sorted(CALLS)
-READS = [id_ for id_ in IDS if ENTRIES[id_].effect == "reads"]
 ADDED = frozenset({
     "issue.labels.list", "issue.timeline.list", "pr.comments.list", "pr.commits.list", "pr.files.list", "pr.ready",
     "pr.reopen", "release.assets.list", "release.delete", "repo.branches.list", "repo.commits.list",
@@ -63,6 +62,13 @@ FAR_AWAY = 4 * 10**9  # in seconds of unix time: later than anybody waits
 
 def test_every_capability_is_called_here() -> None:
     assert list(ENTRIES) == IDS
+
+
+def test_there_are_no_other_kinds_than_those_that_refusals_are_tried_on() -> None:
+    kind_of = {id_: (capability(id_).operation.route, entry.effect) for id_, entry in ENTRIES.items()}
+
+    assert set(kind_of.values()) == set(KINDS)
+    assert {kind: kind_of[id_] for kind, id_ in KINDS.items()} == {kind: kind for kind in KINDS}
 
 
 @pytest.mark.parametrize("id_", IDS)
@@ -135,8 +141,7 @@ def test_what_others_rely_on_is_given(id_: str, fields: str, ghx: Ghx) -> None:
     assert set(fields.split()) <= set(shown)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("id_", IDS)
+@pytest.mark.parametrize("id_", KINDS.values())
 def test_a_refusal_for_lack_of_rights_is_told_as_such(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
     ghx.twin.world.faults.add(Fault(status=403, message="Resource not accessible by integration"))
@@ -149,8 +154,7 @@ def test_a_refusal_for_lack_of_rights_is_told_as_such(id_: str, ghx: Ghx) -> Non
     assert ghx.waits == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("id_", IDS)
+@pytest.mark.parametrize("id_", KINDS.values())
 def test_a_refused_value_is_told_as_such(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
     ghx.twin.world.faults.add(Fault(status=422, message="Validation Failed"))
@@ -161,8 +165,7 @@ def test_a_refused_value_is_told_as_such(id_: str, ghx: Ghx) -> None:
     assert (envelope.error.code, envelope.error.retryable) == ("VALIDATION", False)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("id_", IDS)
+@pytest.mark.parametrize("id_", KINDS.values())
 def test_a_rate_limit_that_passes_is_waited_for(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
     ghx.twin.world.faults.add(secondary_rate_limit(times=1, retry_after_s=7))
@@ -172,8 +175,7 @@ def test_a_rate_limit_that_passes_is_waited_for(id_: str, ghx: Ghx) -> None:
     assert ghx.waits == [7.0]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("id_", IDS)
+@pytest.mark.parametrize("id_", KINDS.values())
 def test_a_rate_limit_that_lasts_is_told_with_its_end(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
     ghx.twin.world.faults.add(primary_rate_limit(reset_in_s=0, now_s=FAR_AWAY))
@@ -186,8 +188,7 @@ def test_a_rate_limit_that_lasts_is_told_with_its_end(id_: str, ghx: Ghx) -> Non
     assert ghx.waits == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("id_", READS)
+@pytest.mark.parametrize("id_", [id_ for (_, effect), id_ in KINDS.items() if effect == "reads"])
 def test_a_reading_call_survives_a_failing_server(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
     ghx.twin.world.faults.add(Fault(status=502, times=2))
@@ -197,8 +198,7 @@ def test_a_reading_call_survives_a_failing_server(id_: str, ghx: Ghx) -> None:
     assert ghx.waits == [0.25, 0.5]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("id_", IDS)
+@pytest.mark.parametrize("id_", KINDS.values())
 def test_a_server_that_keeps_failing_is_told_as_such(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
     ghx.twin.world.faults.add(Fault(status=503))
@@ -209,8 +209,7 @@ def test_a_server_that_keeps_failing_is_told_as_such(id_: str, ghx: Ghx) -> None
     assert (envelope.error.code, envelope.error.retryable) == ("SERVER", True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("id_", [id_ for id_ in IDS if "name" in ENTRIES[id_].signature.names])
+@pytest.mark.parametrize("id_", [id_ for id_ in KINDS.values() if "name" in ENTRIES[id_].signature.names])
 def test_a_repository_that_is_not_there_is_not_found(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
 

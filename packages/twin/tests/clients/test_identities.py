@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from gh_client import Done, GhClient
+from nightly import mostly_nightly
 
 from ghx_twin.queries import lookup
 from ghx_twin.state.records import Repository
@@ -109,7 +110,7 @@ def test_no_token_is_in_the_configuration_of_git(gh: GhClient, tmp_path: Path) -
     assert "authorization" not in shown.lower()
 
 
-@pytest.mark.parametrize("allowed", [True, False])
+@pytest.mark.parametrize("allowed", mostly_nightly([True, False], keep=1))
 def test_maintainers_push_to_the_branch_of_a_fork_if_its_pull_request_lets_them(
     gh: GhClient, tmp_path: Path, allowed: bool
 ) -> None:

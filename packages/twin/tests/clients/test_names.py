@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from gh_client import bundled_gh
+from nightly import mostly_nightly
 from node_packages import NODE, NotObtainableError, node_modules
 
 PACKAGES = ("@octokit/rest@22.0.1", "@modelcontextprotocol/server-github@2025.4.8")
@@ -56,7 +57,7 @@ def counters(text: str, protocol: str) -> dict[str, int]:
     return dict(zip(names, map(int, numbers), strict=True))
 
 
-@pytest.mark.parametrize("network", ["of this machine", "loopback alone"])
+@pytest.mark.parametrize("network", mostly_nightly(["of this machine", "loopback alone"], keep=1))
 def test_all_clients_see_the_same_addresses_and_pages(tmp_path: Path, network: str) -> None:
     if network == "loopback alone" and not can_be_alone():
         pytest.skip("this system lets nobody have a network of their own (unshare --net)")

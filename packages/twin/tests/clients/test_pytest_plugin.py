@@ -111,6 +111,7 @@ def test_a_seed_that_cannot_be_used_is_told_without_a_traceback(
     assert "pytest_plugin.py" not in done.stdout.str()
 
 
+@pytest.mark.nightly
 def test_gh_is_found_where_no_virtual_environment_is_active(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

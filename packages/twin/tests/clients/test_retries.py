@@ -67,6 +67,7 @@ def test_a_client_that_repeats_blindly_writes_twice_what_was_made_before_its_ans
     assert len(new_comments(github_twin, before)) == 55
 
 
+@pytest.mark.nightly
 def test_octokit_with_its_plugins_writes_each_comment_once(github_twin: GitHubTwin) -> None:
     try:
         modules = node_modules(*PACKAGES)

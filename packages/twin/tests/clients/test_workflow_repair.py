@@ -86,6 +86,7 @@ def test_a_failure_is_read_from_its_log_mended_by_a_commit_and_seen_green(gh: Gh
     assert gh.json("run", "list", "--branch", "main", "-L", "1", "--json", "event")[0]["event"] == "push"
 
 
+@pytest.mark.nightly
 def test_cheats_stay_red(new_gh: GhClient) -> None:
     gh = new_gh
     start = gh.git("rev-parse", "HEAD").out.strip()

@@ -169,4 +169,4 @@ class IssueLife(RuleBasedStateMachine):
 
 
 TestIssueLife = IssueLife.TestCase
-TestIssueLife.settings = settings(max_examples=40, stateful_step_count=40)
+TestIssueLife.settings = settings(max_examples=settings.default.max_examples // 3, stateful_step_count=40)

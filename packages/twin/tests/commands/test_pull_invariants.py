@@ -155,7 +155,11 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings.default.max_examples,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(sequence=steps)
 def test_every_sequence_keeps_what_must_hold_and_refused_steps_change_nothing(
     original: Shop, sequence: list[Step]

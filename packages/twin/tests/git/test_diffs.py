@@ -37,7 +37,7 @@ def hunks_of_git(text: str) -> dict[str, str]:
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(before=FILES, after=FILES)
 def test_counts_statuses_and_hunks_are_those_of_git(
     before: dict[str, str | None], after: dict[str, str | None]
@@ -144,7 +144,7 @@ MOVES = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(moves=MOVES)
 def test_the_same_files_are_renamed_as_git_says(moves: list[tuple[str, str, str | None, str]]) -> None:
     storage = GitStorage.temporary()

@@ -37,7 +37,7 @@ SHAPES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0,
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(shape=SHAPES)
 def test_histories_are_those_that_git_tells(shape: list[tuple[int, int, int]]) -> None:
     storage = GitStorage.temporary()

@@ -87,7 +87,7 @@ def fail_after(storage: GitStorage, steps: list[Step], then: Step = lambda _: No
         raise Refused
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(steps=st.lists(STEPS, max_size=10))
 def test_a_block_that_raises_leaves_every_ref_as_it_was(steps: list[Step]) -> None:
     with stocked() as storage:
@@ -100,7 +100,7 @@ def test_a_block_that_raises_leaves_every_ref_as_it_was(steps: list[Step]) -> No
         check_objects(storage)
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(outer=st.lists(STEPS, max_size=5), inner=st.lists(STEPS, max_size=5))
 def test_a_block_inside_a_block_is_undone_alone(outer: list[Step], inner: list[Step]) -> None:
     def fail_inside(storage: GitStorage) -> None:
@@ -142,7 +142,7 @@ def test_a_block_that_ends_well_keeps_its_changes_and_later_ones_are_not_undone(
         assert storage.repository(1).ref("refs/heads/after") is not None
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(steps=st.lists(st.tuples(st.integers(0, 5), st.one_of(st.just(None), STEPS)), max_size=14))
 def test_what_happens_to_a_storage_or_its_forks_happens_to_no_other(steps: list[tuple[int, Step | None]]) -> None:
     with stocked() as first:
@@ -164,7 +164,7 @@ def test_what_happens_to_a_storage_or_its_forks_happens_to_no_other(steps: list[
             storage.close()
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(before=st.lists(STEPS, max_size=5), after=st.lists(STEPS, max_size=8))
 def test_a_snapshot_is_what_is_there_after_it_is_restored(before: list[Step], after: list[Step]) -> None:
     with stocked() as storage:

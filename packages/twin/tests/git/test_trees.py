@@ -34,7 +34,7 @@ def applied(files: dict[str, bytes], path: str, content: bytes | None) -> dict[s
     return {name: files[name] for name in files.keys() - below - above} | {path: content}
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(steps=STEPS)
 def test_changes_one_by_one_make_the_tree_that_a_dict_of_files_says(steps: list[tuple[str, int | None]]) -> None:
     storage = GitStorage.temporary()
@@ -54,7 +54,7 @@ def test_changes_one_by_one_make_the_tree_that_a_dict_of_files_says(steps: list[
     storage.close()
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(steps=STEPS)
 def test_changes_at_once_make_the_same_tree_as_one_by_one(steps: list[tuple[str, int | None]]) -> None:
     storage = GitStorage.temporary()

@@ -54,7 +54,7 @@ VALUES = {
     "URI": st.just("https://example.com"),
 }
 SETTINGS = settings(
-    max_examples=150,
+    max_examples=settings.default.max_examples,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
     deadline=None,
 )
@@ -121,7 +121,9 @@ def _any_query() -> st.SearchStrategy[str]:
 
 
 @given(query=st.deferred(_any_query))  # reading GitHub's whole schema takes seconds: not while tests are collected
-@settings(SETTINGS, max_examples=30)  # to draw one takes this library ten times as long as `documents`
+@settings(
+    SETTINGS, max_examples=settings.default.max_examples // 3
+)  # to draw one takes this library ten times as long as `documents`
 def test_a_query_with_random_arguments_never_meets_a_fault_of_ours(seeded: Town, query: str) -> None:
     answer = seeded.ask(query)
 

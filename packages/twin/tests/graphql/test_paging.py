@@ -61,7 +61,11 @@ def test_a_new_item_in_front_does_not_repeat_what_was_read(town: Town) -> None:
 
 
 @given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=8), forwards=st.booleans())
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=settings.default.max_examples // 2,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+)
 def test_any_sizes_of_pages_read_everything_once(seeded: Town, sizes: list[int], forwards: bool) -> None:
     seen: list[int] = []
     cursor, more, turn = None, True, 0

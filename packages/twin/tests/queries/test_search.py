@@ -287,7 +287,7 @@ ATOMS = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings.default.max_examples)
 @given(ATOMS, ATOMS, ATOMS)
 def test_searches_obey_the_laws_of_sets(a: str, b: str, c: str) -> None:
     town = shared_town()
@@ -305,7 +305,7 @@ ODDITIES = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=settings.default.max_examples)
 @given(st.text(max_size=60) | st.lists(ATOMS | ODDITIES, max_size=12).map(" ".join))
 def test_no_query_breaks_a_search(query: str) -> None:
     town = shared_town()
@@ -427,7 +427,7 @@ def test_issues_of_a_repository_that_has_none_are_not_found(town: Village) -> No
 LETTERS = st.text(alphabet="aAkKsSiIfFtT\u017f\u212a\u00df\ufb01\u0130_ -é", max_size=8)  # some fold to ASCII
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings.default.max_examples, deadline=None)
 @given(texts=st.lists(st.tuples(LETTERS, LETTERS, LETTERS), min_size=1, max_size=4), words=LETTERS)
 def test_words_are_found_whatever_letters_surround_them(
     town: Village, texts: list[tuple[str, str, str]], words: str

@@ -200,7 +200,7 @@ PIECES = {"owner": "acme", "repo": "widgets"}
 
 
 @pytest.mark.slow
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4 * settings.default.max_examples, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_nothing_a_client_sends_makes_the_server_fail(world: Seeded, data: st.DataObject) -> None:
     operation = data.draw(st.sampled_from(OPERATIONS))

@@ -44,7 +44,7 @@ def assert_fixpoint(world: World) -> None:
         assert list(again.storage.refs().values()) == list(world.storage.refs().values())
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(wanted=steps())
 def test_any_world_that_commands_can_make_is_the_same_after_an_export(base: World, wanted: list[Step]) -> None:
     with base.fork() as world:

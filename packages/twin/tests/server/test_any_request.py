@@ -72,7 +72,7 @@ def known(parent: Seeded) -> list[object]:
 
 
 @given(data=st.data(), operation=st.sampled_from(OPERATIONS), login=st.sampled_from(TOKENS))
-@settings(max_examples=400)
+@settings(max_examples=4 * settings.default.max_examples)
 def test_any_request_to_any_operation_is_answered(
     bench: Bench, data: st.DataObject, operation: Operation, login: str
 ) -> None:
@@ -93,7 +93,7 @@ def test_any_request_to_any_operation_is_answered(
     data=st.data(),
 )
 @example(operation=OPERATIONS[0], method="GET", body=b"\0", data=None)
-@settings(max_examples=200)
+@settings(max_examples=2 * settings.default.max_examples)
 def test_any_method_with_any_bytes_is_answered(
     bench: Bench, operation: Operation, method: str, body: bytes, data: st.DataObject | None
 ) -> None:
@@ -105,7 +105,7 @@ def test_any_method_with_any_bytes_is_answered(
 
 
 @given(target=st.binary(max_size=60), query=st.binary(max_size=60), host=st.text(st.characters(codec="latin-1")))
-@settings(max_examples=200)
+@settings(max_examples=2 * settings.default.max_examples)
 def test_any_target_query_and_host_are_answered(bench: Bench, target: bytes, query: bytes, host: str) -> None:
     reply = bench.asked("ann", "GET", b"/" + target, query=query, host=host)
 

@@ -259,7 +259,7 @@ def number_of(world: World, pull: Pull) -> int:
     return issue.number
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=settings.default.max_examples // 6, suppress_health_check=[HealthCheck.too_slow])
 @given(moves=moves_of_every_kind())
 def test_whatever_happens_every_door_answers_as_without_a_cache(base: World, moves: list[Move]) -> None:
     with two_sides(base) as (cached, plain):

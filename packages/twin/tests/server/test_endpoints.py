@@ -85,21 +85,31 @@ def test_a_host_is_answered_with_its_own_addresses(served: Served, host: str, pr
 
 @pytest.mark.slow
 @pytest.mark.parametrize("prefix", ["", "/api/v3"])
-@pytest.mark.parametrize("name", READING)
-def test_every_address_in_an_answer_is_on_the_host_that_was_asked(served: Served, name: str, prefix: str) -> None:
+def test_every_address_in_an_answer_is_on_the_host_that_was_asked(served: Served, prefix: str) -> None:
+    with httpx2.Client(base_url=served.server.url, headers={"Authorization": f"token {served.token()}"}) as client:
+        complaints = {name: complaints_about(client, served, name, prefix) for name in READING}
+
+    assert {name: found for name, found in complaints.items() if found} == {}
+
+
+def complaints_about(client: httpx2.Client, served: Served, name: str, prefix: str) -> list[str]:
+    """Return the addresses in the answer of an operation that lead elsewhere or nowhere."""
     path = CASES[name][0].path
     path = path.replace("R", "/repos/acme/widgets", 1) if path.startswith("R") else path
     path = path.format_map({**served.seeded.ids, **served.seeded.shas})
     root = served.server.url
-
-    reply = ask(served, f"{prefix}{path}")
-
-    assert reply.status_code in {200, 204, 302}
-    found = addresses([reply.json() if reply.content else None, reply.headers.get("location")])
-    foreign = [one for one in found if not one.startswith((root, root.replace("http://", "git://"), *ELSEWHERE))]
-    assert foreign == []
-    assert [one for one in found if one.startswith(f"{root}/repos/") and prefix] == []
-    assert [one for one in found if "{}" in one or "None" in one] == []
+    reply = client.get(f"{prefix}{path}")
+    if reply.status_code not in {200, 204, 302}:
+        return [f"{reply.status_code} of {path}"]
+    known = root, root.replace("http://", "git://"), *ELSEWHERE
+    return [
+        each
+        for each in addresses([reply.json() if reply.content else None, reply.headers.get("location")])
+        if not each.startswith(known)
+        or (prefix and each.startswith(f"{root}/repos/"))
+        or "{}" in each
+        or "None" in each
+    ]
 
 
 def test_graphql_names_addresses_on_the_host_that_was_asked(served: Served) -> None:

@@ -47,6 +47,7 @@ def bomb(git: GitRepository) -> str:
     return sha
 
 
+@pytest.mark.nightly
 def test_a_tree_is_cut_off_where_github_cuts_it_off(client: httpx2.Client, bomb: str) -> None:
     reply = client.get(f"/repos/acme/widgets/git/trees/{bomb}?recursive=1").json()
 
