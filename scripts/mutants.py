@@ -121,7 +121,7 @@ MUTANTS = (
         f"{_BENCH}/checking/project_check.py",
         "if document.path.stem != scenario.id:",
         "if False:",
-        "packages/bench/tests/test_check.py",
+        "packages/bench/tests/test_file_commands.py",
     ),
     Mutant(
         "input: a mistake ends with another exit code than 2",
