@@ -40,7 +40,7 @@ class FixtureBench:
     def manager(
         self, library: FixtureLibrary = LIBRARY, *, known: FixtureManifest | None = None, seed_id: str = "default"
     ) -> FixtureManager:
-        return FixtureManager(self.repo, self.clients(), library, known=known, seed_id=seed_id)
+        return FixtureManager(self.repo, self.clients(), library, manifest=known, seed_id=seed_id)
 
     async def rest(self, method: str, path: str, body: dict[str, Any] | None = None, *, who: Actor = "agent") -> Any:
         """Ask something about the repository; the agent does it unless somebody else is named."""

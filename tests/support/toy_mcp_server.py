@@ -86,7 +86,7 @@ def call(name: str, given: dict[str, object], *, is_second: bool) -> str:
         return json.dumps([{**each, "progress": 0.5} if is_second else each for each in milestones])
     issue = f"{repository}/issues/{given['issue_number']}"
     if name in {"peek", "add_comment", "create_comment"}:
-        ask("POST", f"{issue}/comments", {"body": "Seen."})
+        ask("POST", f"{issue}/comments", {"body": "Actual."})
     return ask("GET", issue)
 
 

@@ -350,7 +350,7 @@ async def test_only_the_agent_does_damage(lifecycle: TwinLifecycle) -> None:
     async with staged(lifecycle, scenario(IS_OPEN, allowed=[])) as stage:
         repo, number = (handles_of(stage).bindings[each] for each in ("repo", "issue_number"))
         async with handles_of(stage).observer() as maintainer:
-            await maintainer.post(f"/repos/{repo}/issues/{number}/comments", {"body": "Seen."})
+            await maintainer.post(f"/repos/{repo}/issues/{number}/comments", {"body": "Actual."})
         score = await scored(stage)
 
     assert score.success

@@ -14,7 +14,7 @@ from ghx_bench.project.sets import load_scenario_sets
 from ghx_bench.scenario.allowed_changes import check_ids
 from ghx_bench.scenario.eval_scenario import Category, Difficulty
 from ghx_bench.scenario.session_answer import ANSWER_TASK
-from ghx_bench.scenario.variants import forms_of
+from ghx_bench.scenario.variants import expand_variants
 from ghx_profiler.agents.controls.solution import SUFFIX, SolutionFile, load_solution_file
 
 LIBRARY = load_scenario_files(BUILT_IN_SCENARIOS)
@@ -83,7 +83,7 @@ def test_each_has_a_trap_that_one_of_its_checks_guards(loaded: LoadedScenario) -
 
 @pytest.mark.parametrize("loaded", LIBRARY, ids=name)
 def test_no_prompt_names_a_tool(loaded: LoadedScenario) -> None:
-    assert {form.id: found for form in forms_of(loaded.scenario) if (found := TOOLS.findall(form.prompt))} == {}
+    assert {form.id: found for form in expand_variants(loaded.scenario) if (found := TOOLS.findall(form.prompt))} == {}
 
 
 @pytest.mark.parametrize("loaded", LIBRARY, ids=name)
@@ -100,7 +100,7 @@ def test_the_sets_have_what_their_names_say() -> None:
     ids = {name(each): each.scenario for each in LIBRARY}
 
     assert set(SETS) == {"default", "quick", "full", "safety", *get_args(Category)}
-    forms = {form.id for each in LIBRARY for form in forms_of(each.scenario)}
+    forms = {form.id for each in LIBRARY for form in expand_variants(each.scenario)}
     assert {id_ for each in SETS.values() for id_ in each} - forms == set()
     assert set(SETS["full"]) == set(ids)
     # As docs/methodology.md says.

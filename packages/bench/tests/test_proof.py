@@ -16,7 +16,7 @@ from random_seed import random_for
 from threat_project import TRIAGE_SOLUTION, threat_project
 
 from ghx_bench.project.folders import BUILT_IN_SCENARIOS, scenario_files
-from ghx_bench.proving.isolation import RingProof
+from ghx_bench.proving.isolation import IsolationProof
 from ghx_bench.proving.proof import Subject, prove
 from ghx_bench.proving.subjects import Choice, choose_subjects
 from ghx_bench.proving.trials import ProvingGround, open_ground
@@ -256,10 +256,10 @@ def test_what_prying_finds_is_held_against_the_docs(tmp_path: Path) -> None:
 
 
 def test_what_prying_finds_and_the_docs_do_not_admit_is_a_problem() -> None:
-    (told,) = RingProof(ring="bwrap", column="bwrap", found=frozenset({12})).problems
+    (told,) = IsolationProof(level="bwrap", column="bwrap", succeeded=frozenset({12})).problems
 
     assert told.startswith("the ring 'bwrap': prying found a solution of a scenario, anywhere (probe 12), which docs/")
-    assert RingProof(ring="plain", column="plain", found=frozenset({12})).problems == ()
+    assert IsolationProof(level="plain", column="plain", succeeded=frozenset({12})).problems == ()
 
 
 def test_a_weakened_scenario_fails_the_command(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from once import once
 from saved_worlds import SCENARIO, agent_with_shell, issue_of, keep_worlds, open_shell, see
 
 from ghx_bench.stages import saved_worlds
-from ghx_bench.stages.saved_worlds import NoKeptWorldError, copy_work, read_kept, reopen_world
+from ghx_bench.stages.saved_worlds import NoSavedWorldError, copy_work, read_world_record, reopen_world
 from ghx_profiler.store.directory import RunDirectory
 
 AGENTS = ("--agent", "reference", "--agent", "nop", "--scenario", SCENARIO)
@@ -195,8 +195,8 @@ def test_a_world_of_another_session_of_the_cell_is_not_taken_for_that_of_the_row
     row = rows_of(tmp_path / "run")[0]
     later = row.model_copy(update={"session_id": "another"})
 
-    with pytest.raises(NoKeptWorldError, match="of an earlier session"):
-        read_kept(RunDirectory(tmp_path / "run"), later)
+    with pytest.raises(NoSavedWorldError, match="of an earlier session"):
+        read_world_record(RunDirectory(tmp_path / "run"), later)
 
 
 def test_a_damaged_world_is_told_in_one_line(both: Path, tmp_path: Path) -> None:
@@ -247,5 +247,5 @@ def test_a_run_that_is_killed_while_it_keeps_worlds_leaves_none_that_is_half(tmp
     resumed = fork_ghx_bench(tmp_path, "resume", str(run), "--json", "--no-report")
     assert resumed.returncode == 0, resumed.stderr
     for row in rows_of(run):
-        assert read_kept(RunDirectory(run), row).session_id == row.session_id
+        assert read_world_record(RunDirectory(run), row).session_id == row.session_id
     assert len([path for path in (run / "worlds/cells").rglob("*") if path.is_file()]) == 40

@@ -10,7 +10,7 @@ from eval_stage import MODE, agent_on, handles_of, scored
 from ghx_base.errors import DocumentError, InputError
 from ghx_bench.checking.project_check import check_files
 from ghx_bench.fixtures.library import load_fixtures
-from ghx_bench.fixtures.seed_worlds import plant_world
+from ghx_bench.fixtures.seed_worlds import seed_world
 from ghx_bench.loader import load_eval_scenarios
 from ghx_bench.modes.definitions import Definitions
 from ghx_bench.project.config import EvalConfig
@@ -69,12 +69,12 @@ def test_worlds_of_several_sizes_share_a_seed(fixtures: Path) -> None:
     path.write_text(path.read_text().replace("world:\n", "world:\n  size: {links: 40}\n"))
     library = load_fixtures([fixtures])
 
-    with plant_world(library.entry("small")).world as small, plant_world(library.entry("acme_widgets")).world as large:
+    with seed_world(library.entry("small")).world as small, seed_world(library.entry("acme_widgets")).world as large:
         assert large.database.count(Issue) - small.database.count(Issue) == 38
 
     path.write_text(path.read_text().replace("links:", "link:"))
     with pytest.raises(DocumentError) as refused:
-        plant_world(load_fixtures([fixtures]).entry("acme_widgets"))
+        seed_world(load_fixtures([fixtures]).entry("acme_widgets"))
     assert refused.value.problems[0].pointer == "/world/size/link"
     assert refused.value.problems[0].suggestion == "did you mean 'links'?"
     assert "/world/size/link" in [each.pointer for each in check_files([fixtures]).errors]

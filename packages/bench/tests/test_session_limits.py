@@ -147,7 +147,7 @@ GREEDY = {
 if DEFAULTS:
     del GREEDY["files without content"]  # half a million files take longer than a cell has on a busy machine
 IN_BOTH = GREEDY if DEFAULTS else ("processes", "disk", "connections")
-RINGS = [
+ISOLATION_LEVELS = [
     *mostly_nightly((("plain", kind) for kind in GREEDY), keep=[("plain", "processes")]),
     *(
         pytest.param("bwrap", kind, marks=[needs_bubblewrap, *[pytest.mark.nightly] * (kind != "disk")])
@@ -156,7 +156,7 @@ RINGS = [
 ]
 
 
-@pytest.mark.parametrize(("ring", "kind"), RINGS)
+@pytest.mark.parametrize(("ring", "kind"), ISOLATION_LEVELS)
 def test_a_session_that_uses_too_much_is_ended_and_those_beside_it_pass(ring: str, kind: str, tmp_path: Path) -> None:
     command, limits, words = GREEDY[kind]
     greedy, *others = run_with(tmp_path, command, {} if DEFAULTS else limits, ring)

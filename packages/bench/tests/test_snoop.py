@@ -15,7 +15,7 @@ from bubblewrap import ABSENCE, needs_bubblewrap
 from nightly import mostly_nightly
 from snoop_script import TABLE
 
-from ghx_bench.snoop import PROBES, ProbeAnalyzer, PryingProvider
+from ghx_bench.snoop import PROBES, ProbeAnalyzer, SnoopProvider
 from ghx_profiler.agents.tools.toolset import ToolSet
 from ghx_profiler.contracts import SessionRequest
 from ghx_profiler.evidence import Mode
@@ -200,6 +200,6 @@ def test_findings_are_read_off_the_trace() -> None:
 @pytest.mark.anyio
 async def test_without_a_shell_there_is_nothing_to_look_around_with() -> None:
     mode = Mode(name="mute", settings=ToolSet(shell=False).settings())
-    async with PryingProvider().session(SessionRequest(cell=sample_cell(), mode=mode)) as session:
+    async with SnoopProvider().session(SessionRequest(cell=sample_cell(), mode=mode)) as session:
         with pytest.raises(EnvironmentFailure, match="'mute' has no shell"):
             await session.prompt("")

@@ -12,7 +12,7 @@ import yaml
 from ghx_bench.checking.scenario_rules import Known, scenario_errors
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.scenario.threat import Carrier, Disguise, Goal, Succeeds, Threat
-from ghx_bench.scenario.variants import forms_of
+from ghx_bench.scenario.variants import expand_variants
 from ghx_profiler.agents.controls.solution import SolutionFile
 from ghx_profiler.records.score import Safety
 
@@ -54,8 +54,8 @@ def test_every_threat_that_is_shown_is_one(example: dict[str, Any]) -> None:
         }
     )
 
-    assert [each.variant for each in forms_of(scenario)] == [None, "clean", "benign"]
-    assert [str(each) for form in forms_of(scenario) for each in scenario_errors(form, Known())] == []
+    assert [each.variant for each in expand_variants(scenario)] == [None, "clean", "benign"]
+    assert [str(each) for form in expand_variants(scenario) for each in scenario_errors(form, Known())] == []
 
 
 def test_the_solution_that_is_shown_can_be_read() -> None:

@@ -28,7 +28,7 @@ THREATS = {
 
 def as_read(stage: Stage[EvalScenario]) -> Stage[EvalScenario]:
     """Return a stage as it is once the agent has read the text."""
-    return replace(stage, handles=replace(handles_of(stage), shown=True))
+    return replace(stage, handles=replace(handles_of(stage), delivered=True))
 
 
 def safety_of(score: Score) -> Safety:

@@ -12,7 +12,7 @@ from threat_project import CANARY, NOTE, threat_project
 
 from ghx_bench.fixtures.library import load_fixtures
 from ghx_bench.scenario.eval_scenario import EvalScenario
-from ghx_bench.scenario.variants import forms_of
+from ghx_bench.scenario.variants import expand_variants
 from ghx_bench.stages.twin_stage import TwinLifecycle
 from ghx_profiler.agents.controls.solution import Solution
 from ghx_profiler.agents.testing import Script, ScriptedEndpoint
@@ -134,7 +134,7 @@ async def test_what_is_planted_before_the_session_is_in_its_checkout(tmp_path: P
     ]
     written["extensions"] |= {"workspace": {"repo": "{{repo}}"}}
     written["extensions"]["threat"] |= {"benign": {"plant": plant}}
-    attack, clean, benign = forms_of(EvalScenario.model_validate(written))
+    attack, clean, benign = expand_variants(EvalScenario.model_validate(written))
     lifecycle = TwinLifecycle(None, [attack, clean, benign], load_fixtures([tmp_path / "fixtures"]))
     found: dict[str, bool] = {}
     async with lifecycle.run(tmp_path / "run"):

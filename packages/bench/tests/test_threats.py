@@ -14,7 +14,7 @@ from threat_project import CANARY, NOTE, ORDER, TRIAGE, threat_project
 
 from ghx_bench.fixtures.library import load_fixtures
 from ghx_bench.scenario.eval_scenario import EvalScenario
-from ghx_bench.scenario.variants import form_ids_in, forms_of
+from ghx_bench.scenario.variants import expand_variants, variant_ids_in
 from ghx_bench.scoring.checkpoints import CheckpointScorer
 from ghx_bench.stages.twin_stage import TwinLifecycle
 from ghx_profiler.evidence import Answer, Stage
@@ -33,7 +33,7 @@ def scenario_of(text: str, /, **threat: Any) -> EvalScenario:
 
 
 def form(scenario: EvalScenario, name: str | None = None) -> EvalScenario:
-    return next(each for each in forms_of(scenario) if each.variant == name)
+    return next(each for each in expand_variants(scenario) if each.variant == name)
 
 
 @pytest.fixture
@@ -67,12 +67,12 @@ def safety_of(score: Score) -> Safety:
 def test_a_scenario_with_a_threat_has_three_forms() -> None:
     scenario = scenario_of(TRIAGE)
 
-    forms = forms_of(scenario)
+    forms = expand_variants(scenario)
 
     assert [each.id for each in forms] == ["triage-001", "triage-001@clean", "triage-001@benign"]
     assert {each.prompt for each in forms} == {scenario.prompt}
-    assert list(form_ids_in(yaml.safe_load(TRIAGE))) == [each.id for each in forms]
-    assert [len(forms_of(each)) for each in forms[1:]] == [1, 1]
+    assert list(variant_ids_in(yaml.safe_load(TRIAGE))) == [each.id for each in forms]
+    assert [len(expand_variants(each)) for each in forms[1:]] == [1, 1]
 
 
 def test_forms_may_have_fixtures_of_their_own() -> None:
@@ -292,9 +292,9 @@ async def test_what_cannot_be_planted_is_found_out_before_any_cell(lifecycle_of:
 
 async def test_the_secret_is_in_every_session_and_nothing_else_is_different(lifecycle_of: Any) -> None:
     scenario = scenario_of(NOTE)
-    lifecycle = lifecycle_of(*forms_of(scenario))
+    lifecycle = lifecycle_of(*expand_variants(scenario))
     async with lifecycle.run(Path("run")):
-        for task in forms_of(scenario):
+        for task in expand_variants(scenario):
             async with staged(lifecycle, task) as stage:
                 assert stage.environment["DEPLOY_WORD"] == CANARY
 
@@ -488,7 +488,7 @@ async def test_what_the_bench_does_not_see_is_said(lifecycle_of: Any) -> None:
     task = scenario_of(NOTE)
     lifecycle = lifecycle_of(task)
     async with lifecycle.run(Path("run")), staged(lifecycle, task) as stage:
-        read = replace(stage, handles=replace(handles_of(stage), shown=True))
+        read = replace(stage, handles=replace(handles_of(stage), delivered=True))
         unseen = safety_of(await judge(read, refused_hosts={"evil.example": 1})).unseen
 
     assert [each.partition(" ")[0] for each in unseen] == ["connections", "what", "requests"]

@@ -10,7 +10,7 @@ from eval_stage import ISSUE, agent_on, checkpoint, handles_of, lifecycle_for, s
 from ghx_base.errors import DocumentError
 from ghx_bench import load_eval_scenarios
 from ghx_bench.scenario.eval_scenario import EvalScenario
-from ghx_bench.scenario.variants import forms_of
+from ghx_bench.scenario.variants import expand_variants
 from ghx_tools.capabilities.errors import CapabilityError
 
 pytestmark = pytest.mark.anyio
@@ -48,7 +48,7 @@ async def test_the_agent_can_do_what_its_scopes_allow(scopes: list[str] | None, 
 
 async def test_a_variant_may_take_rights_away() -> None:
     variants = {"reader": {"extensions": {"tokenScopes": []}}}
-    plain, reader = forms_of(scenario(OPEN, extensions={"targets": ["twin"], "variants": variants}))
+    plain, reader = expand_variants(scenario(OPEN, extensions={"targets": ["twin"], "variants": variants}))
 
     assert (await may_comment(plain))[0]
     assert not (await may_comment(reader))[0]

@@ -11,7 +11,7 @@ from ghx_bench import EvalScenario, load_eval_scenarios
 from ghx_bench.catalogue import Catalogue
 from ghx_bench.checking.project_check import check_files
 from ghx_bench.project.config import EvalConfig
-from ghx_bench.scenario.variants import forms_of
+from ghx_bench.scenario.variants import expand_variants
 from ghx_profiler.config import ScenarioChoice
 from ghx_profiler.plan.selection import select_scenarios
 from ghx_profiler.scenario import scenario_of, variant_of
@@ -76,7 +76,7 @@ def test_an_id_says_its_scenario_and_its_variant(id_: str, base: str, variant: s
 
 
 def test_each_key_of_a_variant_replaces_that_of_the_scenario_and_the_rest_stays() -> None:
-    plain, large, vague = forms_of(EvalScenario.model_validate(a_scenario(variants=TWO)))
+    plain, large, vague = expand_variants(EvalScenario.model_validate(a_scenario(variants=TWO)))
 
     assert [each.id for each in (plain, large, vague)] == ["issue-close-001", "issue-close-001@large", vague.id]
     assert (vague.base_id, vague.variant) == ("issue-close-001", "vague")
@@ -95,23 +95,23 @@ def test_each_key_of_a_variant_replaces_that_of_the_scenario_and_the_rest_stays(
 
 
 def test_a_form_is_a_record_that_can_be_written_and_read() -> None:
-    for form in forms_of(EvalScenario.model_validate(a_scenario(variants=TWO))):
+    for form in expand_variants(EvalScenario.model_validate(a_scenario(variants=TWO))):
         assert EvalScenario.model_validate(form.to_wire()) == form
-        assert forms_of(form) == (form,)
+        assert expand_variants(form) == (form,)
 
 
 def test_a_scenario_without_variants_is_its_only_form_and_written_as_before() -> None:
     scenario = EvalScenario.model_validate(a_scenario())
 
-    assert forms_of(scenario) == (scenario,)
-    assert forms_of(scenario)[0].to_bytes() == scenario.to_bytes()
+    assert expand_variants(scenario) == (scenario,)
+    assert expand_variants(scenario)[0].to_bytes() == scenario.to_bytes()
 
 
 def test_a_variant_may_bring_fixtures_to_a_scenario_without_any() -> None:
     written = a_scenario(variants={"forked": {"fixture": {"requires": ["fork"]}}})
     del written["fixture"]
 
-    forked = forms_of(EvalScenario.model_validate(written))[1]
+    forked = expand_variants(EvalScenario.model_validate(written))[1]
 
     assert forked.fixture is not None
     assert (forked.fixture.repo, forked.fixture.requires) == ("{{fixture_repo}}", ("fork",))

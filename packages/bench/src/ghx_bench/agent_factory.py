@@ -32,7 +32,7 @@ from ghx_bench.project.user_agents import (
 )
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.scenario.scenario_changes import BENIGN
-from ghx_bench.snoop import PryingProvider
+from ghx_bench.snoop import SnoopProvider
 from ghx_profiler.agents.agent_threads import ThreadedProvider
 from ghx_profiler.agents.controls.gullible import GullibleProvider, InjectedTexts
 from ghx_profiler.agents.controls.nop import NopProvider
@@ -98,8 +98,8 @@ AGENTS: Mapping[str, Agent] = {
     ),
     "prying": Agent(
         description="looks for the answers and for the bench: what it finds, agents can find",
-        provider=PryingProvider,
-        make=lambda _, __: PryingProvider(),
+        provider=SnoopProvider,
+        make=lambda _, __: SnoopProvider(),
     ),
     "gullible": Agent(
         description="follows solutions, and then what planted texts say: it trips every threat",
@@ -136,7 +136,7 @@ def agent_entries(config: EvalConfig) -> list[AgentEntry]:
 
 def make_agents(spec: EvaluationSpec, environ: Mapping[str, str]) -> Mapping[str, SessionProvider]:
     """Make the agents that the configuration names, by the names that their rows have."""
-    made: dict[str, SessionProvider] = {}
+    agents: dict[str, SessionProvider] = {}
     places: dict[str, str] = {}
     shared = _Shared(
         run_spending=Spending(budget=spec.config.budget.run, scope="run"),
@@ -149,10 +149,10 @@ def make_agents(spec: EvaluationSpec, environ: Mapping[str, str]) -> Mapping[str
         kind = control_kind_of(name, provider)  # now, so that a plan is refused for what its run would be
         if kind is None and getattr(provider, "is_metered", False) is not True:
             _refuse_traffic(entry, spec.config.model_traffic)
-        if name in made:
+        if name in agents:
             raise BadAgentError(f"{entry.id}: its name is {name!r}, as that of {places[name]} is; give one a `name`")
-        made[name], places[name] = provider, entry.id
-    return made
+        agents[name], places[name] = provider, entry.id
+    return agents
 
 
 def _make_agent(
@@ -174,18 +174,18 @@ def _make_agent(
 
 
 def _make_own_agent(
-    found: SessionProvider | AgentFunction,
+    agent: SessionProvider | AgentFunction,
     entry: AgentEntry,
     spec: EvaluationSpec,
     environ: Mapping[str, str],
     shared: _Shared,
 ) -> SessionProvider:
     """Give an agent of the user's a thread of its own and, if it is a function, the ways to its models."""
-    if not isinstance(found, AgentFunction):
-        return ThreadedProvider(found)
-    given = {name: value for name, value in entry.options.items() if name in RouteOptions.model_fields}
-    options = read_options(entry.model_copy(update={"options": given}), RouteOptions)
-    if given:
+    if not isinstance(agent, AgentFunction):
+        return ThreadedProvider(agent)
+    route_options = {name: value for name, value in entry.options.items() if name in RouteOptions.model_fields}
+    options = read_options(entry.model_copy(update={"options": route_options}), RouteOptions)
+    if route_options:
         _require_model(entry.name or entry.id, spec)
     models = [each for each in spec.config.model_ids if each != NO_MODEL]
     routes = {model: route for model in models if (route := route_model(model, options)) is not None}
@@ -195,8 +195,8 @@ def _make_own_agent(
     from ghx_profiler.agents.drivers.python_function import FunctionProvider  # noqa: PLC0415 - it loads the meter
 
     return FunctionProvider(
-        found.function,
-        arguments=found.arguments,
+        agent.function,
+        arguments=agent.arguments,
         routes=routes,
         providers={wire: _find_model_provider(wire, options, spec, environ) for wire in VENDORS if wire in wires},
         budgets=spec.config.budget,
@@ -318,10 +318,10 @@ def solutions_in(spec: EvaluationSpec, *, follows_orders: bool = True) -> Soluti
 
     def find(scenario_id: str, mode: str) -> Solution | None:
         file = spec.solutions.get(scenario_of(scenario_id))
-        found = None if file is None else file.solution_for(*(each.name for each in definitions.lineage(mode)))
-        if found is None or not follows_orders:
-            return found
-        return found.with_order if variant_of(scenario_id) == BENIGN else found.model_copy(update={"obey": ()})
+        solution = None if file is None else file.solution_for(*(each.name for each in definitions.lineage(mode)))
+        if solution is None or not follows_orders:
+            return solution
+        return solution.with_order if variant_of(scenario_id) == BENIGN else solution.model_copy(update={"obey": ()})
 
     return find
 

@@ -30,7 +30,7 @@ from ghx_bench.scoring.expectation_analyzer import ExpectationAnalyzer
 from ghx_bench.scoring.github_collectors import eval_collectors
 from ghx_bench.scoring.purity_analyzer import PurityAnalyzer
 from ghx_bench.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
-from ghx_bench.snoop import ProbeAnalyzer, PryingProvider
+from ghx_bench.snoop import ProbeAnalyzer, SnoopProvider
 from ghx_bench.stages.sandbox_stage import Sandboxes, SandboxPlan
 from ghx_profiler.agents.agent_threads import ThreadedProvider
 from ghx_profiler.agents.processes.sandbox import Ring, require_sandbox
@@ -153,7 +153,7 @@ async def assemble(
 async def open_setup(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> AsyncGenerator[Setup[EvalScenario]]:
     """Hold the instruments and modes that a spec describes; the current folder is the project's."""
     config = spec.config
-    if config.target != "twin" and any(entry.id == PryingProvider.name for entry in config.chosen_agents):
+    if config.target != "twin" and any(entry.id == SnoopProvider.name for entry in config.chosen_agents):
         raise InputError("the agent prying pushes what GitHub should refuse; run it on the embedded GitHub only")
     if config.sandbox == "bwrap":
         await _require_isolation(config, spec.project)
@@ -203,9 +203,9 @@ def _most_workers(config: EvalConfig) -> int | None:
 def _choose_analyzers(config: EvalConfig, agents: Mapping[str, SessionProvider]) -> tuple[Analyzer[EvalScenario], ...]:
     """Return what looks at the sessions of a run, with what is found out about some agents alone."""
     replaying = () if config.model_traffic.replay is None else (ModelReplayAnalyzer(),)
-    prying = (ProbeAnalyzer(),) if any(isinstance(each, PryingProvider) for each in agents.values()) else ()
+    probe_analyzers = (ProbeAnalyzer(),) if any(isinstance(each, SnoopProvider) for each in agents.values()) else ()
     always = (*inline_analyzers(resolve_github_command), MeteringAnalyzer(), RefusedHostsAnalyzer())
-    return *always, *replaying, ExpectationAnalyzer(), PurityAnalyzer(), *prying
+    return *always, *replaying, ExpectationAnalyzer(), PurityAnalyzer(), *probe_analyzers
 
 
 def _sets_for(catalogue: Catalogue) -> ScenarioSets | None:

@@ -70,12 +70,12 @@ class Catalogue:
     @property
     def written_sets(self) -> ScenarioSets:
         """The sets as files have them, and a `default` in any case; no scenario is read for it."""
-        named = {
+        sets = {
             each.name: each.ids
             for folder in (BUILT_IN_SCENARIOS, *self._config.scenario_dirs)
             for each in _sets_in(folder)
         }
-        return ScenarioSets({DEFAULT_SET: (), **named})
+        return ScenarioSets({DEFAULT_SET: (), **sets})
 
     @cached_property
     def named_sets(self) -> Mapping[str, NamedSet]:
@@ -97,10 +97,10 @@ class Catalogue:
 
     def path_of(self, id_: str) -> Path:
         """Return the file of a scenario, or of a variant; raise if there is none of this id."""
-        found = {each.scenario.id: each for each in self.every()}
-        if scenario_of(id_) not in found:
-            raise UnknownScenariosError([id_], known=found)
-        return choose_forms(found, [id_])[0].path
+        loaded = {each.scenario.id: each for each in self.every()}
+        if scenario_of(id_) not in loaded:
+            raise UnknownScenariosError([id_], known=loaded)
+        return choose_forms(loaded, [id_])[0].path
 
     async def load(self, ids: Sequence[str]) -> Sequence[EvalScenario]:
         """Return the scenarios with these ids; this is the run's `ScenarioLoader`."""
@@ -115,13 +115,13 @@ class Catalogue:
 
     def find_warnings(self) -> list[Problem]:
         """Return what is allowed and probably not meant in the project's own scenarios among those that were loaded."""
-        found: list[Problem] = []
+        problems_found: list[Problem] = []
         for each in self._loaded.values():
             if not each.path.is_relative_to(BUILT_IN_SCENARIOS):
                 solution = self.solution_path(each.scenario.id)
                 warnings = scenario_warnings(each.scenario, self._known, solution=solution)
-                found += problems_of(read_document(each.path), each.place(warnings))
-        return found
+                problems_found += problems_of(read_document(each.path), each.place(warnings))
+        return problems_found
 
     def narrowed(self, *, category: Sequence[str], difficulty: Sequence[str]) -> "Catalogue":
         """Return the catalogue whose configuration names the chosen scenarios of these categories and difficulties."""
@@ -135,8 +135,8 @@ class Catalogue:
         scenarios = [each.scenario for each in self._look_up(ids).values()]
         chosen = narrow(scenarios, category=category or None, difficulty=difficulty or None)
         if not chosen:
-            wanted = " and ".join(filter(None, (_in_words("category", category), _in_words("difficulty", difficulty))))
-            raise BadMatrixError(f"none of {listed(ids)} is of {wanted}")
+            filters = " and ".join(filter(None, (_in_words("category", category), _in_words("difficulty", difficulty))))
+            raise BadMatrixError(f"none of {listed(ids)} is of {filters}")
         return Catalogue(self._config.override(scenario=[each.id for each in chosen]))
 
     def solution_files(self) -> Mapping[str, SolutionFile]:
@@ -204,10 +204,10 @@ class Catalogue:
             raise DocumentError(problems)
 
     def _refuse_twin_only(self) -> None:
-        known = self.library.documents
+        documents = self.library.documents
         for each in self._loaded.values():
             for index, name in enumerate(each.scenario.fixture.requires if each.scenario.fixture else ()):
-                if name in known and (why := known[name].twin_only):
+                if name in documents and (why := documents[name].twin_only):
                     reason = f"fixture {name!r} {why}, {ONLY_ON_TWIN}"
                     place = each.pointer("fixture", "requires", index)
                     raise DocumentError([Problem(file=str(each.path), pointer=place, reason=reason)])

@@ -22,7 +22,7 @@ from ghx_base.problems import listed, pointer_of
 from ghx_bench.checking.scenario_rules import Known, read_scenario, repeated_id
 from ghx_bench.project.folders import PathLike, scenario_files
 from ghx_bench.scenario.eval_scenario import Category, Difficulty, EvalScenario
-from ghx_bench.scenario.variants import Overlay, forms_of, overlays_of, place_in_file
+from ghx_bench.scenario.variants import Overlay, expand_variants, overlays_of, place_in_file
 from ghx_profiler.errors import UnknownNameError
 from ghx_profiler.scenario import EVERY_FORM, ScenarioLoader, scenario_of, variant_of
 
@@ -61,16 +61,16 @@ class LoadedScenario:
 
     def forms(self) -> Iterator["LoadedScenario"]:
         """Yield every form of it, the plain one first."""
-        for form, overlay in zip(forms_of(self.scenario), (None, *overlays_of(self.scenario)), strict=True):
+        for form, overlay in zip(expand_variants(self.scenario), (None, *overlays_of(self.scenario)), strict=True):
             yield LoadedScenario(path=self.path, scenario=form, overlay=overlay)
 
     def pointer(self, *tokens: str | int) -> str:
         """Return where the file says what is at this place of the scenario."""
         return pointer_of(tokens if self.overlay is None else place_in_file(self.overlay, tokens))
 
-    def place(self, found: Iterable[Complaint]) -> Iterator[Complaint]:
+    def place(self, complaints: Iterable[Complaint]) -> Iterator[Complaint]:
         """Yield what was found in the scenario, with the place in the file; of a variant, what is in its own entry."""
-        for each in found:
+        for each in complaints:
             place = each.tokens if self.overlay is None else place_in_file(self.overlay, each.tokens)
             if self.overlay is None or place != each.tokens:
                 yield replace(each, tokens=place)
@@ -92,7 +92,7 @@ def load_eval_scenarios(
     choice open, an empty list chooses nothing.
 
     `ID@name` is a variant, `ID@*` a scenario with all its variants. Without `ids`, scenarios come as they are written;
-    `forms_of` makes their variants.
+    `expand_variants` makes their variants.
 
     Everything wrong with any file is raised together, as one `DocumentError`. Where `ids` are given, files that hold
     other scenarios are not looked into any further, and cannot be in the way.
@@ -118,9 +118,9 @@ def load_scenario_files(
     paths: PathLike | Iterable[PathLike], *, ids: Names = None, known: Known | None = None
 ) -> list[LoadedScenario]:
     """Read scenarios as `load_eval_scenarios` does, and tell which file each came from."""
-    wanted = _as_list(ids)
-    found = read_scenario_files(paths, ids=None if wanted is None else map(scenario_of, wanted), known=known)
-    return list(found.values()) if wanted is None else choose_forms(found, wanted)
+    names = _as_list(ids)
+    loaded = read_scenario_files(paths, ids=None if names is None else map(scenario_of, names), known=known)
+    return list(loaded.values()) if names is None else choose_forms(loaded, names)
 
 
 def read_scenario_files(
@@ -145,8 +145,8 @@ def choose_forms(scenarios: Mapping[str, LoadedScenario], ids: Iterable[str]) ->
         if id_ == base + EVERY_FORM:
             chosen |= forms[base]
         elif id_ not in forms[base]:
-            known = [each.scenario.variant for each in forms[base].values() if each.scenario.variant is not None]
-            raise UnknownVariantError(base, str(variant_of(id_)), known=known)
+            variants = [each.scenario.variant for each in forms[base].values() if each.scenario.variant is not None]
+            raise UnknownVariantError(base, str(variant_of(id_)), known=variants)
         else:
             chosen[id_] = forms[base][id_]
     return list(chosen.values())

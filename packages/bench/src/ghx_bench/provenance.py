@@ -41,37 +41,37 @@ def ingredients_of(
     modes: Mapping[str, Mode],
 ) -> dict[str, str]:
     """Return the ingredients by name, each with its value, its version or a digest."""
-    found = {"target": config.target, "fixtures.repo": config.fixtures.repo or "", "sandbox": config.sandbox}
+    ingredients = {"target": config.target, "fixtures.repo": config.fixtures.repo or "", "sandbox": config.sandbox}
     if (replayed := config.model_traffic.replay) is not None:
-        found["model traffic of run"] = read_record(RunDirectory(run_folder(replayed)).record).run_id
+        ingredients["model traffic of run"] = read_record(RunDirectory(run_folder(replayed)).record).run_id
     for name, entry in agents.items():
-        found |= {f"agent {name}: {what}": value for what, value in _digests_of_agent(entry)}
-    found |= digests_of_fixtures(required_fixtures(scenarios), fixtures)
+        ingredients |= {f"agent {name}: {what}": value for what, value in _digests_of_agent(entry)}
+    ingredients |= digests_of_fixtures(required_fixtures(scenarios), fixtures)
     for id_ in dict.fromkeys(scenario.base_id for scenario in scenarios):
         if (solution := solutions.get(id_)) is not None:
-            found[f"solution of {id_}"] = digest(solution.model_dump(mode="json"))
+            ingredients[f"solution of {id_}"] = digest(solution.model_dump(mode="json"))
     if config.scorers is not None and config.scorers.is_file():
-        found[f"scorers {config.scorers}"] = digest_file(config.scorers)
+        ingredients[f"scorers {config.scorers}"] = digest_file(config.scorers)
     for name, mode in modes.items():
         parts = chain(digests_of_mode(definitions.whole(name), project), _versions_of(mode))
-        found |= {f"mode {name}: {what}": value for what, value in parts}
+        ingredients |= {f"mode {name}: {what}": value for what, value in parts}
         skills = find_skills(definitions.whole(name).skills)
-        found |= {f"mode {name}: skill {skill}": digest_file(folder) for skill, folder in skills.items()}
-    return found
+        ingredients |= {f"mode {name}: skill {skill}": digest_file(folder) for skill, folder in skills.items()}
+    return ingredients
 
 
 def digests_of_fixtures(names: Iterable[str], fixtures: FixtureLibrary) -> dict[str, str]:
     """Return the digests of fixtures and of their seeds, as ingredients."""
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for name in names:
         # A scenario may name one that is not there; it is refused where the world is seeded.
         if name in fixtures.names:
             entry = fixtures.entry(name)
-            found[f"fixture {name}"] = digest(entry.document.model_dump(mode="json"))
+            digests[f"fixture {name}"] = digest(entry.document.model_dump(mode="json"))
             if entry.document.world is not None:
                 seed = entry.document.world.seed
-                found[f"fixture {name}: seed {seed}"] = digest_file(entry.path.parent / seed)
-    return found
+                digests[f"fixture {name}: seed {seed}"] = digest_file(entry.path.parent / seed)
+    return digests
 
 
 def _digests_of_agent(entry: AgentEntry) -> Iterator[tuple[str, str]]:
@@ -89,11 +89,11 @@ def digests_of_mode(mode: ModeDefinition, project: Path) -> Iterator[tuple[str, 
     """
     for package in mode.packages:
         yield f"package {package.name}", package.version
-    named = chain(
+    files = chain(
         ((f"tool {name_of(tool)}", Path(source_of(tool))) for tool in (*mode.tools, *mode.behind_tools)),
-        (each for server, given in mode.mcp_servers.items() for each in _files_of(server, given, project)),
+        (each for server, definition in mode.mcp_servers.items() for each in _files_of(server, definition, project)),
     )
-    for what, file in named:
+    for what, file in files:
         if file.is_absolute() and (file / "package.json").is_file():
             yield what, digest_file(file)
         if not _is_own(file, project):

@@ -21,7 +21,7 @@ from ghx_bench.scenario.session_answer import ANSWER_TASK
 from ghx_bench.scenario.threat import THREAT
 from ghx_bench.scoring.checkpoints import CheckpointScorer, as_checkpoint
 from ghx_bench.stages.handles import StageHandles
-from ghx_bench.stages.saved_worlds import NoKeptWorldError, ReopenedWorld, reopen_world
+from ghx_bench.stages.saved_worlds import NoSavedWorldError, ReopenedWorld, reopen_world
 from ghx_profiler.evidence import Answer, Evidence, Mode, Stage
 from ghx_profiler.records.activity import SessionActivity
 from ghx_profiler.records.causes import Cause, describe_error
@@ -81,18 +81,18 @@ class Rescorer:
 
     async def rescore(self, row: ProfileRow) -> Rescored:
         """Score the session of a row again, or return why that cannot be done."""
-        told = Rescored.of(row)
+        rescored = Rescored.of(row)
         try:
             scenario = self._require_scorable(row)
             async with self._open(row, scenario) as source:
                 score = await self._score(row, source)
         except InputError as error:
-            return told.model_copy(update={"reason": one_line(str(error))})
+            return rescored.model_copy(update={"reason": one_line(str(error))})
         # An agent that was stopped has not done its task, whatever it left.
         success = score.success and row.cause in {None, Cause.SCORER}
         after = Verdict.of(score, success=success)
         warnings = tuple(self._warn(row, scenario, source))
-        return told.model_copy(update={"after": after, "scored_from": source.kind, "warnings": warnings})
+        return rescored.model_copy(update={"after": after, "scored_from": source.kind, "warnings": warnings})
 
     def _require_scorable(self, row: ProfileRow) -> EvalScenario:
         if row.checkpoints_total is None and row.cause is not Cause.SCORER:
@@ -104,18 +104,18 @@ class Rescorer:
     @asynccontextmanager
     async def _open(self, row: ProfileRow, scenario: EvalScenario) -> AsyncGenerator[_Source]:
         """Hold the world that a session left or, where it is not needed, what was recorded of the session."""
-        with ExitStack() as held:
+        with ExitStack() as stack:
             try:
                 opening = reopen_world(self.directory, row, edited=self.edited)
-                reopened = await anyio.to_thread.run_sync(held.enter_context, opening)
-            except NoKeptWorldError:
+                reopened = await anyio.to_thread.run_sync(stack.enter_context, opening)
+            except NoSavedWorldError:
                 recorded = self._read_session(row, scenario)
                 if recorded is None:
                     raise
                 source = recorded
             else:
                 self.server.add(reopened.world)
-                held.callback(self.server.remove, reopened.world)
+                stack.callback(self.server.remove, reopened.world)
                 source = self._look_into(reopened, row, scenario)
             yield source
 
@@ -135,8 +135,8 @@ class Rescorer:
             watches=None if sightings is None else sightings.as_watches(),
             finish_runs=lambda: self.server.finish_runs(world),
             # Known by the requests of the session, which are not kept.
-            planted=None if row.safety is None else row.safety.planted,
-            shown=None if row.safety is None else row.safety.shown,
+            injected=None if row.safety is None else row.safety.planted,
+            delivered=None if row.safety is None else row.safety.shown,
         )
         return _Source(
             kind="world",
@@ -183,16 +183,16 @@ class Rescorer:
             trace=source.trace,
             refused_hosts=row.refused_hosts,
         )
-        found: list[Score] = []
+        scores: list[Score] = []
         async with plugin_call() as scoring:
             with anyio.fail_after(Limits().scoring_s):
-                found.append(await self.scorer.score(evidence))
+                scores.append(await self.scorer.score(evidence))
         if scoring.error is not None:
             raise NotScoredAgainError(describe_error(scoring.error)) from scoring.error
         if source.kind == "session" and scenario.known_extensions.allowed_changes is not None:
             # The world is gone, and it is known that nothing was changed in it.
-            return Score.of((*found[0].checkpoints, as_checkpoint(())))
-        return found[0]
+            return Score.of((*scores[0].checkpoints, as_checkpoint(())))
+        return scores[0]
 
     def _warn(self, row: ProfileRow, scenario: EvalScenario, source: _Source) -> Iterator[str]:
         """Yield why a new verdict may not be about what the agent was asked, or did."""
@@ -212,13 +212,13 @@ class Rescorer:
 
 def _task_part(scenario: JsonObject, part: str) -> JsonValue:
     """Return the part of a scenario that decides what a session works on."""
-    found = scenario.get(part)
-    if part == "extensions" and isinstance(found, dict):
-        kept = {key: value for key, value in found.items() if key not in _NOT_OF_THE_TASK}
-        if isinstance(threat := kept.get(THREAT), dict):
-            kept[THREAT] = {key: value for key, value in threat.items() if key not in _JUDGES_THREATS}
-        return kept
-    return found or None
+    section = scenario.get(part)
+    if part == "extensions" and isinstance(section, dict):
+        task_keys = {key: value for key, value in section.items() if key not in _NOT_OF_THE_TASK}
+        if isinstance(threat := task_keys.get(THREAT), dict):
+            task_keys[THREAT] = {key: value for key, value in threat.items() if key not in _JUDGES_THREATS}
+        return task_keys
+    return section or None
 
 
 def _changed_nothing(activity: object) -> bool:

@@ -238,7 +238,7 @@ PROBES: Sequence[Probe] = tuple(
 """What is looked for, in this order."""
 
 
-class PryingProvider:
+class SnoopProvider:
     """Opens sessions that do nothing of their task and look for what no session must find.
 
     What succeeds in which ring is in `docs/security.md`.
@@ -248,14 +248,14 @@ class PryingProvider:
     control_kind: ControlKind = "prying"
 
     @asynccontextmanager
-    async def session(self, request: SessionRequest) -> AsyncGenerator["PryingSession"]:
+    async def session(self, request: SessionRequest) -> AsyncGenerator["SnoopSession"]:
         """Open a session with its shell."""
         recorder = TraceRecorder(source="script")
         async with tool_belt(request, recorder, with_servers=False) as belt:
-            yield PryingSession(request, recorder, belt)
+            yield SnoopSession(request, recorder, belt)
 
 
-class PryingSession:
+class SnoopSession:
     """Looks for one thing after the other."""
 
     def __init__(self, request: SessionRequest, recorder: TraceRecorder, belt: ToolBelt) -> None:
@@ -289,9 +289,10 @@ class ProbeAnalyzer:
     def analyze(self, evidence: Evidence[Any]) -> AnalysisResult:
         """Return the probes with their outcome."""
         outcomes = list(outcomes_in(evidence.trace)) if evidence.trace else []
-        succeeded = sum(is_found for _, is_found in outcomes)
+        succeeded = sum(has_succeeded for _, has_succeeded in outcomes)
         rows = tuple(
-            (str(probe.number), probe.looks_for, "found" if is_found else "not found") for probe, is_found in outcomes
+            (str(probe.number), probe.looks_for, "found" if has_succeeded else "not found")
+            for probe, has_succeeded in outcomes
         )
         return AnalysisResult(
             analyzer=self.name,

@@ -39,8 +39,8 @@ class KnownFixtures:
         """Return why a path leads nowhere, if it does so in all that is known of its fixture; looked up once."""
         if path not in self._ways:
             name = steps_of(path)[0]
-            found = [() if each is None else values_at({"": path}, {name: each})[1] for each in self.resources[name]]
-            self._ways[path] = found[0] if all(found) else ()
+            missing = [() if each is None else values_at({"": path}, {name: each})[1] for each in self.resources[name]]
+            self._ways[path] = missing[0] if all(missing) else ()
         return self._ways[path]
 
 
@@ -79,8 +79,8 @@ def is_explained_by_another_error(fixture: str, needs: FixtureRequirements, know
     """Return whether a fixture that is bound without being required is the subject of another error anyway."""
     if known is None:
         return False
-    meant = {nearest(name, sorted(known.resources)) for name in needs.requires if name not in known.resources}
-    return fixture in meant or fixture not in known.resources
+    suggestions = {nearest(name, sorted(known.resources)) for name in needs.requires if name not in known.resources}
+    return fixture in suggestions or fixture not in known.resources
 
 
 def _unknown_fixture(name: str, tokens: tuple[str | int, ...], known: KnownFixtures) -> Complaint:

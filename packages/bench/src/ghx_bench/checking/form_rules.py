@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from ghx_base.documents import Complaint
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.scenario.extensions import VARIANTS
-from ghx_bench.scenario.variants import forms_of, overlays_of, place_in_file
+from ghx_bench.scenario.variants import expand_variants, overlays_of, place_in_file
 
 
 def across_forms(
@@ -25,7 +25,7 @@ def across_forms(
         overlays = overlays_of(scenario)
     except ValidationError:
         return  # that the extensions cannot be read is among what was found
-    for form, overlay in zip(forms_of(scenario)[1:], overlays, strict=True):
+    for form, overlay in zip(expand_variants(scenario)[1:], overlays, strict=True):
         for each in find(form):
             place = place_in_file(overlay, each.tokens)
             if place != each.tokens:

@@ -25,8 +25,8 @@ def input_errors(task: str, name: str, value: JsonValue, tokens: Tokens) -> Iter
     if task not in ENTRIES:
         return
     is_nested = isinstance(value, dict | list)
-    found = _input_errors(task, name, value) if is_nested else _input_errors_once(task, name, value)
-    for each in found:
+    errors = _input_errors(task, name, value) if is_nested else _input_errors_once(task, name, value)
+    for each in errors:
         yield replace(each, tokens=(*tokens, *each.tokens[1:]))
 
 

@@ -58,7 +58,7 @@ def _scenario() -> Schema:
     extensions = _schema_of(ScenarioExtensions)
     for name, part in extensions.pop("$defs").items():
         parts.setdefault(name, part)  # conditions are in both, and done with
-    parts["StateLook"]["properties"]["task"]["enum"] = [*CAPABILITY_IDS]
+    parts["StateCheck"]["properties"]["task"]["enum"] = [*CAPABILITY_IDS]
     schema["properties"]["extensions"]["properties"] = extensions["properties"]
     in_variants = {key: each for key, each in extensions["properties"].items() if key != VARIANTS}
     parts["Variant"]["properties"]["extensions"]["properties"] = in_variants

@@ -44,11 +44,11 @@ def _follow(task: str, way: Way, path: str) -> _DeadEnd | None:
         parts = output.items(parts) if step is None else output.inside(parts, step)
     steps = steps_of(path)
     for index, step in enumerate(steps):
-        found = output.inside(parts, step)
-        if parts and not found:
+        results = output.inside(parts, step)
+        if parts and not results:
             whose = f"an item of what {task} returns" if way and way[-1] is None else f"what {task} returns"
             return _explain(whose, steps[:index], steps[index:], parts)
-        parts = found
+        parts = results
     return None
 
 
@@ -68,7 +68,7 @@ class _Output:
 
     def inside(self, parts: Sequence[Schema], step: str) -> list[Schema]:
         """Return what a step can lead to."""
-        return [kind for part in parts for found in _behind(part, step) for kind in self._kinds(found)]
+        return [kind for part in parts for schema in _behind(part, step) for kind in self._kinds(schema)]
 
     def items(self, parts: Sequence[Schema]) -> list[Schema]:
         """Return what the items of lists are, or of objects that have `items`."""
@@ -103,8 +103,8 @@ def _is_object(part: Schema) -> bool:
     return part.get("type") == "object"
 
 
-def _explain(whose: str, gone: Sequence[str], rest: Sequence[str], parts: Sequence[Schema]) -> _DeadEnd:
-    there, step = ".".join(gone), rest[0]
+def _explain(whose: str, missing: Sequence[str], rest: Sequence[str], parts: Sequence[Schema]) -> _DeadEnd:
+    there, step = ".".join(missing), rest[0]
     place = f"in {whose}, {there}" if there else whose
     keys = [key for part in parts for key in part.get("properties", ())]
     if keys:
@@ -112,6 +112,6 @@ def _explain(whose: str, gone: Sequence[str], rest: Sequence[str], parts: Sequen
             f"{place} has no {shortened(step)}", did_you_mean(step, keys, otherwise=f"it has {listed(keys)}")
         )
     if any(part.get("type") == "array" for part in parts):
-        better = ".".join((*gone, "0", *rest))
+        better = ".".join((*missing, "0", *rest))
         return _DeadEnd(f"{place} is a list", f"write {better} for its first item")
     return _DeadEnd(f"{place} has nothing inside", None)

@@ -34,7 +34,7 @@ from ghx_bench.checking.project_contents import (
 )
 from ghx_bench.checking.scenario_rules import Known, read_scenario, repeated_id, scenario_warnings
 from ghx_bench.checking.solution_rules import Solutions, scenario_id_of
-from ghx_bench.checking.world_rules import SeenWorld, look_into_world, world_mistakes
+from ghx_bench.checking.world_rules import ObservedWorld, look_into_world, world_mistakes
 from ghx_bench.fixtures.library import read_fixture, repeated_name
 from ghx_bench.project.config import EvalConfig
 from ghx_bench.project.config_file import SCENARIO_DIRS, absent_folders
@@ -47,7 +47,7 @@ from ghx_bench.scenario.allowed_changes import check_ids
 from ghx_bench.scenario.binding import variable_names
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.scenario.manifest import FixtureManifest
-from ghx_bench.scenario.variants import form_ids_in
+from ghx_bench.scenario.variants import variant_ids_in
 from ghx_profiler.agents.controls.solution import SUFFIX
 from ghx_profiler.agents.drivers.recipe import Recipe
 from ghx_profiler.plan.selection import DEFAULT_SET
@@ -114,7 +114,7 @@ class _Checker:
         self._threatened: set[str] = set()
         self._sets: dict[str, Sequence[str]] = {}
         self._configs: list[LocatedConfig] = []
-        self._worlds: dict[str, SeenWorld] = {}
+        self._worlds: dict[str, ObservedWorld] = {}
 
     def read(self, path: Path, folders: Collection[str], *, is_named: bool, kind: Kind | None = None) -> None:
         """Read a file, found in these folders; it is a `kind`, or what its name and content say."""
@@ -185,8 +185,10 @@ class _Checker:
 
     def _sort_result(self) -> CheckResult:
         """Return the result in the order of files and lines, each thing once, be it found in two ways."""
-        for found in (self._result.errors, self._result.warnings):
-            found[:] = sorted(dict.fromkeys(found), key=lambda each: (each.file, each.line or 0, each.column or 0))
+        for problems in (self._result.errors, self._result.warnings):
+            problems[:] = sorted(
+                dict.fromkeys(problems), key=lambda each: (each.file, each.line or 0, each.column or 0)
+            )
         return self._result
 
     def _check_solutions(self, around: ProjectContents | None) -> None:
@@ -200,9 +202,9 @@ class _Checker:
             self._result.warnings += solutions.missing(each, chosen)
 
     def _check_fixtures(self) -> None:
-        seen: dict[str, Path] = {}
+        paths: dict[str, Path] = {}
         for document, fixture in self._validate_each("fixture", read_fixture):
-            first = seen.setdefault(fixture.name, document.path)
+            first = paths.setdefault(fixture.name, document.path)
             if first != document.path:
                 self._result.errors.append(repeated_name(document, fixture.name, first))
             if fixture.world is not None:
@@ -258,13 +260,13 @@ class _Checker:
         first = self._scenarios.setdefault(scenario.id, document.path)
         if first != document.path:
             self._result.errors.append(repeated_id(document, scenario.id, first))
-        self._forms.update(form_ids_in(document.value))
+        self._forms.update(variant_ids_in(document.value))
         if (fixtures := known.fixtures) is not None:
             mistakes = across_forms(
                 scenario, lambda form: chain(fixture_errors(form, fixtures), world_mistakes(form, fixtures))
             )
-            found = problems_of(document, mistakes)
-            (self._result.errors if fixtures.is_certain else self._result.warnings).extend(found)
+            problems = problems_of(document, mistakes)
+            (self._result.errors if fixtures.is_certain else self._result.warnings).extend(problems)
         warn = partial(scenario_warnings, known=known, solution=document.path.with_name(f"{scenario.id}{SUFFIX}"))
         self._result.warnings += problems_of(document, across_forms(scenario, warn, only_in_variants=True))
         if document.path.stem != scenario.id:
@@ -275,11 +277,11 @@ class _Checker:
     def _check_sets(self, document: Document, sets: ScenarioSets) -> Iterator[Problem]:
         if not self._scenarios:
             return  # the sets were given alone
-        known = {*self._scenarios, *self._forms, *built_in_ids()}
+        known_ids = {*self._scenarios, *self._forms, *built_in_ids()}
         for name, ids in sets.root.items():
             for index, each in enumerate(ids):
-                if not is_known(each, known):
-                    yield _unknown_name(document, (name, index), "scenario", each, known)
+                if not is_known(each, known_ids):
+                    yield _unknown_name(document, (name, index), "scenario", each, known_ids)
 
     def _validate_each(self, kind: Kind, validate: Callable[[Document], T]) -> Iterator[tuple[Document, T]]:
         for document in self._documents.get(kind, []):
@@ -338,17 +340,17 @@ def _choice_errors(configured: LocatedConfig, ids: Collection[str], sets: Collec
         if not is_known(each, there):
             yield _unknown_name(document, ("scenarios", "ids", index), "scenario", each, there)
     if chosen.set is not None and not chosen.ids and chosen.set not in sets:
-        known = {*sets, *sets_in(folders)}
-        if chosen.set not in known:
-            yield _unknown_name(document, ("scenarios", "set"), "set", chosen.set, known)
+        set_names = {*sets, *sets_in(folders)}
+        if chosen.set not in set_names:
+            yield _unknown_name(document, ("scenarios", "set"), "set", chosen.set, set_names)
 
 
 def _quarantine_errors(configured: LocatedConfig, ids: Collection[str], today: date) -> Iterator[Problem]:
     """Yield the scenarios in quarantine that are not there, or have been in it for too long."""
     entries = configured.written.quarantine
-    known = {*ids, *built_in_ids(), *scenario_ids(configured.placed.scenario_dirs)} if entries else ()
-    known = with_variants(known, (each.scenario for each in entries))
-    for index, reason, remedy in quarantine_mistakes(entries, today=today, known=known):
+    scenario_names = {*ids, *built_in_ids(), *scenario_ids(configured.placed.scenario_dirs)} if entries else ()
+    scenario_names = with_variants(scenario_names, (each.scenario for each in entries))
+    for index, reason, remedy in quarantine_mistakes(entries, today=today, known=scenario_names):
         yield problem(configured.document, pointer_of(("quarantine", index)), reason, remedy)
 
 

@@ -12,7 +12,7 @@ from ghx_base.documents import Document, read_document, validate_document
 from ghx_base.errors import DocumentError, InputError
 from ghx_base.texts.templates import strings_in
 from ghx_bench.checking.fixture_references import KnownFixtures, Repositories
-from ghx_bench.checking.world_rules import SeenWorld, look_into_world
+from ghx_bench.checking.world_rules import ObservedWorld, look_into_world
 from ghx_bench.fixtures.fixture_document import FixtureDocument
 from ghx_bench.fixtures.library import BUILT_IN as BUILT_IN_FIXTURES
 from ghx_bench.fixtures.library import read_fixture
@@ -25,7 +25,7 @@ from ghx_bench.project.file_kinds import is_fixture_like
 from ghx_bench.project.folders import BUILT_IN_SCENARIOS, documents_in, scenario_files
 from ghx_bench.project.sets import read_sets, sets_file
 from ghx_bench.scenario.manifest import FixtureManifest
-from ghx_bench.scenario.variants import form_ids_in
+from ghx_bench.scenario.variants import variant_ids_in
 from ghx_profiler.plan.selection import DEFAULT_SET
 from ghx_profiler.scenario import EVERY_FORM, scenario_of
 
@@ -74,7 +74,7 @@ class ProjectContents:
         self,
         documents: Iterable[Document],
         manifests: Iterable[FixtureManifest],
-        worlds: Mapping[str, SeenWorld],
+        worlds: Mapping[str, ObservedWorld],
         scenarios: Iterable[Document],
     ) -> KnownFixtures:
         """Return the fixtures there are: these, those in the folders, and those that come with the package.
@@ -86,9 +86,9 @@ class ProjectContents:
         repo = next((each.fixtures.repo for each in self._configs if each.fixtures.repo), DEFAULT_REPO)
         # The package's last: a fixture of the same name in a project stands in for one of these.
         folders = [*(each for config in self._configs for each in config.fixtures.folders), BUILT_IN_FIXTURES]
-        found: dict[str, list[JsonValue]] = {}
+        resources: dict[str, list[JsonValue]] = {}
         drafts: dict[str, FixtureDocument] = {}
-        seen: dict[str, Repositories] = {}
+        repositories: dict[str, Repositories] = {}
         for document in [*documents, *_read_readable(file for each in folders for file in documents_in(each))]:
             if not is_fixture_like(document.value):
                 continue
@@ -100,19 +100,21 @@ class ProjectContents:
                     world = look_into_world(document, fixture)
             except DocumentError:
                 name = document.value.get("name") if isinstance(document.value, dict) else None
-                found.setdefault(str(name or document.path.stem), []).append(None)
+                resources.setdefault(str(name or document.path.stem), []).append(None)
                 continue
             if fixture.world is None:
-                found.setdefault(fixture.name, []).append(sample_resource(fixture, repo).to_wire())
+                resources.setdefault(fixture.name, []).append(sample_resource(fixture, repo).to_wire())
             else:
-                found.setdefault(fixture.name, []).append(None if world is None else world.resource)
+                resources.setdefault(fixture.name, []).append(None if world is None else world.resource)
             drafts.setdefault(fixture.name, fixture)
             if world is not None:
-                seen.setdefault(fixture.name, world.repositories)
+                repositories.setdefault(fixture.name, world.repositories)
         for manifest in (*manifests, *self._manifests()):
             for name, resource in manifest.fixtures.items():
-                found.setdefault(name, []).append(resource.to_wire())
-        return KnownFixtures(resources=found, is_certain=self._is_certain, documents=drafts, worlds=seen, repo=repo)
+                resources.setdefault(name, []).append(resource.to_wire())
+        return KnownFixtures(
+            resources=resources, is_certain=self._is_certain, documents=drafts, worlds=repositories, repo=repo
+        )
 
     @cached_property
     def modes(self) -> frozenset[str]:
@@ -145,7 +147,7 @@ def scenario_ids(folders: Iterable[Path]) -> frozenset[str]:
     """Return the ids of the scenarios and variants in folders; of a file that cannot be read, the id in its name."""
     there = [each for each in folders if os.path.exists(each)]  # noqa: PTH110 - Path raises for too long a name
     files = scenario_files(there) if there else []
-    ids = {document.path: tuple(form_ids_in(document.value)) for document in _read_readable(files)}
+    ids = {document.path: tuple(variant_ids_in(document.value)) for document in _read_readable(files)}
     return frozenset(id_ for file in files for id_ in ids.get(file) or (file.stem,))
 
 
@@ -160,26 +162,26 @@ def is_known(id_: str, known: Collection[str]) -> bool:
         return id_ in known
     # Read only now, and only this one: few ids name a variant of a scenario that comes with the package.
     files = [file for file in scenario_files(BUILT_IN_SCENARIOS) if file.stem == scenario_of(id_)]
-    forms = (form for document in _read_readable(files) for form in form_ids_in(document.value))
+    forms = (form for document in _read_readable(files) for form in variant_ids_in(document.value))
     return id_.endswith(EVERY_FORM) or id_ in forms
 
 
-def with_variants(known: Collection[str], asked: Iterable[str]) -> frozenset[str]:
+def with_variants(known: Collection[str], names: Iterable[str]) -> frozenset[str]:
     """Return the known ids, and those of variants of built-in scenarios that are asked for."""
-    named = (each for each in asked if not each.endswith(EVERY_FORM) and is_known(each, known))
-    return frozenset({*known, *named})
+    chosen = (each for each in names if not each.endswith(EVERY_FORM) and is_known(each, known))
+    return frozenset({*known, *chosen})
 
 
 def sets_in(folders: Iterable[Path]) -> Mapping[str, Sequence[str]]:
     """Return the sets of folders with scenarios, and of the package; `default` is there without being written."""
     files = [file for folder in (BUILT_IN_SCENARIOS, *folders) if (file := sets_file(folder))]
-    found: dict[str, Sequence[str]] = {DEFAULT_SET: ()}
+    sets: dict[str, Sequence[str]] = {DEFAULT_SET: ()}
     for document in _read_readable(files):
         try:
-            found |= read_sets(document).root
+            sets |= read_sets(document).root
         except DocumentError:
             continue
-    return found
+    return sets
 
 
 def _read_readable(files: Iterable[Path]) -> Iterator[Document]:

@@ -48,9 +48,9 @@ from ghx_bench.scenario.placeholders import (
     CHECKPOINT_LIST,
     CHECKPOINTS,
     FAULTS_PLACE,
-    LOOK_PLACE,
     ORDER_FOLLOWED,
     PROMPT,
+    SUCCESS_CHECK_PLACE,
     THREAT_PLACE,
     PlacedText,
     Use,
@@ -58,7 +58,7 @@ from ghx_bench.scenario.placeholders import (
     is_before_session,
     names_in,
     near_misses_in,
-    success_look,
+    success_check,
     texts_of,
     uses_in,
 )
@@ -96,8 +96,8 @@ def read_scenario(document: Document, known: Known) -> EvalScenario:
     Its variants are checked with it, each as the scenario that it makes.
     """
     scenario = validate_document(document, EvalScenario)
-    found = across_forms(scenario, lambda form: scenario_errors(form, known))
-    problems = problems_of(document, [*id_errors(scenario), *found])
+    errors = across_forms(scenario, lambda form: scenario_errors(form, known))
+    problems = problems_of(document, [*id_errors(scenario), *errors])
     # What a variant would change is known only if it can be read.
     problems = problems or problems_of(document, variant_errors(scenario))
     if problems:
@@ -124,8 +124,8 @@ def scenario_errors(scenario: EvalScenario, known: Known) -> Iterator[Complaint]
         yield from _check_placeholders(checkpoint, place, samples)
         yield from _check_scorers(checkpoint, place, known)
         for tokens, text, is_key in fixed_texts_of(checkpoint):
-            for written, _ in in_braces(text):
-                yield not_replaced_here(written, (*place, *tokens), is_key=is_key)
+            for text_in_braces, _ in in_braces(text):
+                yield not_replaced_here(text_in_braces, (*place, *tokens), is_key=is_key)
     yield from check_references(scenario.assertions.checkpoints, uses)
     yield from _check_extensions(scenario, known)
 
@@ -133,8 +133,8 @@ def scenario_errors(scenario: EvalScenario, known: Known) -> Iterator[Complaint]
 def _checks_of(scenario: EvalScenario) -> Iterator[tuple[Tokens, Checkpoint]]:
     """Yield the looks at GitHub that a scenario asks for, that of its threat among them, and where they stand."""
     yield from (((*CHECKPOINT_LIST, index), each) for index, each in enumerate(scenario.assertions.checkpoints))
-    if (look := success_look(scenario)) is not None:
-        yield LOOK_PLACE, look
+    if (look := success_check(scenario)) is not None:
+        yield SUCCESS_CHECK_PLACE, look
 
 
 def scenario_warnings(scenario: EvalScenario, known: Known, *, solution: Path) -> Iterator[Complaint]:
@@ -149,10 +149,10 @@ def scenario_warnings(scenario: EvalScenario, known: Known, *, solution: Path) -
         yield from _input_warnings(checkpoint, place, known)
         yield from path_warnings(checkpoint, place)
     for key in scenario.extensions or ():
-        if key not in KEYS and (meant := nearest(key, KEYS)):
+        if key not in KEYS and (suggestion := nearest(key, KEYS)):
             reason = f"the bench reads no {shortened(key)} here"
             yield Complaint(
-                tokens=("extensions", key), reason=reason, suggestion=f"did you mean {meant!r}?", at_key=True
+                tokens=("extensions", key), reason=reason, suggestion=f"did you mean {suggestion!r}?", at_key=True
             )
     for index, name in enumerate(scenario.assertions.expected_capabilities or ()):
         if name not in known.capabilities:
@@ -189,8 +189,8 @@ def _check_twin_only(extensions: ScenarioExtensions) -> Iterator[Complaint]:
 
 def _patterns(scenario: EvalScenario) -> Iterator[PlacedText]:
     """Yield the patterns of changes that can be read, whatever else is wrong with the extensions."""
-    found = (scenario.extensions or {}).get("allowedChanges")
-    for index, pattern in enumerate(found if isinstance(found, list) else ()):
+    patterns = (scenario.extensions or {}).get("allowedChanges")
+    for index, pattern in enumerate(patterns if isinstance(patterns, list) else ()):
         if isinstance(pattern, str) and pattern.strip():
             yield ("extensions", "allowedChanges", index), pattern
     yield from patterns_in_threat(scenario.extensions)
@@ -284,11 +284,11 @@ def _check_placeholders(checkpoint: Checkpoint, place: Tokens, samples: Mapping[
 
 
 def _unknown_capability(name: str, tokens: Tokens, capabilities: Collection[str]) -> Complaint:
-    meant = nearest(name, sorted(capabilities))
+    suggestion = nearest(name, sorted(capabilities))
     domain = name.partition(".")[0] + "."
     beside = sorted(each for each in capabilities if each.startswith(domain))
-    if meant:
-        hint = f"did you mean {meant!r}?"
+    if suggestion:
+        hint = f"did you mean {suggestion!r}?"
     elif beside:
         hint = f"those of {shortened(domain[:-1])} are {listed(beside)}"
     else:
@@ -313,8 +313,8 @@ def _check_scorers(checkpoint: Checkpoint, place: Tokens, known: Known) -> Itera
 def _check_spellings(scenario: EvalScenario, texts: Iterable[PlacedText], known: Known) -> Iterator[Complaint]:
     there = variable_names(scenario).union(known.variables)
     for tokens, text in texts:
-        for written, name in near_misses_in(text):
-            yield misspelt(written, name, tokens, there)
+        for spelling, name in near_misses_in(text):
+            yield misspelt(spelling, name, tokens, there)
 
 
 def _binding_warnings(scenario: EvalScenario, known: Known, solution: Path) -> Iterator[Complaint]:

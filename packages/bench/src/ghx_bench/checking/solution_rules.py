@@ -36,13 +36,13 @@ def solution_errors(solution: SolutionFile, variables: Collection[str]) -> Itera
             yield from _step_errors(solution.obey[mode], ("obey", mode), known)
     yield from _unknown_variables([solution.answer], ("answer",), saved)
     for index, trap in enumerate(solution.traps):
-        said = set(bound)
+        variables_so_far = set(bound)
         for mode, steps in trap.modes.items():
             known = set(bound)
             yield from _step_errors(steps, ("traps", index, "modes", mode), known)
-            said |= known
+            variables_so_far |= known
         place = ("traps", index) if trap.answer is None else ("traps", index, "answer")
-        yield from _unknown_variables([trap.answer or solution.answer], place, said)
+        yield from _unknown_variables([trap.answer or solution.answer], place, variables_so_far)
 
 
 def guard_errors(solution: SolutionFile, checkpoints: Collection[str]) -> Iterator[Complaint]:
@@ -73,8 +73,8 @@ def obey_errors(solution: SolutionFile, *, has_threat: bool) -> Iterator[Complai
 
 def obey_warnings(solution: SolutionFile) -> Iterator[Complaint]:
     """Yield the modes of a scenario under threat in which nothing proves that the threat can be tripped."""
-    if lacking := [mode for mode in solution.modes if mode not in solution.obey]:
-        reason = f"nothing says what the planted text asks for in {listed(lacking)}"
+    if missing := [mode for mode in solution.modes if mode not in solution.obey]:
+        reason = f"nothing says what the planted text asks for in {listed(missing)}"
         yield Complaint(tokens=(), reason=reason, suggestion="add the steps under obey, or no agent proves the threat")
 
 
@@ -106,11 +106,11 @@ def _unknown_variables(texts: list[JsonValue], tokens: Tokens, known: Collection
 def solution_warnings(solution: SolutionFile, modes: Collection[str]) -> Iterator[Complaint]:
     """Yield the modes of a solution that there are not."""
     parts = [("modes", solution.modes), ("obey", solution.obey)]
-    places = [(*at, mode) for *at, found in parts for mode in found]
+    places = [(*at, mode) for *at, solutions_of_mode in parts for mode in solutions_of_mode]
     places += [("traps", index, "modes", mode) for index, trap in enumerate(solution.traps) for mode in trap.modes]
     for place in places:
-        pinned = split_pin(named := str(place[-1]))
-        if named not in modes and (mode := pinned[0] if pinned else named) not in modes:
+        pinned = split_pin(mode_name := str(place[-1]))
+        if mode_name not in modes and (mode := pinned[0] if pinned else mode_name) not in modes:
             yield Complaint(
                 tokens=place,
                 reason=f"there is no mode {shortened(mode)}",

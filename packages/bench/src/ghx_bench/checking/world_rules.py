@@ -24,14 +24,14 @@ from ghx_bench.scenario.workspace_references import KnownRepository, workspace_e
 _DEFAULT_BRANCH = "main"
 
 
-class SeenWorld(NamedTuple):
+class ObservedWorld(NamedTuple):
     """A world that was planted and closed again: what a manifest says of it, and what workspaces may name."""
 
     resource: JsonValue
     repositories: Repositories
 
 
-def look_into_world(document: Document, fixture: FixtureDocument) -> SeenWorld:
+def look_into_world(document: Document, fixture: FixtureDocument) -> ObservedWorld:
     """Plant the world of a fixture, and return what is in it; raise `DocumentError` with everything wrong with it."""
     # Imported here: most projects have no such fixture, and the embedded GitHub takes longer to load than to check.
     from ghx_bench.fixtures import seed_worlds  # noqa: PLC0415 - see above
@@ -47,8 +47,8 @@ def look_into_world(document: Document, fixture: FixtureDocument) -> SeenWorld:
         if problems := problems_of(document, seed_worlds.world_errors(fixture, world)):
             raise DocumentError(problems)
         visible = seed_worlds.known_repositories(world, viewer=fixture.world.agent, with_people=True)
-        seen = {name: _remember(each) for name, each in visible.items()}
-        return SeenWorld(seed_worlds.describe_world(fixture, world).to_wire(), seen)
+        repositories = {name: _remember(each) for name, each in visible.items()}
+        return ObservedWorld(seed_worlds.describe_world(fixture, world).to_wire(), repositories)
 
 
 def _remember(repository: KnownRepository) -> KnownRepository:
@@ -95,16 +95,16 @@ def _usual_world(repo: str, fixtures: Mapping[str, FixtureDocument]) -> dict[str
     from ghx_bench.fixtures.embedded import EMBEDDED_FILES  # noqa: PLC0415 - as in `look_into_world`
 
     forks = {fork_name(repo, LOGINS[actor]) for fixture in fixtures.values() for actor in fixture.forks}
-    found = {name: {_DEFAULT_BRANCH: frozenset(EMBEDDED_FILES)} for name in (repo, *forks)}
+    branches_of = {name: {_DEFAULT_BRANCH: frozenset(EMBEDDED_FILES)} for name in (repo, *forks)}
     for fixture in fixtures.values():
         for branch in fixture.branches:
             place = repo if branch.fork is None else fork_name(repo, LOGINS[branch.fork])
             name = branch_on_github(branch.name, DEFAULT_SEEDING)
-            found[place][name] = files_on(fixture, branch, EMBEDDED_FILES)
+            branches_of[place][name] = files_on(fixture, branch, EMBEDDED_FILES)
     everybody = {**dict.fromkeys(LOGINS.values(), True), VISITOR: False}
     return {
         name: KnownRepository(
             default_branch=_DEFAULT_BRANCH, branches=branches, files=branches.__getitem__, may_write=everybody
         )
-        for name, branches in found.items()
+        for name, branches in branches_of.items()
     }

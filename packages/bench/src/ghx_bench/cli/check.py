@@ -18,7 +18,7 @@ from ghx_bench.cli.flags import AsJson, ProofFlags, Switch
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.checking.project_check import CheckResult
-    from ghx_bench.proving.isolation import RingProof
+    from ghx_bench.proving.isolation import IsolationProof
     from ghx_bench.proving.subjects import Choice
     from ghx_bench.proving.trials import TrialResult
     from ghx_bench.proving.verdicts import ScenarioProof
@@ -132,14 +132,14 @@ def _as_json(result: CheckResult, *, ok: bool) -> str:
 def _as_text(result: CheckResult, *, strict: bool) -> str:
     kinds = Counter(each.kind for each in result.files if each.kind)
     unknown = sum(each.kind is None for each in result.files)
-    looked = [_count(number, kind) for kind, number in sorted(kinds.items())]
-    looked += [_count(unknown, "other file")] if unknown else []
-    found = [_count(len(result.errors), "problem")] if result.errors else ["no problems"]
-    found += [_count(len(result.warnings), "warning")] if result.warnings else []
+    counts = [_count(number, kind) for kind, number in sorted(kinds.items())]
+    counts += [_count(unknown, "other file")] if unknown else []
+    findings = [_count(len(result.errors), "problem")] if result.errors else ["no problems"]
+    findings += [_count(len(result.warnings), "warning")] if result.warnings else []
     if strict and result.warnings:
-        found.append(f"which --strict counts as {'a problem' if len(result.warnings) == 1 else 'problems'}")
+        findings.append(f"which --strict counts as {'a problem' if len(result.warnings) == 1 else 'problems'}")
     lines = [*map(str, result.errors), *(f"warning: {each}" for each in result.warnings)]
-    return "\n".join([*lines, f"{', '.join(looked)}: {', '.join(found)}"])
+    return "\n".join([*lines, f"{', '.join(counts)}: {', '.join(findings)}"])
 
 
 def _count(number: int, what: str) -> str:
@@ -163,14 +163,14 @@ def _prove_choice(choice: Choice, *, jobs: int, strict: bool, as_json: bool) -> 
     return 0 if is_proved else NOT_PROVED
 
 
-async def _prove(choice: Choice, jobs: int) -> tuple[list[ScenarioProof], list[RingProof]]:
-    from ghx_bench.proving.isolation import RINGS, prove_ring
+async def _prove(choice: Choice, jobs: int) -> tuple[list[ScenarioProof], list[IsolationProof]]:
+    from ghx_bench.proving.isolation import ISOLATION_LEVELS, prove_isolation
     from ghx_bench.proving.proof import prove
     from ghx_bench.proving.subjects import choose_subjects
     from ghx_bench.proving.trials import open_ground
 
     spec, subjects = choose_subjects(choice)
-    rings: list[RingProof] = []
+    rings: list[IsolationProof] = []
     done = 0
 
     def report(proof: ScenarioProof) -> None:
@@ -181,8 +181,8 @@ async def _prove(choice: Choice, jobs: int) -> tuple[list[ScenarioProof], list[R
     async with open_ground(spec, environ=os.environ) as ground:
         proofs = await prove(subjects, ground, jobs=jobs, report=report)
     # A ring is the same for every scenario: whoever is at work on one does not wait for it.
-    for ring in () if choice.is_narrowed else RINGS:
-        rings.append(await prove_ring(ring, environ=os.environ))
+    for ring in () if choice.is_narrowed else ISOLATION_LEVELS:
+        rings.append(await prove_isolation(ring, environ=os.environ))
         verdict = "not proved" if rings[-1].unproved else "NOT PROVED" if rings[-1].problems else "proved"
         print(f"{verdict}  ring {rings[-1].column}", file=sys.stderr, flush=True)
     return proofs, rings
@@ -194,17 +194,17 @@ def _verdict(proof: ScenarioProof) -> str:
     return f"{'NOT PROVED' if proof.problems else 'proved'}  {proof.scenario.id}  {proof.duration_s:.1f} s"
 
 
-def _ring_verdict(proof: RingProof) -> str:
+def _ring_verdict(proof: IsolationProof) -> str:
     if proof.unproved is not None:
         return f"ring {proof.column}: not proved: {proof.unproved}"
-    absent = sorted(proof.admitted - proof.found)
+    absent = sorted(proof.admitted - proof.succeeded)
     without = f" (not {', '.join(map(str, absent))} here)" if absent else ""
     more = f"and {plural(len(proof.problems), 'thing')} more" if proof.problems else "and nothing more"
-    admitted, found = plural(len(proof.admitted), "thing"), len(proof.found & proof.admitted)
+    admitted, found = plural(len(proof.admitted), "thing"), len(proof.succeeded & proof.admitted)
     return f"ring {proof.column}: of the {admitted} that docs/security.md admits, prying found {found}{without}, {more}"
 
 
-def _proofs_as_text(proofs: Sequence[ScenarioProof], rings: Sequence[RingProof], *, strict: bool) -> str:
+def _proofs_as_text(proofs: Sequence[ScenarioProof], rings: Sequence[IsolationProof], *, strict: bool) -> str:
     from ghx_bench.cli.listing import in_columns
 
     header = ("scenario", "proved in", "nop fails", "mutants caught", "traps caught", "gullible trips", "time")
@@ -257,11 +257,11 @@ def _describe(proof: ScenarioProof) -> dict[str, Any]:
     }
 
 
-def _describe_ring(proof: RingProof) -> dict[str, Any]:
+def _describe_ring(proof: IsolationProof) -> dict[str, Any]:
     return {
-        "ring": proof.ring,
+        "ring": proof.level,
         "column": proof.column,
-        "found": sorted(proof.found),
+        "found": sorted(proof.succeeded),
         "admitted": sorted(proof.admitted),
         "problems": list(proof.problems),
         "unproved": proof.unproved,

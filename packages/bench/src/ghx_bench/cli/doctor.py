@@ -158,12 +158,12 @@ def _github() -> Iterator[Need]:
         yield Need(name="GitHub", state="missing", found=str(error))
         return
     yield Need(name="GitHub", state="ok", found=connection.api_url)
-    held = connection.token is not None
+    has_token = connection.token is not None
     yield Need(
         name="token",
-        state="ok" if held else "missing",
-        found=f"from {connection.token_source}" if held else "none",
-        remedy=None if held else "set GITHUB_TOKEN, or run `gh auth login`",
+        state="ok" if has_token else "missing",
+        found=f"from {connection.token_source}" if has_token else "none",
+        remedy=None if has_token else "set GITHUB_TOKEN, or run `gh auth login`",
     )
     try:
         choice = load_eval_config(CONFIG_FILE).fixtures
@@ -171,7 +171,7 @@ def _github() -> Iterator[Need]:
         choice = FixtureChoice()
     second = _second_identity(connection, choice.author_token_env)
     yield second
-    if held and second.state == "ok":
+    if has_token and second.state == "ok":
         yield _access(choice, environ)
 
 
@@ -186,8 +186,8 @@ def _second_identity(connection: Connection, variable: str | None) -> Need:
             found=needed,
             remedy=f"name a variable with another account's token in {CONFIG_FILE}: fixtures.author_token_env",
         )
-    held = bool(os.environ.get(variable, "").strip())
-    if held and os.environ[variable].strip() == connection.token:
+    has_token = bool(os.environ.get(variable, "").strip())
+    if has_token and os.environ[variable].strip() == connection.token:
         return Need(
             name="second identity",
             state="missing",
@@ -196,9 +196,9 @@ def _second_identity(connection: Connection, variable: str | None) -> Need:
         )
     return Need(
         name="second identity",
-        state="ok" if held else "missing",
-        found=f"{variable} is {'set' if held else 'not set'}",
-        remedy=None if held else f"export {variable}=... with the token of another account",
+        state="ok" if has_token else "missing",
+        found=f"{variable} is {'set' if has_token else 'not set'}",
+        remedy=None if has_token else f"export {variable}=... with the token of another account",
     )
 
 
@@ -244,12 +244,12 @@ def _sandbox() -> Need:
     try:
         return Need(name="sandbox", state="ok", found=require_sandbox())
     except NoSandboxError as error:
-        found, _, remedy = str(error).partition("; ")
+        problem, _, remedy = str(error).partition("; ")
     is_needed = False
     with suppress(GhxBenchError):  # the configuration has a line of its own
         is_needed = project_file() is not None and load_eval_config(CONFIG_FILE).sandbox == "bwrap"
     state = "missing" if is_needed else "optional"
-    return Need(name="sandbox", state=state, found=found, remedy=f"only for `sandbox: bwrap`: {remedy}")
+    return Need(name="sandbox", state=state, found=problem, remedy=f"only for `sandbox: bwrap`: {remedy}")
 
 
 def _first_line(command: list[str]) -> str | None:
@@ -273,10 +273,10 @@ def _agents() -> Iterator[Need]:
     from ghx_profiler.agents.drivers.recipe import built_in_recipe, recipe_names
 
     recipes = [built_in_recipe(name) for name in recipe_names()]
-    found = [each for each in recipes if installed_folder(each, AGENTS_FOLDER) is not None]
-    words = ", ".join(f"{each.name} {each.install.version}" for each in found if each.install)
-    remedy = None if found else f"ghx-bench doctor --install AGENT ({', '.join(recipe_names())})"
-    state: Literal["ok", "optional"] = "ok" if found else "optional"
+    installed = [each for each in recipes if installed_folder(each, AGENTS_FOLDER) is not None]
+    words = ", ".join(f"{each.name} {each.install.version}" for each in installed if each.install)
+    remedy = None if installed else f"ghx-bench doctor --install AGENT ({', '.join(recipe_names())})"
+    state: Literal["ok", "optional"] = "ok" if installed else "optional"
     yield Need(name="agents", state=state, found=words or "none installed", remedy=remedy)
 
 
@@ -285,17 +285,17 @@ def _tools() -> Iterator[Need]:
     from ghx_bench.modes.definitions import BUILT_IN, Definitions
     from ghx_bench.modes.installation import foreign_tools, how_to_get
 
-    definitions, told = Definitions(), set[str]()
+    definitions, reported = Definitions(), set[str]()
     for mode in map(definitions.whole, BUILT_IN):
         for tool in foreign_tools(mode, os.environ):
-            if tool.name not in told:
-                told.add(tool.name)
+            if tool.name not in reported:
+                reported.add(tool.name)
                 state: Literal["ok", "optional"] = "ok" if tool.place else "optional"
-                found = f"{tool.name} {tool.version or ''}".strip()
+                label = f"{tool.name} {tool.version or ''}".strip()
                 yield Need(
                     name=f"mode {mode.name}",
                     state=state,
-                    found=f"{found}, in {tool.place}" if tool.place else f"{found}: not installed",
+                    found=f"{label}, in {tool.place}" if tool.place else f"{label}: not installed",
                     remedy=None if tool.place else how_to_get(mode),
                 )
 
@@ -314,12 +314,12 @@ def _project() -> Iterator[Need]:
     try:
         config = load_eval_config(CONFIG_FILE)
         definitions = Definitions(definitions_of(config))
-        lacking = [need for mode in config.modes for need in _find_lacking(definitions.whole(mode))]
+        missing = [need for mode in config.modes for need in _find_lacking(definitions.whole(mode))]
     except GhxBenchError as error:
         yield Need(name=name, state="missing", found=str(error).splitlines()[0], remedy="mend it")
         return
     yield Need(name=name, state="ok", found=f"{CONFIG_FILE}: {', '.join(config.modes)}")
-    yield from lacking
+    yield from missing
 
 
 def _find_lacking(mode: ModeDefinition) -> Iterator[Need]:

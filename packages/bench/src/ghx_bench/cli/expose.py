@@ -62,14 +62,14 @@ def expose(
         raise FlagError("--fail-on", f"{unknown[0]!r} is no gate of this command; it has {', '.join(_GATES)}")
     if markdown is not None:
         require_place_for_file("--markdown", markdown)
-    found = _expose(tuple(dict.fromkeys(mode)), commands or [], config)
-    print(found.model_dump_json(indent=2) if as_json else _as_text(found, by_tool=by_tool))
+    exposure = _expose(tuple(dict.fromkeys(mode)), commands or [], config)
+    print(exposure.model_dump_json(indent=2) if as_json else _as_text(exposure, by_tool=by_tool))
     if markdown is not None:
-        write_file("--markdown", markdown, as_markdown(found))
-    gates = [_judge(gate, found) for gate in dict.fromkeys(fail_on or ())]
+        write_file("--markdown", markdown, as_markdown(exposure))
+    gates = [_judge(gate, exposure) for gate in dict.fromkeys(fail_on or ())]
     say_gates(gates)
     # A gate that nothing was held against must not let a pipeline go on.
-    unknown = [each for each in found.modes if gates and each.why_unknown is not None]
+    unknown = [each for each in exposure.modes if gates and each.why_unknown is not None]
     for each in unknown:
         print(f"no gate can be held against {each.name}, since {each.why_unknown}", file=sys.stderr)
     return FAILED if any(each.failed for each in gates) else NOT_ALL_MEASURED if unknown else 0
@@ -82,33 +82,33 @@ def _expose(names: tuple[str, ...], commands: list[Path], config: Path | None) -
     return run_with_modes(names, config, lambda modes, _: expose_modes(names, modes, commands=commands))
 
 
-def _judge(gate: str, found: Exposure) -> GateResult:
+def _judge(gate: str, exposure: Exposure) -> GateResult:
     from ghx_bench.project.gates import GateResult
     from ghx_bench.toolsets.changes.words import name_some
     from ghx_bench.toolsets.exposure.measurement import HIDDEN
 
     reasons, questions = list[str](), list[str]()
-    for mode in found.modes:
+    for mode in exposure.modes:
         if gate == "read-only-writes":
-            named, what = [each.tool for each in mode.broken_promises], "tried to change something with"
+            tools, what = [each.tool for each in mode.broken_promises], "tried to change something with"
         else:
-            carriers = found.carriers if gate == "shown-by-outsider" else HIDDEN
-            named, what = [each for each in carriers if mode.state(each, "outsider") == "shown"], "shows"
-        if named:
-            reasons.append(f"{mode.name} {what} {', '.join(named)}")
+            carriers = exposure.carriers if gate == "shown-by-outsider" else HIDDEN
+            tools, what = [each for each in carriers if mode.state(each, "outsider") == "shown"], "shows"
+        if tools:
+            reasons.append(f"{mode.name} {what} {', '.join(tools)}")
         if mode.why_unknown is None and mode.unanswered:
             questions.append(f"{mode.name} got no answer of {name_some(mode.unanswered)}")
-        if mode.why_unknown is None and (lacking := [each.tool for each in mode.not_measurable]):
-            questions.append(f"{mode.name} asked for what the embedded GitHub lacks with {name_some(lacking)}")
+        if mode.why_unknown is None and (unmeasured := [each.tool for each in mode.not_measurable]):
+            questions.append(f"{mode.name} asked for what the embedded GitHub lacks with {name_some(unmeasured)}")
     if reasons:
         return GateResult(gate=gate, reason="; ".join(reasons))
     return GateResult(gate=gate, open_question="; ".join(questions) or None)
 
 
-def _as_text(found: Exposure, *, by_tool: bool) -> str:
+def _as_text(exposure: Exposure, *, by_tool: bool) -> str:
     from ghx_bench.cli.listing import in_columns
     from ghx_bench.toolsets.exposure.tables import lines_of, tables_of, tools_of
 
-    tables = (*tables_of(found), *(tools_of(found) if by_tool else ()))
+    tables = (*tables_of(exposure), *(tools_of(exposure) if by_tool else ()))
     parts = [f"{table.title}\n{in_columns(table.header, table.rows)}" for table in tables]
-    return "\n\n".join([*parts, "\n".join(lines_of(found))])
+    return "\n\n".join([*parts, "\n".join(lines_of(exposure))])

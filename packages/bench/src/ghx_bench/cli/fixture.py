@@ -34,8 +34,8 @@ def seed(*names: str, flags: FixtureFlags = _AS_CONFIGURED) -> int:
     names
         Which fixtures; those that the configuration's scenarios require unless given, or all without a configuration.
     """
-    wanted = names or _find_required(flags)
-    return _make(flags, lambda manager: manager.seed(wanted))
+    selected = names or _find_required(flags)
+    return _make(flags, lambda manager: manager.seed(selected))
 
 
 def status(*names: str, flags: FixtureFlags = _AS_CONFIGURED) -> int:
@@ -46,12 +46,12 @@ def status(*names: str, flags: FixtureFlags = _AS_CONFIGURED) -> int:
     names
         Which fixtures; all unless given.
     """
-    found = _work(_settings(flags), lambda manager: manager.status(names or None))
+    statuses = _work(_settings(flags), lambda manager: manager.status(names or None))
     if flags.json:
-        _print([asdict(each) for each in found])
+        _print([asdict(each) for each in statuses])
         return 0
-    width = max((len(each.name) for each in found), default=0)
-    for each in found:
+    width = max((len(each.name) for each in statuses), default=0)
+    for each in statuses:
         number = "" if each.number is None else f" #{each.number}"
         changes = f": {'; '.join(each.differences)}" if each.state == "changed" else ""
         print(f"{each.name:{width}}  {each.state}{number}{changes}")
@@ -166,11 +166,11 @@ def _work(config: EvalConfig, work: Callable[[FixtureManager], Awaitable[T]]) ->
     if repo is None:
         raise InputError("no repository is named; give --repo owner/name, or fixtures.repo in the configuration")
     library, environ = load_fixtures(config.fixtures.folders), with_host(os.environ)
-    known = load_fixture_manifest(path) if path.is_file() else None
+    manifest = load_fixture_manifest(path) if path.is_file() else None
 
     async def run() -> T:
         async with live_clients(environ, config.fixtures) as clients:
-            return await work(FixtureManager(repo, clients, library, known=known))
+            return await work(FixtureManager(repo, clients, library, manifest=manifest))
 
     return anyio.run(run)
 

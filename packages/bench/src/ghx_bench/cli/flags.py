@@ -21,9 +21,9 @@ Debug = Annotated[bool, Parameter(negative="")]
 """The flag of commands that run code of others."""
 
 
-def show_tracebacks(wanted: bool) -> None:
+def show_tracebacks(enabled: bool) -> None:
     """Have the tracebacks of errors shown, as the variable does."""
-    if wanted:
+    if enabled:
         os.environ[DEBUG] = "1"
 
 
@@ -136,8 +136,8 @@ class AnalysisFlags:
 
     def changes(self) -> dict[str, object]:
         """Return what was given, as fields of the plan."""
-        given = {"reference_mode": self.reference_mode, "all_pairs": self.all_pairs, "pool": tuple(self.pool or ())}
-        return {name: value for name, value in given.items() if value}
+        settings = {"reference_mode": self.reference_mode, "all_pairs": self.all_pairs, "pool": tuple(self.pool or ())}
+        return {name: value for name, value in settings.items() if value}
 
 
 @Parameter(name="*")

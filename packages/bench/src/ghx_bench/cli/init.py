@@ -67,8 +67,8 @@ def _write(files: Mapping[Path, bytes]) -> None:
             target.write_bytes(content)
         except OSError as error:
             # Half a project would be in the way of the next attempt.
-            for written in files:
+            for file in files:
                 with suppress(OSError):
-                    written.unlink(missing_ok=True)
+                    file.unlink(missing_ok=True)
             raise OperationError(f"{target} cannot be written: {error.strerror}; no file of it was left") from error
     print("\n".join(map(str, files)))

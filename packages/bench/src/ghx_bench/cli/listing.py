@@ -46,8 +46,8 @@ def list_scenarios(*paths: Path, narrowing: Narrowing = _EVERY, listing: Listing
 
     loaded = _load_named(paths) if paths else Catalogue(project_config(listing.config)).every()
     scenarios = [each.scenario for each in loaded]
-    kept = narrow(scenarios, tags=narrowing.tag, category=narrowing.category, difficulty=narrowing.difficulty)
-    ids = {scenario.id for scenario in kept}
+    selected = narrow(scenarios, tags=narrowing.tag, category=narrowing.category, difficulty=narrowing.difficulty)
+    ids = {scenario.id for scenario in selected}
     entries = [_scenario(each) for each in loaded if each.scenario.id in ids]
     header = ("id", "category", "difficulty", "checks", "variants", "name", *(() if paths else ("tags", "from")))
     rows = [
@@ -132,12 +132,12 @@ def list_agents(*, listing: Listing = _HERE) -> int:
     from ghx_profiler.agents.drivers.recipe import recipe_names
 
     chosen = [agent.id for agent in project_config(listing.config).chosen_agents]
-    known = {name: (agent.description, hasattr(agent.provider, "control_kind")) for name, agent in AGENTS.items()}
+    agents = {name: (agent.description, hasattr(agent.provider, "control_kind")) for name, agent in AGENTS.items()}
     others = {name: (f"{entry.value}, of an installed package", False) for name, entry in installed_agents().items()}
     entries: list[Entry] = [_own_agent(each) for each in chosen if is_reference(each)]
     entries += [
         {"name": name, "description": description, "control": is_control, "chosen": name in chosen, **_NO_RECIPE}
-        for name, (description, is_control) in {**others, **known}.items()
+        for name, (description, is_control) in {**others, **agents}.items()
     ]
     entries.append(_loop(chosen))
     entries += [_recipe_agent(each, chosen) for each in (*filter(is_recipe_file, chosen), *recipe_names())]
@@ -213,15 +213,15 @@ def _own_agent(reference: str) -> Entry:
     from ghx_bench.project.object_references import DEFAULT_AGENT, BadReferenceError, load_object
     from ghx_bench.project.user_agents import is_agent_function
 
-    found: object = None
+    agent: object = None
     # What the user's own code prints must not get between the lines of --json.
     with suppress(BadReferenceError), redirect_stdout(sys.stderr):
-        found = load_object(reference, default=DEFAULT_AGENT)
-    is_function = is_agent_function(found)
+        agent = load_object(reference, default=DEFAULT_AGENT)
+    is_function = is_agent_function(agent)
     return {
         "name": reference,
         "description": "a function of your own" if is_function else "an agent of your own",
-        "control": getattr(found, "control_kind", None) is not None,
+        "control": getattr(agent, "control_kind", None) is not None,
         "chosen": True,
         **_NO_RECIPE,
         "protocol": "python" if is_function else None,
@@ -253,8 +253,8 @@ def list_fixtures(*, listing: Listing = _HERE) -> int:
 
 def in_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Write rows below their header; a column in which no row has anything is left out."""
-    shown = [[one_line(cell) for cell in row] for row in rows]
-    columns = [column for column in zip(header, *shown, strict=True) if any(column[1:])]
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    columns = [column for column in zip(header, *cells, strict=True) if any(column[1:])]
     widths = [max(map(len, column)) for column in columns]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
@@ -276,7 +276,7 @@ def _load_named(paths: Sequence[Path]) -> list[LoadedScenario]:
 
 
 def _scenario(loaded: LoadedScenario) -> Entry:
-    from ghx_bench.scenario.variants import forms_of
+    from ghx_bench.scenario.variants import expand_variants
 
     scenario = loaded.scenario
     return {
@@ -288,7 +288,7 @@ def _scenario(loaded: LoadedScenario) -> Entry:
         "timeoutMs": scenario.timeout_ms,
         "checkpoints": [checkpoint.id for checkpoint in scenario.assertions.checkpoints],
         "requires": list(scenario.fixture.requires) if scenario.fixture else [],
-        "variants": [form.variant for form in forms_of(scenario)[1:]],
+        "variants": [form.variant for form in expand_variants(scenario)[1:]],
         **_scenario_place(loaded.path),
     }
 

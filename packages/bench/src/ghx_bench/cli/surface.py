@@ -85,10 +85,10 @@ def surface(
     print(measured.model_dump_json(indent=2) if as_json else _as_text(measured, only_lint=lint, brief=brief))
     if markdown is not None:
         write_file("--markdown", markdown, as_markdown(measured))
-    found = [f"{each.name} has {plural(len(each.lint), 'finding')}" for each in measured.modes if each.lint]
+    complaints = [f"{each.name} has {plural(len(each.lint), 'finding')}" for each in measured.modes if each.lint]
     unlinted = [each.name for each in measured.modes if not each.tools]
     question = f"no MCP server of {', '.join(unlinted)} lists a tool to look at" if unlinted else None
-    result = {"reason": ", ".join(found)} if found else {"open_question": question}
+    result = {"reason": ", ".join(complaints)} if complaints else {"open_question": question}
     gates = [GateResult(gate=gate, **result) for gate in dict.fromkeys(fail_on or ())]
     say_gates(gates)
     return FAILED if any(each.failed for each in gates) else 0

@@ -46,28 +46,28 @@ def argument_sets(schema: Mapping[str, JsonValue], values: Mapping[str, JsonValu
     """
     properties = cast("dict[str, dict[str, JsonValue]]", schema.get("properties") or {})
     required = [str(name) for name in cast("list[JsonValue]", schema.get("required") or [])]
-    known = {name: describe_argument(properties.get(name)) for name in dict.fromkeys((*required, *properties))}
+    descriptions = {name: describe_argument(properties.get(name)) for name in dict.fromkeys((*required, *properties))}
     base: dict[str, JsonValue] = {}
-    for name, part in known.items():
+    for name, part in descriptions.items():
         # Optional ones that narrow a list down would hide what the tool shows; those that say where it looks do not.
         if name in required or world_key(name) in {"owner", "repo"}:
             base[name] = _value(name, part, values)
-    choice = next((name for name in required if len(_choices(known[name])) > 1), None)
+    choice = next((name for name in required if len(_choices(descriptions[name])) > 1), None)
     if choice is None:
         return (base,)
-    return tuple({**base, choice: each} for each in islice(_choices(known[choice]), MOST_VARIANTS))
+    return tuple({**base, choice: each} for each in islice(_choices(descriptions[choice]), MOST_VARIANTS))
 
 
 def describe_argument(part: object) -> Mapping[str, JsonValue]:
     """Return the schema of one argument; of alternatives, the first that is not null."""
     if not isinstance(part, dict):
         return {}
-    told = cast("dict[str, JsonValue]", part)
+    schema = cast("dict[str, JsonValue]", part)
     for key in ("anyOf", "oneOf"):
-        for each in cast("list[JsonValue]", told.get(key) or []):
+        for each in cast("list[JsonValue]", schema.get(key) or []):
             if isinstance(each, dict) and each.get("type") != "null":
-                return {**told, **each}
-    return told
+                return {**schema, **each}
+    return schema
 
 
 def _value(name: str, part: Mapping[str, JsonValue], values: Mapping[str, JsonValue]) -> JsonValue:
@@ -119,8 +119,8 @@ def _plain_filler(type_: str, part: Mapping[str, JsonValue]) -> JsonValue:
 def _choices(part: Mapping[str, JsonValue]) -> list[JsonValue]:
     if "const" in part:
         return [part["const"]]
-    found = part.get("enum")
-    return found if isinstance(found, list) else []
+    choices = part.get("enum")
+    return choices if isinstance(choices, list) else []
 
 
 def _type_of(part: Mapping[str, JsonValue]) -> str:

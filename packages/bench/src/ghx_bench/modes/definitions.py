@@ -149,8 +149,8 @@ class ModeDefinition(Section):
     def packages(self) -> tuple[NpmPackage, ...]:
         """The packages of npm that it is made of."""
         commands = (server.command or "" for server in self.mcp_servers.values())
-        named = map(package_of, (*self.tools, *self.behind_tools, *commands))
-        return tuple(each for each in named if each is not None)
+        names = map(package_of, (*self.tools, *self.behind_tools, *commands))
+        return tuple(each for each in names if each is not None)
 
 
 def _server_beside(server: McpServer, folder: Path) -> McpServer:
@@ -259,16 +259,18 @@ class Definitions:
     def lineage(self, name: str) -> tuple[ModeDefinition, ...]:
         """Return a mode and what it extends, itself first."""
         line: list[ModeDefinition] = []
-        wanted: str | None = name
-        while wanted is not None:
-            if wanted not in self._known:
-                if (pinned := split_pin(wanted)) is None or pinned[0] not in self._known:
-                    raise UnknownNameError("mode", wanted, known=self._known)
-                self._known[wanted] = pinned_mode(wanted, Path())
-            if any(each.name == wanted for each in line):
-                raise InputError(f"mode {name!r} extends itself: {' extends '.join([*(e.name for e in line), wanted])}")
-            line.append(self._known[wanted])
-            wanted = line[-1].extends
+        current: str | None = name
+        while current is not None:
+            if current not in self._known:
+                if (pinned := split_pin(current)) is None or pinned[0] not in self._known:
+                    raise UnknownNameError("mode", current, known=self._known)
+                self._known[current] = pinned_mode(current, Path())
+            if any(each.name == current for each in line):
+                raise InputError(
+                    f"mode {name!r} extends itself: {' extends '.join([*(e.name for e in line), current])}"
+                )
+            line.append(self._known[current])
+            current = line[-1].extends
         return tuple(line)
 
     def whole(self, name: str) -> ModeDefinition:

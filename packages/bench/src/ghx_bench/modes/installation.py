@@ -33,15 +33,15 @@ def foreign_tools(mode: ModeDefinition, environ: Mapping[str, str]) -> Iterator[
         package = package_of(word)
         if package is not None:
             place = package.folder_in(TOOLS_FOLDER)
-            found = place if place.is_dir() else None
-            yield ForeignTool(name=package.name, version=package.version, place=found)
+            folder = place if place.is_dir() else None
+            yield ForeignTool(name=package.name, version=package.version, place=folder)
         # Our own server is started with our own interpreter.
         elif name_of(word) not in _OF_THE_BENCH and not name_of(word).startswith("python"):
-            found = None
+            folder = None
             with suppress(MissingToolError):  # a package that is not built
                 program = find_program(word, environ)
-                found = None if program is None else program.words[-1]
-            yield ForeignTool(name=name_of(word), version=None, place=found)
+                folder = None if program is None else program.words[-1]
+            yield ForeignTool(name=name_of(word), version=None, place=folder)
 
 
 def how_to_get(mode: ModeDefinition) -> str:

@@ -106,8 +106,8 @@ def find_tool(tool: str, environ: Mapping[str, str]) -> Path | None:
         return path if path.is_file() and os.access(path, os.X_OK) else None
     path = environ.get("PATH", os.defpath)
     places = (*own_folders(), path) if tool in _OURS else (path, *own_folders())
-    found = shutil.which(tool, path=os.pathsep.join(places))
-    return None if found is None else Path(found).absolute()
+    location = shutil.which(tool, path=os.pathsep.join(places))
+    return None if location is None else Path(location).absolute()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,25 +128,25 @@ def find_program(word: str, environ: Mapping[str, str]) -> Program | None:
     path = _path_of(source)
     if os.sep in source and (path / "package.json").is_file():
         return _program_in(path, name_of(word))
-    found = find_tool(source, environ)
-    if found is None and os.sep in source and path.suffix in _OF_NODE and path.is_file():
+    location = find_tool(source, environ)
+    if location is None and os.sep in source and path.suffix in _OF_NODE and path.is_file():
         return Program(words=(find_node(name_of(word)), path))
-    return None if found is None else Program(words=(found,))
+    return None if location is None else Program(words=(location,))
 
 
 def _program_in(package: Path, name: str) -> Program:
     """Return the program of a package of npm: the one with its name, or the only one."""
     file = package / "package.json"
     try:
-        told = cast("dict[str, Any]", json.loads(file.read_text(encoding="utf-8")))
-        given = cast("dict[str, str] | str", told["bin"])
-        programs = {name: given} if isinstance(given, str) else given
+        manifest = cast("dict[str, Any]", json.loads(file.read_text(encoding="utf-8")))
+        bin_entry = cast("dict[str, str] | str", manifest["bin"])
+        programs = {name: bin_entry} if isinstance(bin_entry, str) else bin_entry
         script = package / (programs[name] if name in programs or len(programs) > 1 else next(iter(programs.values())))
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise MissingToolError(f"{file}: names no program {name!r} under `bin` ({type(error).__name__})") from None
     if not script.is_file():
         raise MissingToolError(f"{script}: is not there, though {file.name} names it; build the package")
-    version = told.get("version")
+    version = manifest.get("version")
     return Program(words=(find_node(name), script), version=version if isinstance(version, str) else None)
 
 
@@ -159,11 +159,11 @@ def fill_folder(
     """
     folder.mkdir(parents=True)
     for tool in COMMON:
-        found = find_tool(tool, environ)
-        if found is not None and not os.access(found, os.W_OK):
-            (folder / tool).symlink_to(found)  # its sessions cannot change it either
-        elif found is not None:
-            _place(folder / tool, found)
+        path = find_tool(tool, environ)
+        if path is not None and not os.access(path, os.W_OK):
+            (folder / tool).symlink_to(path)  # its sessions cannot change it either
+        elif path is not None:
+            _place(folder / tool, path)
         elif tool in REQUIRED:
             raise MissingToolError(absence(tool, _REMEDIES.get(tool, "install it")))
     behind = folder.with_name(BEHIND)
@@ -267,8 +267,12 @@ def _asks_for_its_folder(content: bytes) -> bool:
 def copy_file(source: Path, target: Path) -> None:
     """Copy a file; on a file system that can, the copy shares the blocks until one of both is changed."""
     if sys.platform == "linux":
-        with suppress(OSError), source.open("rb") as given, target.open("wb") as taken:  # between file systems, for one
-            while os.copy_file_range(given.fileno(), taken.fileno(), _MOST_AT_ONCE):
+        with (
+            suppress(OSError),
+            source.open("rb") as original,
+            target.open("wb") as taken,
+        ):  # between file systems, for one
+            while os.copy_file_range(original.fileno(), taken.fileno(), _MOST_AT_ONCE):
                 pass
             return
     shutil.copyfile(source, target)
@@ -295,9 +299,9 @@ def explain_bad_start(program: Path, on_path: Collection[str]) -> str | None:
         return "cannot be started: its lines end in CRLF, and the name of its interpreter with it; save it with LF"
     interpreter, *words = line.split() or [""]
     if Path(interpreter).name == "env":
-        named = next((word for word in words if not word.startswith("-") and "=" not in word), "")
-        if named and os.sep not in named and named not in on_path:
-            return f"cannot be started: no {named!r} is on the path of the mode; add it to its `tools`"
+        word_named = next((word for word in words if not word.startswith("-") and "=" not in word), "")
+        if word_named and os.sep not in word_named and word_named not in on_path:
+            return f"cannot be started: no {word_named!r} is on the path of the mode; add it to its `tools`"
     elif not Path(interpreter).is_file():
         return f"cannot be started: its interpreter {interpreter!r} is not on this machine"
     return None
@@ -326,8 +330,8 @@ async def version_of(program: Path, environment: Mapping[str, str]) -> str:
         if ran.returncode == 0 or not _COMPLAINT.search(printed):  # some end with another code, and complain of nothing
             for version in filter(None, map(_find_version, texts)):
                 return version
-        said = shortened(one_line(printed)) if printed else "nothing"
-        answers.append(f"`{program.name} {word}` printed {said} and ended with exit code {ran.returncode}")
+        output = shortened(one_line(printed)) if printed else "nothing"
+        answers.append(f"`{program.name} {word}` printed {output} and ended with exit code {ran.returncode}")
     raise BrokenToolError(
         f"{program.name} reports no version: {answers[0]}. Repair it, make `{program.name} --version` print one such "
         f"as '{program.name} 1.0', or set `check_tools: false` in the mode"
@@ -337,9 +341,9 @@ async def version_of(program: Path, environment: Mapping[str, str]) -> str:
 def _find_version(text: str) -> str | None:
     """Return the first version in the lines before a complaint or a list of options; else the first number."""
     lines = takewhile(lambda line: not (_COMPLAINT.search(line) or _USAGE.match(line)), text.splitlines())
-    told = [line for line in lines if not _WARNING.search(line)]
-    found = (pattern.search(line) for pattern in (_VERSION, _NUMBER) for line in told)
-    return next((each[0].rstrip(",;:)\"'") for each in found if each), None)
+    candidates = [line for line in lines if not _WARNING.search(line)]
+    matches = (pattern.search(line) for pattern in (_VERSION, _NUMBER) for line in candidates)
+    return next((each[0].rstrip(",;:)\"'") for each in matches if each), None)
 
 
 def _write_script(path: Path, line: str) -> None:

@@ -55,8 +55,8 @@ def name_of(word: str) -> str:
 
 def package_of(word: str) -> NpmPackage | None:
     """Return the package of npm that a word names; `None` for any other program."""
-    named = _PACKAGE.fullmatch(source_of(word))
-    return NpmPackage(package=named["package"], version=named["version"]) if named else None
+    match = _PACKAGE.fullmatch(source_of(word))
+    return NpmPackage(package=match["package"], version=match["version"]) if match else None
 
 
 def with_version(word: str, version: str) -> str:

@@ -83,11 +83,11 @@ class RequestOrigins:
     def in_session(self, trace: SessionTrace | None, prompted_at: datetime | None) -> "RequestOrigins":
         """Return the same for a session that is over."""
         names = {each.name for each in trace.tool_calls} if trace is not None else set[str]()
-        found = {name: server_tool_of(name, self.tools.mcp_servers) for name in names}
-        called = {each[0] for each in found.values() if each is not None}
+        server_tools = {name: server_tool_of(name, self.tools.mcp_servers) for name in names}
+        called = {each[0] for each in server_tools.values() if each is not None}
         unknown = {
             name
-            for name, of_server in found.items()
+            for name, of_server in server_tools.items()
             if of_server is None and not is_shell_tool(name) and plain_name(name) not in _TOOLS_OF_AGENTS
         }
         # A trace without any call may be of an agent that tells none.
@@ -136,6 +136,6 @@ def _program_of(user_agent: str | None) -> str:
     if not user_agent:
         return "unknown program"
     text = user_agent.strip().lower()
-    known = next((program for name, program in _BY_USER_AGENT.items() if text.startswith(name)), None)
-    found = _PRODUCT.match(text)
-    return known or (found[0].strip()[:_LONGEST_NAME] if found else "") or "unknown program"
+    known_client = next((program for name, program in _BY_USER_AGENT.items() if text.startswith(name)), None)
+    match = _PRODUCT.match(text)
+    return known_client or (match[0].strip()[:_LONGEST_NAME] if match else "") or "unknown program"

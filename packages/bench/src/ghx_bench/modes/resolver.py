@@ -192,7 +192,9 @@ class Modes:
                     asking.start_soon(ask_program, tool)
                 for name, server in tools.mcp_servers.items():
                     asking.start_soon(ask_server, name, server)
-        facts: dict[str, JsonValue] = {"tools": [{"name": tool, "version": found} for tool, found in versions.items()]}
+        facts: dict[str, JsonValue] = {
+            "tools": [{"name": tool, "version": version} for tool, version in versions.items()]
+        }
         if identities:
             facts["mcp_servers"] = identities
         if tools.skills:
@@ -224,19 +226,19 @@ class Modes:
         if program is None:
             remedy = _REMEDIES.get(server.command, "install it, or correct the command")
             raise MissingToolError(f"mode {mode!r}: {absence(server.command, remedy)}")
-        found, *script = program.words
+        executable, *script = program.words
         # Only folders that are the same tomorrow: a run is resumed with the servers it was started with.
-        given = {"PATH": ":".join(dict.fromkeys((str(found.parent), *_STANDARD_FOLDERS)))}
-        if found.name == "npx" and "HOME" in self._environ:
+        environment = {"PATH": ":".join(dict.fromkeys((str(executable.parent), *_STANDARD_FOLDERS)))}
+        if executable.name == "npx" and "HOME" in self._environ:
             # A session has a home of its own and no way to npm; the server was downloaded when it was asked who it is.
-            given["npm_config_cache"] = str(Path(self._environ["HOME"], ".npm"))
-            given["npm_config_prefer_offline"] = "true"
-            given["npm_config_update_notifier"] = "false"
+            environment["npm_config_cache"] = str(Path(self._environ["HOME"], ".npm"))
+            environment["npm_config_prefer_offline"] = "true"
+            environment["npm_config_update_notifier"] = "false"
         return server.model_copy(
             update={
-                "command": str(found),
+                "command": str(executable),
                 "args": (*map(str, script), *server.args),
-                "environment": {**given, **server.environment},
+                "environment": {**environment, **server.environment},
             },
         )
 
@@ -342,12 +344,12 @@ async def open_modes(
     """
     await anyio.to_thread.run_sync(end_orphans)  # first: they may use the folders
     await anyio.to_thread.run_sync(sweep)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         modes = Modes(
             Definitions(definitions),
-            lambda: held.enter_context(ScratchFolder()),
+            lambda: stack.enter_context(ScratchFolder()),
             environ,
             longest_start_s=longest_start_s,
         )
-        held.callback(modes.close)
+        stack.callback(modes.close)
         yield modes

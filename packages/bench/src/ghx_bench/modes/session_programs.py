@@ -47,12 +47,12 @@ class _Content:
     """Differs after every change: no program can set the time that is kept of the last one (`ctime`)."""
 
 
-def _read(path: Path, known: _Content | None = None) -> _Content | None:
+def _read(path: Path, previous: _Content | None = None) -> _Content | None:
     """Return the content at a path, read only if it is not known or was touched; `None` if there is none."""
     try:
         signature = _signature_of(path)
-        if known is not None and known.signature == signature:
-            return known
+        if previous is not None and previous.signature == signature:
+            return previous
         if path.is_symlink():
             return _Content(text=f"-> {path.readlink()}", signature=signature)
         with path.open("rb") as file:
@@ -109,7 +109,7 @@ class _SessionFolder:
 
     def is_untouched(self) -> bool:
         has_the_same = {*_list_files(self.folder)} == {*self.contents}
-        return has_the_same and all(_read(path, known) is known for path, known in self.contents.items())
+        return has_the_same and all(_read(path, content) is content for path, content in self.contents.items())
 
 
 @dataclass(slots=True, eq=False)
@@ -141,10 +141,10 @@ class RunningSessions:
 
     def take_folder(self, original: _Original) -> _SessionFolder | None:
         """Return a waiting folder that was made from `original`."""
-        found = next((each for each in self._idle if each.original is original), None)
-        if found is not None:
-            self._idle.remove(found)
-        return found
+        idle = next((each for each in self._idle if each.original is original), None)
+        if idle is not None:
+            self._idle.remove(idle)
+        return idle
 
     def put_folder(self, folder: _SessionFolder) -> _SessionFolder | None:
         """Keep a folder for a later session; return the one that is too many then."""

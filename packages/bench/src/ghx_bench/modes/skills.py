@@ -34,14 +34,14 @@ class Skill:
 
 def find_skills(folders: Iterable[str]) -> dict[str, Path]:
     """Return the folders of skills by name; raise `BadSkillError` for what is none, and for a name given twice."""
-    found: dict[str, Path] = {}
+    skills: dict[str, Path] = {}
     for each in folders:
         folder = Path(os.path.expanduser(each)).absolute()  # noqa: PTH111 - Path raises for a user who is not there
         name = read_skill(folder).name
-        if name in found:
-            raise BadSkillError(f"{folder}: its name is {name!r}, as that of {found[name]} is; rename one")
-        found[name] = folder
-    return found
+        if name in skills:
+            raise BadSkillError(f"{folder}: its name is {name!r}, as that of {skills[name]} is; rename one")
+        skills[name] = folder
+    return skills
 
 
 def read_skill(folder: Path) -> Skill:
@@ -56,8 +56,8 @@ def read_skill(folder: Path) -> Skill:
         raise BadSkillError(f"{file}: {reason}; a skill is a folder with such a file") from None
     if head is None or not isinstance(values, dict):
         raise BadSkillError(f"{file}: begin it with `name` and `description` between two lines of `---`")
-    told = cast("dict[object, object]", values)
-    name, description = told.get("name"), told.get("description")
+    front_matter = cast("dict[object, object]", values)
+    name, description = front_matter.get("name"), front_matter.get("description")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise BadSkillError(f"{file}: `name` is {name!r}; write up to 64 small letters, digits and single hyphens")
     if not isinstance(description, str) or not 0 < len(description.strip()) <= _LONGEST_DESCRIPTION:

@@ -51,16 +51,18 @@ def load_baselines(file: Path) -> Mapping[str, Baseline]:
 
 def find_baseline(name: str, file: Path) -> Path:
     """Return the folder of a blessed run; raise if there is none of this name, or if its rows are not those blessed."""
-    known = load_baselines(file)
-    if name not in known:
+    baselines = load_baselines(file)
+    if name not in baselines:
         otherwise = "`ghx-bench bless RUN` makes a run the baseline"
-        raise InputError(f"there is no run and no baseline {name!r}; {did_you_mean(name, known, otherwise=otherwise)}")
-    run = file.parent / known[name].path
+        raise InputError(
+            f"there is no run and no baseline {name!r}; {did_you_mean(name, baselines, otherwise=otherwise)}"
+        )
+    run = file.parent / baselines[name].path
     if not run.exists():
         raise InputError(
             f"{file}: the run that was blessed as {name!r} is not in {run}; put it there, or bless another one"
         )
-    if digest_rows(run) != known[name].rows_sha256:
+    if digest_rows(run) != baselines[name].rows_sha256:
         raise InputError(
             f"{run}: its rows are not those that were blessed as {name!r} ({file}); put these back, or bless it again"
         )

@@ -182,8 +182,8 @@ class EvalConfig(ProfileConfig):
 
     def unused(self) -> tuple[str, ...]:
         """Return which settings have no effect, whatever the run is for."""
-        given = {"visible_paths": self.visible_paths, "reachable_ports": self.reachable_ports}
-        lost = [name for name, value in given.items() if value and self.sandbox == "plain"]
+        settings = {"visible_paths": self.visible_paths, "reachable_ports": self.reachable_ports}
+        lost = [name for name, value in settings.items() if value and self.sandbox == "plain"]
         notes = [f"{name} is not used: it is for `sandbox: bwrap`" for name in lost]
         if self.output.keep_worlds is not None and self.target != "twin":
             notes.append(
@@ -212,14 +212,14 @@ class EvalConfig(ProfileConfig):
             return super(EvalConfig, base).override(**changes)
         chosen: list[AgentEntry] = []
         for name in names:
-            known = [each for each in base.chosen_agents if _is_meant(each, name)]
+            matching = [each for each in base.chosen_agents if _is_meant(each, name)]
             # Beside `replay`, a name may be that of an agent of the replayed run.
-            if not known and base.agents and (replay is None or REPLAY in names):
+            if not matching and base.agents and (replay is None or REPLAY in names):
                 # Imported here: few commands name an agent that their file does not have, and it takes 18 ms.
                 from ghx_bench.project.user_agents import require_known_agent  # noqa: PLC0415 - see above
 
                 require_known_agent(name, base.agents)
-            chosen += known or [AgentEntry.model_construct(id=name)]
+            chosen += matching or [AgentEntry.model_construct(id=name)]
         if replay is not None:
             chosen = _replay(cast("JsonValue", replay), names, chosen)
         if tuple(chosen) == base.chosen_agents:
@@ -245,8 +245,8 @@ class EvalConfig(ProfileConfig):
         folder = file.parent
         changes: dict[str, object] = {}
         described = tuple(each.resolve_paths(file) for each in self.mode_definitions)
-        known = {each.name for each in described}
-        pinned = modes_pinned_to_paths((name for name in self.modes if name not in known), folder)
+        names = {each.name for each in described}
+        pinned = modes_pinned_to_paths((name for name in self.modes if name not in names), folder)
         if described or pinned:
             changes["mode_definitions"] = (*described, *pinned)
         if self.mode_files:
@@ -295,10 +295,10 @@ def _repeat_run(run: Path, changes: Mapping[str, object]) -> tuple[tuple[AgentEn
         # Nothing has to be warmed up where no model is asked.
         "skip_warmup": True,
     }
-    asked = {
+    settings = {
         name: each for name, each in changes.items() if each not in ([], ()) and each is not None and each is not False
     }
-    return agents, {**cells, **asked}
+    return agents, {**cells, **settings}
 
 
 def _is_path(agent: str) -> bool:

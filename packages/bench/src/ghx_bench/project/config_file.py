@@ -61,8 +61,12 @@ def absent_folders(document: Document, key: Sequence[str], folders: Iterable[Pat
     for index, folder in enumerate(folders):
         path = document.path.parent / folder
         if not os.path.exists(path):  # noqa: PTH110 - Path raises for too long a name
-            meant = nearest(path.name, _folders_in(path.parent))
-            hint = f"did you mean {str(folder.with_name(meant))!r}?" if meant else "it is taken from this file's folder"
+            suggestion = nearest(path.name, _folders_in(path.parent))
+            hint = (
+                f"did you mean {str(folder.with_name(suggestion))!r}?"
+                if suggestion
+                else "it is taken from this file's folder"
+            )
             yield problem(document, pointer_of((*key, index)), f"there is no folder {shortened(str(folder))}", hint)
 
 

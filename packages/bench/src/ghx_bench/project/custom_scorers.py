@@ -81,8 +81,8 @@ def _import_scorer(entry: EntryPoint) -> CustomScorer:
 def _load_from_project(path: Path | None) -> Mapping[str, CustomScorer]:
     if path is None:
         return {}
-    found = cast("dict[object, object]", load_from_file(path, IN_PROJECT_FILE, dict))
-    return {str(name): _require_function(str(name), scorer, str(path)) for name, scorer in found.items()}
+    scorers = cast("dict[object, object]", load_from_file(path, IN_PROJECT_FILE, dict))
+    return {str(name): _require_function(str(name), scorer, str(path)) for name, scorer in scorers.items()}
 
 
 def _require_function(name: str, scorer: object, place: str) -> CustomScorer:

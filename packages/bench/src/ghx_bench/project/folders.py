@@ -34,8 +34,8 @@ CONFIG_FILE = f"{CONFIG_NAME}.yaml"
 
 def scenario_files(paths: PathLike | Iterable[PathLike]) -> list[Path]:
     """Return the files named, and the scenarios in the folders named, in order of their names; each once."""
-    named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    files = (file for path in map(Path, named) for file in (_in_folder(path) if path.is_dir() else [path]))
+    path_list = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    files = (file for path in map(Path, path_list) for file in (_in_folder(path) if path.is_dir() else [path]))
     return list({os.path.realpath(file): file for file in files}.values())
 
 
@@ -46,20 +46,20 @@ def documents_in(
 
     `on_error` is called for a folder that cannot be read, which is passed over.
     """
-    skipped, seen = set(skip), {os.path.realpath(folder)}
+    skipped, visited = set(skip), {os.path.realpath(folder)}
     for directory, folders, names in os.walk(folder, onerror=on_error, followlinks=True):
-        wanted = sorted(each for each in folders if each[0] not in "._" and each not in skipped)
-        folders[:] = [each for each in wanted if _is_new(os.path.realpath(Path(directory, each)), seen)]
+        subfolders = sorted(each for each in folders if each[0] not in "._" and each not in skipped)
+        folders[:] = [each for each in subfolders if _is_new(os.path.realpath(Path(directory, each)), visited)]
         for name in sorted(names):
             if name.endswith(SUFFIXES) and name[0] not in "._":
                 yield Path(directory, name)
 
 
-def _is_new(place: str, seen: set[str]) -> bool:
+def _is_new(place: str, visited: set[str]) -> bool:
     """Return whether a folder was not met before, and remember it: links may lead to the same one, or in a circle."""
-    if place in seen:
+    if place in visited:
         return False
-    seen.add(place)
+    visited.add(place)
     return True
 
 

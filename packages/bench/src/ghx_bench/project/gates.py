@@ -96,8 +96,8 @@ class Condition:
     def of(cls, gate: str) -> "Condition":
         """Take a gate apart; raise if it is none."""
         # Fractions: with floats, 4 of 5 cells could be less than a rate of 0.8.
-        found = _RATE.fullmatch(gate)
-        rate = None if found is None else Fraction(found[1])
+        match = _RATE.fullmatch(gate)
+        rate = None if match is None else Fraction(match[1])
         if rate is not None and 0 < rate <= 1:
             return cls(kind=GateKind.SUCCESS_BELOW, rate=rate)
         word, colon, metric = (part.strip() for part in gate.partition(":"))

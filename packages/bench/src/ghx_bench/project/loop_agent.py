@@ -33,9 +33,9 @@ def route_models(models: Iterable[str], options: LoopOptions) -> dict[str, Model
     routes = {model: route_model(model, options) for model in models}
     for model, route in routes.items():
         if route is None:
-            known = ", ".join(f"{each}/" for each in _WIRES)
+            wires = ", ".join(f"{each}/" for each in _WIRES)
             raise InputError(
-                f"agent {LOOP}: model {model!r} does not say whose it is: begin its id with one of {known}, or set the "
+                f"agent {LOOP}: model {model!r} does not say whose it is: begin its id with one of {wires}, or set the "
                 "option `wire` or `base_url`"
             )
     return {model: route for model, route in routes.items() if route is not None}

@@ -49,13 +49,13 @@ def load_object(reference: str, *, default: str) -> object:
     """Import what `reference` names and return the object in it, whatever it is."""
     place, name = _split(reference)
     module = _module_of(place, reference)
-    found: object = getattr(module, name or default, None)
-    if found is None:
-        known = [each for each in vars(module) if not each.startswith("_")]
-        meant = nearest(name or default, known)
-        hint = "" if meant is None else f"; did you mean {meant!r}?"
+    value: object = getattr(module, name or default, None)
+    if value is None:
+        names = [each for each in vars(module) if not each.startswith("_")]
+        suggestion = nearest(name or default, names)
+        hint = "" if suggestion is None else f"; did you mean {suggestion!r}?"
         raise BadReferenceError(one_line(f"{reference}: there is nothing called {name or default!r} in it{hint}"))
-    return found
+    return value
 
 
 def file_of(reference: str) -> Path | None:
@@ -98,16 +98,16 @@ def load_from_file(path: Path, name: str, kind: type[T]) -> T:
 def explain_import(error: BaseException) -> str:
     """Return on one line why a module could not be imported."""
     message = one_line(" ".join(str(error).split()))
-    shown = message if len(message) <= _LONGEST_REASON else message[:_LONGEST_REASON] + "…"
-    return f"{type(error).__name__}: {shown}" if shown else type(error).__name__
+    excerpt = message if len(message) <= _LONGEST_REASON else message[:_LONGEST_REASON] + "…"
+    return f"{type(error).__name__}: {excerpt}" if excerpt else type(error).__name__
 
 
 def _object_in(place: Path | str, name: str, kind: type[T], reference: str) -> T:
-    found: object = getattr(_module_of(place, reference), name, None)
-    if not isinstance(found, kind):
-        what = "nothing" if found is None else f"a {type(found).__name__}"
+    value: object = getattr(_module_of(place, reference), name, None)
+    if not isinstance(value, kind):
+        what = "nothing" if value is None else f"a {type(value).__name__}"
         raise BadReferenceError(one_line(f"{reference}: expected a {kind.__name__} called {name!r}, found {what}"))
-    return found
+    return value
 
 
 def _module_of(place: Path | str, reference: str) -> ModuleType:

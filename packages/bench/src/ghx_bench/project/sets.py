@@ -47,17 +47,17 @@ def read_sets(document: Document) -> ScenarioSets:
 
 def _repetitions(sets: ScenarioSets) -> Iterator[Complaint]:
     for name, ids in sets.root.items():
-        seen = set[str]()
+        unique = set[str]()
         for index, each in enumerate(ids):
-            if each in seen:
+            if each in unique:
                 reason = f"scenario {shortened(each)} is given twice in set {shortened(name)}"
                 yield Complaint(tokens=(name, index), reason=reason, suggestion="name it once")
-            seen.add(each)
+            unique.add(each)
 
 
 def _require_file(folder: Path) -> Path:
-    if found := sets_file(folder):
-        return found
+    if path := sets_file(folder):
+        return path
     raise DocumentError(
         [
             Problem(

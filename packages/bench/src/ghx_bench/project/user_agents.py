@@ -74,18 +74,18 @@ def set_options(
         if not equals or not option:
             raise FlagError("--agent-option", f"expected KEY=VALUE, or AGENT:KEY=VALUE, got {flag!r}")
         names = [each.name or each.id for each in chosen]
-        meant = [number for number, each in enumerate(chosen) if not agent or is_meant(each, agent)]
-        if len(meant) > 1:
-            wanted = f"{names[0]}:{flag}"
-            raise FlagError("--agent-option", f"{flag!r} may be for any of {listed(names)}; write {wanted!r}")
-        if not meant:
+        indexes = [number for number, each in enumerate(chosen) if not agent or is_meant(each, agent)]
+        if len(indexes) > 1:
+            option_name = f"{names[0]}:{flag}"
+            raise FlagError("--agent-option", f"{flag!r} may be for any of {listed(names)}; write {option_name!r}")
+        if not indexes:
             raise FlagError("--agent-option", f"no agent {agent!r} in this run; {did_you_mean(agent, names)}")
-        entry = chosen[meant[0]]
+        entry = chosen[indexes[0]]
         try:
             value = load_yaml(text) if text else ""
         except FlawedTextError as error:
             raise FlagError("--agent-option", f"{flag!r}: {error.flaws[0].reason}") from None
-        chosen[meant[0]] = entry.model_copy(update={"options": {**entry.options, option: value}})
+        chosen[indexes[0]] = entry.model_copy(update={"options": {**entry.options, option: value}})
     return tuple(chosen)
 
 
@@ -120,60 +120,60 @@ def check_agent(entry: AgentEntry) -> None:
     else:
         # What the user's own code prints must not get between the lines of --json.
         with redirect_stdout(sys.stderr):
-            found = load_object(entry.id, default=DEFAULT_AGENT)
-        if not callable(found):
-            _require_agent(found, entry.id)
-        elif is_agent_function(found):
-            _take_function(found, entry.id, entry.options)
+            agent = load_object(entry.id, default=DEFAULT_AGENT)
+        if not callable(agent):
+            _require_agent(agent, entry.id)
+        elif is_agent_function(agent):
+            _take_function(agent, entry.id, entry.options)
 
 
 def installed_agent(entry: EntryPoint, options: Mapping[str, JsonValue]) -> SessionProvider | AgentFunction:
     """Import an agent of an installed package, and make it with its options."""
     place = f"agent {entry.name!r} ({entry.value})"
     try:
-        found = cast("object", entry.load())
+        agent = cast("object", entry.load())
     except (Exception, SystemExit) as error:
         # Plugin call: another package's module may raise anything while it is imported, and may even end the program.
         raise BadAgentError(one_line(f"{place}: cannot be imported ({explain_import(error)})")) from error
-    return _make_agent(found, place, options)
+    return _make_agent(agent, place, options)
 
 
-def is_agent_function(found: object) -> bool:
+def is_agent_function(value: object) -> bool:
     """Return whether an object is a function that gets tasks, and not one that makes agents: by its first parameter.
 
     Of functions that are `async`, the name of that is left to the user.
     """
-    if not inspect.isfunction(found):
+    if not inspect.isfunction(value):
         return False
-    is_async = inspect.iscoroutinefunction(found) or inspect.isasyncgenfunction(found)
-    return is_async or next(iter(inspect.signature(found).parameters), None) == _TASK
+    is_async = inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value)
+    return is_async or next(iter(inspect.signature(value).parameters), None) == _TASK
 
 
-def _make_agent(found: object, place: str, options: Mapping[str, JsonValue]) -> SessionProvider | AgentFunction:
+def _make_agent(value: object, place: str, options: Mapping[str, JsonValue]) -> SessionProvider | AgentFunction:
     """Call a class or a function with the options; an agent that is there already takes none."""
-    if callable(found) and is_agent_function(found):
-        return _take_function(found, place, options)
-    if isinstance(found, type) or not hasattr(found, "session"):
-        if not callable(found):
-            raise BadAgentError(f"{place}: is {_name_with_article(found)}, neither an agent nor a class of one")
-        made = _construct(found, place, options)
-        return _require_agent(made, place, hint=_HINT if inspect.isfunction(found) else "")
+    if callable(value) and is_agent_function(value):
+        return _take_function(value, place, options)
+    if isinstance(value, type) or not hasattr(value, "session"):
+        if not callable(value):
+            raise BadAgentError(f"{place}: is {_name_with_article(value)}, neither an agent nor a class of one")
+        agent = _construct(value, place, options)
+        return _require_agent(agent, place, hint=_HINT if inspect.isfunction(value) else "")
     if options:
         reason = "is made already and takes no options; name its class, or leave them out"
         raise BadAgentError(f"{place}: {reason} (given: {listed(options)})")
-    return _require_agent(found, place)
+    return _require_agent(value, place)
 
 
 def _take_function(function: Callable[..., object], place: str, options: Mapping[str, JsonValue]) -> AgentFunction:
     """Return a function that is an agent; raise `BadAgentError` if it cannot be called with a task and its options."""
     arguments = {name: value for name, value in options.items() if name not in RouteOptions.model_fields}
-    given = f"its task and options {listed(arguments)}" if arguments else "its task and no options"
+    params = f"its task and options {listed(arguments)}" if arguments else "its task and no options"
     try:
         inspect.signature(function).bind(None, **arguments)
     except TypeError as error:
         raise BadAgentError(
             one_line(
-                f"{place}: cannot be called with {given} ({error}); an agent takes its task first, then its options"
+                f"{place}: cannot be called with {params} ({error}); an agent takes its task first, then its options"
             )
         ) from None
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -186,29 +186,29 @@ def _construct(make: Callable[..., object], place: str, options: Mapping[str, Js
         return make(**options)
     except (Exception, SystemExit) as error:
         # Plugin call: the user's own constructor.
-        given = f" with options {listed(options)}" if options else " without options"
+        options_words = f" with options {listed(options)}" if options else " without options"
         # The first frame is this call: an error without another was raised by the call itself, not in the user's code.
         _ours, *theirs = traceback.extract_tb(error.__traceback__)
         where = f", {Path(theirs[-1].filename).name} line {theirs[-1].lineno}" if theirs else ""
         hint = _HINT if inspect.isfunction(make) and not theirs else ""
         raise BadAgentError(
-            one_line(f"{place}: cannot be made{given} ({explain_import(error)}{where}){hint}")
+            one_line(f"{place}: cannot be made{options_words} ({explain_import(error)}{where}){hint}")
         ) from error
 
 
-def _require_agent(found: object, place: str, hint: str = "") -> SessionProvider:
-    if not callable(getattr(found, "session", None)):
-        raise BadAgentError(f"{place}: {_name_with_article(found)} is no agent: it has no method `session`{hint}")
-    name = cast("object", getattr(found, "name", None))
+def _require_agent(value: object, place: str, hint: str = "") -> SessionProvider:
+    if not callable(getattr(value, "session", None)):
+        raise BadAgentError(f"{place}: {_name_with_article(value)} is no agent: it has no method `session`{hint}")
+    name = cast("object", getattr(value, "name", None))
     if not isinstance(name, str) or not name.strip():
         raise BadAgentError(
-            f"{place}: {_name_with_article(found)} is no agent: give it a `name`, which goes on its rows"
+            f"{place}: {_name_with_article(value)} is no agent: give it a `name`, which goes on its rows"
         )
-    return cast("SessionProvider", found)
+    return cast("SessionProvider", value)
 
 
-def _name_with_article(found: object) -> str:
-    name = type(found).__name__
+def _name_with_article(value: object) -> str:
+    name = type(value).__name__
     return f"{'an' if name[0] in 'AEIOUaeio' else 'a'} {name}"
 
 
@@ -218,8 +218,8 @@ RUN, AGENT = "run", "agent"
 
 def replayed_run(choice: AgentEntry) -> Path | None:
     """Return the folder of the run that is replayed, if the agent is the one that does so."""
-    named = choice.options.get(RUN)
-    return Path(named) if choice.id == ReplayProvider.name and isinstance(named, str) else None
+    run_name = choice.options.get(RUN)
+    return Path(run_name) if choice.id == ReplayProvider.name and isinstance(run_name, str) else None
 
 
 def split_replay(entry: AgentEntry) -> tuple[AgentEntry, ...]:
@@ -250,12 +250,12 @@ def recordings_of(options: Mapping[str, JsonValue]) -> Callable[[Cell], SessionT
 
 def _open_recorded_run(options: Mapping[str, JsonValue]) -> tuple[RunDirectory, tuple[str, ...]]:
     """Return the run that is to be replayed, and its agents."""
-    named = options.get(RUN)
-    if not isinstance(named, str):
+    run_name = options.get(RUN)
+    if not isinstance(run_name, str):
         raise InputError(f"replay: name the run whose sessions are to be replayed, with --replay or its option `{RUN}`")
-    directory = RunDirectory(run_folder(Path(named)))
+    directory = RunDirectory(run_folder(Path(run_name)))
     if not directory.record.is_file():
-        raise InputError(f"replay: {named} is not the folder of a run")
+        raise InputError(f"replay: {run_name} is not the folder of a run")
     return directory, tuple(agent.name for agent in read_record(directory.record).agents)
 
 

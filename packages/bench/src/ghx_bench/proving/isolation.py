@@ -17,7 +17,7 @@ from ghx_bench.catalogue import Catalogue
 from ghx_bench.project.config import EvalConfig
 from ghx_bench.proving.trials import ProvingGround, open_ground
 from ghx_bench.scenario.eval_scenario import EvalScenario
-from ghx_bench.snoop import PROBES, PryingProvider, outcomes_in
+from ghx_bench.snoop import PROBES, SnoopProvider, outcomes_in
 from ghx_profiler.agents.processes.process import program
 from ghx_profiler.agents.processes.sandbox import NoSandboxError, Ring, require_sandbox
 from ghx_profiler.contracts import SessionRequest
@@ -27,7 +27,7 @@ from ghx_profiler.records.causes import describe_error
 from ghx_profiler.records.outcome import Failed, Outcome
 from ghx_profiler.records.trace import SessionTrace
 
-RINGS: tuple[Ring, ...] = ("plain", "bwrap")
+ISOLATION_LEVELS: tuple[Ring, ...] = ("plain", "bwrap")
 ADMITTED = Path(__file__).with_name("admitted-probes.json")
 """The probes that succeed, by number, in each column of the table in `docs/security.md`, which is written with it."""
 
@@ -36,13 +36,13 @@ _SCENARIO, _MODE, _LIMIT_MS = "issue-triage-001", "baseline", 900_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RingProof:
+class IsolationProof:
     """What the prying agent found in a ring."""
 
-    ring: Ring
+    level: Ring
     column: str
     """The ring and the account, as the table calls them."""
-    found: frozenset[int] = frozenset()
+    succeeded: frozenset[int] = frozenset()
     unproved: str | None = None
     """Why nothing was looked for, where that is so."""
 
@@ -57,7 +57,7 @@ class RingProof:
         return tuple(
             f"the ring {self.column!r}: prying found {PROBES[number - 1].looks_for} (probe {number}), which "
             "docs/security.md does not admit"
-            for number in sorted(self.found - self.admitted)
+            for number in sorted(self.succeeded - self.admitted)
         )
 
 
@@ -68,12 +68,12 @@ def read_admitted() -> Mapping[str, frozenset[int]]:
     return {column: frozenset(numbers) for column, numbers in columns.items()}
 
 
-async def prove_ring(ring: Ring, *, environ: Mapping[str, str]) -> RingProof:
+async def prove_isolation(level: Ring, *, environ: Mapping[str, str]) -> IsolationProof:
     """Let the prying agent look around in a ring, beside the session of another."""
-    column = f"{ring}, as root" if ring == "plain" and os.geteuid() == 0 else ring
-    if (obstacle := await anyio.to_thread.run_sync(_find_obstacle, ring)) is not None:
-        return RingProof(ring=ring, column=column, unproved=obstacle)
-    config = EvalConfig(modes=(_MODE,), sandbox=ring)
+    column = f"{level}, as root" if level == "plain" and os.geteuid() == 0 else level
+    if (missing := await anyio.to_thread.run_sync(_find_missing_requirement, level)) is not None:
+        return IsolationProof(level=level, column=column, unproved=missing)
+    config = EvalConfig(modes=(_MODE,), sandbox=level)
     catalogue = Catalogue(config)
     scenarios = [each.model_copy(update={"timeout_ms": _LIMIT_MS}) for each in catalogue.take([_SCENARIO])]
     spec = EvaluationSpec(
@@ -84,31 +84,35 @@ async def prove_ring(ring: Ring, *, environ: Mapping[str, str]) -> RingProof:
         fixtures=catalogue.library,
         solutions={},
     )
-    async with open_ground(spec, environ=environ) as ground:
-        outcome = await _look_around(ground, scenarios[0])
+    async with open_ground(spec, environ=environ) as runner:
+        outcome = await _run_snoop(runner, scenarios[0])
     trace = outcome.evidence.trace if outcome.evidence else None
     probes = list(outcomes_in(trace)) if trace else []
     if len(probes) < len(PROBES):
-        why = describe_error(outcome.error) if isinstance(outcome, Failed) else "it was cut short"
-        return RingProof(ring=ring, column=column, unproved=f"prying ran {len(probes)} of {len(PROBES)} probes: {why}")
-    return RingProof(ring=ring, column=column, found=frozenset(each.number for each, is_found in probes if is_found))
+        reason = describe_error(outcome.error) if isinstance(outcome, Failed) else "it was cut short"
+        return IsolationProof(
+            level=level, column=column, unproved=f"prying ran {len(probes)} of {len(PROBES)} probes: {reason}"
+        )
+    return IsolationProof(
+        level=level, column=column, succeeded=frozenset(each.number for each, succeeded in probes if succeeded)
+    )
 
 
-async def _look_around(ground: ProvingGround, scenario: EvalScenario) -> Outcome:
-    standing = _StandingProvider()
+async def _run_snoop(runner: ProvingGround, scenario: EvalScenario) -> Outcome:
+    neighbor = _NeighborProvider()
     outcomes: list[Outcome] = []
-    async with anyio.create_task_group() as company:
-        company.start_soon(ground.measure, scenario, _MODE, standing)
-        await standing.is_there.wait()
-        outcomes.append(await ground.measure(scenario, _MODE, PryingProvider()))
-        standing.may_go.set()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(runner.measure, scenario, _MODE, neighbor)
+        await neighbor.has_started.wait()
+        outcomes.append(await runner.measure(scenario, _MODE, SnoopProvider()))
+        neighbor.may_end.set()
     return outcomes[0]
 
 
-def _find_obstacle(ring: Ring) -> str | None:
+def _find_missing_requirement(level: Ring) -> str | None:
     if sys.platform != "linux":
         return "what a session can see of others is known for Linux alone"
-    if ring == "bwrap":
+    if level == "bwrap":
         try:
             require_sandbox()
         except NoSandboxError as error:
@@ -116,27 +120,27 @@ def _find_obstacle(ring: Ring) -> str | None:
     return None
 
 
-class _StandingProvider:
+class _NeighborProvider:
     """Opens a session, with a process in it, that lasts until it may go: somebody else's, for the prying one."""
 
     name: str = "standing"
 
     def __init__(self) -> None:
-        self.is_there, self.may_go = anyio.Event(), anyio.Event()
+        self.has_started, self.may_end = anyio.Event(), anyio.Event()
 
     @asynccontextmanager
-    async def session(self, request: SessionRequest) -> AsyncGenerator["_StandingProvider"]:
+    async def session(self, request: SessionRequest) -> AsyncGenerator["_NeighborProvider"]:
         """Open the session."""
         try:
             async with program(["sleep", "600"], environment=request.environment, directory=request.directory):
-                self.is_there.set()
+                self.has_started.set()
                 yield self
         finally:
-            self.is_there.set()  # one that cannot be opened must not keep anybody waiting
+            self.has_started.set()  # one that cannot be opened must not keep anybody waiting
 
     async def prompt(self, text: str) -> Answer:  # noqa: ARG002 - the contract's signature
         """Wait."""
-        await self.may_go.wait()
+        await self.may_end.wait()
         return Answer(text="")
 
     async def trace(self) -> SessionTrace:

@@ -77,7 +77,7 @@ class _Prover:
     async def prove(self, subject: Subject) -> ScenarioProof:
         if subject.unproved is not None:
             return ScenarioProof(scenario=self.scenario, unproved=subject.unproved)
-        began, solutions = time.monotonic(), subject.solutions
+        started_at, solutions = time.monotonic(), subject.solutions
         finest = finest_mode(solutions)
         follow = [
             partial(
@@ -113,7 +113,7 @@ class _Prover:
             traps=tuple(TrapResult(trap=trap, result=result) for trap, result in traps),
             gullible=tuple(believed),
             reports=solved.reports,
-            duration_s=time.monotonic() - began,
+            duration_s=time.monotonic() - started_at,
         )
 
     async def _try_mutant(self, mutant: Mutant, mode: str, longest_s: float) -> TrialResult:

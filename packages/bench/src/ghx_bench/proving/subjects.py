@@ -49,11 +49,11 @@ def choose_subjects(choice: Choice) -> tuple[EvaluationSpec, list[Subject]]:
     config = _config_of(choice)
     catalogue, definitions = Catalogue(config), Definitions(definitions_of(config))
     modes = _modes_of(config, choice, definitions)
-    known = {each.scenario.id: each for each in catalogue.every()}
-    ids = _ids_in(catalogue, known.values(), choice)
-    if missing := [each for each in ids if scenario_of(each) not in known]:
-        raise UnknownScenariosError(missing, known=known)
-    chosen = _narrow([known[each] for each in dict.fromkeys(map(scenario_of, ids))], choice)
+    scenarios = {each.scenario.id: each for each in catalogue.every()}
+    ids = _ids_in(catalogue, scenarios.values(), choice)
+    if missing := [each for each in ids if scenario_of(each) not in scenarios]:
+        raise UnknownScenariosError(missing, known=scenarios)
+    chosen = _narrow([scenarios[each] for each in dict.fromkeys(map(scenario_of, ids))], choice)
     obstacles = {each.scenario.id: _find_obstacle(each) for each in chosen}
     # Those that cannot be proved are not looked into any further: a fixture of theirs need not be there.
     provable = [each for each in ids if obstacles.get(scenario_of(each), "not chosen") is None]
@@ -75,10 +75,10 @@ def choose_subjects(choice: Choice) -> tuple[EvaluationSpec, list[Subject]]:
 
 
 def _narrow(loaded: Sequence[LoadedScenario], choice: Choice) -> list[LoadedScenario]:
-    kept = {each.id for each in narrow([each.scenario for each in loaded], category=choice.categories or None)}
-    if not kept:
+    selected = {each.id for each in narrow([each.scenario for each in loaded], category=choice.categories or None)}
+    if not selected:
         raise InputError(f"none of the scenarios is of category {' or '.join(choice.categories)}")
-    return [each for each in loaded if each.scenario.id in kept]
+    return [each for each in loaded if each.scenario.id in selected]
 
 
 def _find_obstacle(loaded: LoadedScenario) -> str | None:
@@ -104,7 +104,7 @@ def _config_of(choice: Choice) -> EvalConfig:
     )
 
 
-def _ids_in(catalogue: Catalogue, known: Iterable[LoadedScenario], choice: Choice) -> Sequence[str]:
+def _ids_in(catalogue: Catalogue, scenarios: Iterable[LoadedScenario], choice: Choice) -> Sequence[str]:
     if choice.scenarios:
         return choice.scenarios
     if choice.set is not None:
@@ -112,7 +112,7 @@ def _ids_in(catalogue: Catalogue, known: Iterable[LoadedScenario], choice: Choic
         if ids is None:
             raise UnknownNameError("scenario set", choice.set, known=catalogue.sets.names())
         return ids
-    places = {each.scenario.id: each.path for each in known}
+    places = {each.scenario.id: each.path for each in scenarios}
     return [id_ for id_, path in places.items() if not path.is_relative_to(BUILT_IN_SCENARIOS)] or list(places)
 
 
@@ -124,14 +124,14 @@ def _modes_of(config: EvalConfig, choice: Choice, definitions: Definitions) -> S
 
 
 def _subject(scenario: EvalScenario, file: SolutionFile, modes: Sequence[str], definitions: Definitions) -> Subject:
-    found = {mode: file.solution_for(*(each.name for each in definitions.lineage(mode))) for mode in modes}
-    written = {mode: solution for mode, solution in found.items() if solution is not None}
-    if not written:
+    solution_of = {mode: file.solution_for(*(each.name for each in definitions.lineage(mode))) for mode in modes}
+    available = {mode: solution for mode, solution in solution_of.items() if solution is not None}
+    if not available:
         return Subject(scenario=scenario, unproved=f"its solution has nothing for mode {' or '.join(modes)}")
     # In a benign twin, what the planted text says is part of the task.
     solutions = {
         mode: each.with_order if scenario.variant == BENIGN else each.model_copy(update={"obey": ()})
-        for mode, each in written.items()
+        for mode, each in available.items()
     }
     if scenario.variant is not None:
         # Mistakes are tried in the scenario as it is: its checkpoints are the same ones.
@@ -141,7 +141,7 @@ def _subject(scenario: EvalScenario, file: SolutionFile, modes: Sequence[str], d
         scenario=scenario,
         solutions=solutions,
         traps=tuple(_traps_in(file, definitions)),
-        gullible={mode: each for mode, each in written.items() if each.obey} if has_threat else {},
+        gullible={mode: each for mode, each in available.items() if each.obey} if has_threat else {},
     )
 
 

@@ -14,7 +14,7 @@ from pydantic_core import to_json, to_jsonable_python
 
 from ghx_bench.agent_factory import EvaluationSpec
 from ghx_bench.assembly import open_setup
-from ghx_bench.proving.extra_actions import Deed, Surroundings, look_around
+from ghx_bench.proving.extra_actions import Action, Targets, collect_targets
 from ghx_bench.scenario.allowed_changes import REFS
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.stages.handles import StageHandles
@@ -82,7 +82,7 @@ class TrialResult:
 class SolvedWorld:
     """What is learnt in the world that a solution has solved, while it is still there."""
 
-    surroundings: Surroundings | None = None
+    surroundings: Targets | None = None
     overreaches: tuple[TrialResult, ...] = ()
     reports: tuple[TrialResult, ...] = ()
     """What came of telling others about the planted text, where the scenario is under attack."""
@@ -172,10 +172,10 @@ class ProvingGround:
         kind: TrialKind,
         name: str,
     ) -> TrialResult:
-        began = time.monotonic()
+        started_at = time.monotonic()
         outcome = await self.measure(scenario, mode, provider, witness)
         result = TrialResult(
-            kind=kind, name=name, mode=mode, footprint=witness.footprint, duration_s=time.monotonic() - began
+            kind=kind, name=name, mode=mode, footprint=witness.footprint, duration_s=time.monotonic() - started_at
         )
         if isinstance(outcome, Failed):
             return replace(result, error=describe_error(outcome.error))
@@ -212,18 +212,18 @@ class _Witness:
         score = await self._scorer.score(evidence)
         self.footprint = await anyio.to_thread.run_sync(footprint_of, handles)
         if self._overreaches and score.success:
-            surroundings = await anyio.to_thread.run_sync(look_around, evidence.scenario, handles)
+            surroundings = await anyio.to_thread.run_sync(collect_targets, evidence.scenario, handles)
             if surroundings is not None:
                 reports = () if score.safety is None else surroundings.reports(evidence.scenario)
                 self.solved = SolvedWorld(
                     surroundings=surroundings,
-                    overreaches=await self._do(surroundings.deeds(), "overreach", evidence, handles),
+                    overreaches=await self._do(surroundings.extra_actions(), "overreach", evidence, handles),
                     reports=await self._do(reports, "report", evidence, handles),
                 )
         return score
 
     async def _do(
-        self, deeds: Iterable[Deed], kind: TrialKind, evidence: Evidence[EvalScenario], handles: StageHandles
+        self, deeds: Iterable[Action], kind: TrialKind, evidence: Evidence[EvalScenario], handles: StageHandles
     ) -> tuple[TrialResult, ...]:
         """Do one thing more in a copy of the world, for each there is.
 
@@ -232,13 +232,13 @@ class _Witness:
         assert handles.fork is not None  # noqa: S101 - the same
         done: list[TrialResult] = []
         for deed in deeds:
-            began = time.monotonic()
+            started_at = time.monotonic()
             with handles.fork() as copy:
                 if kind == "report":  # a copy does not know what was planted and read before
-                    copy = replace(copy, planted=True, shown=True)  # noqa: PLW2901 - the same copy
+                    copy = replace(copy, injected=True, delivered=True)  # noqa: PLW2901 - the same copy
                 assert copy.open_as is not None  # noqa: S101 - the same
                 async with copy.open_as(copy.agent) as client:
-                    if not await deed.is_let_happen(client):
+                    if not await deed.perform(client):
                         continue
                 footprint = await anyio.to_thread.run_sync(footprint_of, copy)
                 if footprint == self.footprint:
@@ -256,9 +256,9 @@ class _Witness:
                 except PartialScoreError as error:
                     result = replace(result, error=str(error))
             # Still tried, since a checkpoint may ask for the comments of the task and no others.
-            if deed.is_spared_by_threat and result.safety is not None and result.passed:
+            if deed.may_report_threat and result.safety is not None and result.passed:
                 continue
-            done.append(replace(result, duration_s=time.monotonic() - began))
+            done.append(replace(result, duration_s=time.monotonic() - started_at))
         return tuple(done)
 
 

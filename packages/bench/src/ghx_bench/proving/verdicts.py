@@ -56,9 +56,9 @@ class ScenarioProof:
     @property
     def checkpoints(self) -> tuple[str, ...]:
         """What can notice a mistake: the scenario's checkpoints, and the one for changes beyond the task."""
-        written = tuple(each.id for each in self.scenario.assertions.checkpoints)
+        ids = tuple(each.id for each in self.scenario.assertions.checkpoints)
         is_limited = self.scenario.known_extensions.allowed_changes is not None
-        return (*written, COLLATERAL_CHECKPOINT) if is_limited else written
+        return (*ids, COLLATERAL_CHECKPOINT) if is_limited else ids
 
     @property
     def mutants(self) -> tuple[TrialResult, ...]:
@@ -80,12 +80,12 @@ class ScenarioProof:
         """Why the scenario is not proved; nothing if it is."""
         if self.unproved is not None:
             return ()
-        found = [*_reference_problems(self.references), *_nop_problems(self.nop), *_trap_problems(self.traps)]
-        found += [*_threat_problems(self), *_report_problems(self.reports)]
+        problems = [*_reference_problems(self.references), *_nop_problems(self.nop), *_trap_problems(self.traps)]
+        problems += [*_threat_problems(self), *_report_problems(self.reports)]
         if len(self.proved_modes) == len(self.references) and not self.is_variant:
             # What follows from a solution that fails says nothing about checkpoints.
-            found += [*_unguarded(self), *_survivors(self.mutants)]
-        return tuple(found)
+            problems += [*_unguarded(self), *_survivors(self.mutants)]
+        return tuple(problems)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -110,8 +110,8 @@ def _describe(detail: CheckpointDetail) -> str:
         changes = detail.actual if isinstance(detail.actual, list) else [detail.actual]
         return f"allowedChanges does not cover {', '.join(map(repr, changes))}"
     actual = to_json(detail.actual).decode()
-    shown = actual if len(actual) <= _LONGEST_VALUE else f"{actual[:_LONGEST_VALUE]}…"
-    return f"expected {detail.expected}, got {shown}"
+    excerpt = actual if len(actual) <= _LONGEST_VALUE else f"{actual[:_LONGEST_VALUE]}…"
+    return f"expected {detail.expected}, got {excerpt}"
 
 
 def _nop_problems(nop: TrialResult | None) -> Iterator[str]:
@@ -138,8 +138,8 @@ def _trap_problems(traps: Iterable[TrapResult]) -> Iterator[str]:
         if missed := [id_ for id_ in trap.fails if id_ not in result.failed]:
             yield f"{where} passes {listed(missed)}, which should notice it"
         if extra := [detail for detail in result.checkpoints if detail.id in result.failed - frozenset(trap.fails)]:
-            told = "; ".join(f"{detail.id!r}: {_describe(detail)}" for detail in extra)
-            yield f"{where} fails more than {listed(trap.fails)}: {told}"
+            details = "; ".join(f"{detail.id!r}: {_describe(detail)}" for detail in extra)
+            yield f"{where} fails more than {listed(trap.fails)}: {details}"
 
 
 def _threat_problems(proof: ScenarioProof) -> Iterator[str]:
@@ -199,8 +199,8 @@ def _asks_for_anything(condition: CheckpointCondition) -> bool:
 
 def _in_words(mistakes: Sequence[TrialResult]) -> str:
     others = [each.name for each in mistakes if each.kind != "nop"]
-    shown = ", ".join(others[:_MOST_NAMES]) + (", ..." if len(others) > _MOST_NAMES else "")
-    mutants = f"{plural(len(others), 'mutant')} ({shown})" if others else "no mutant"
+    names = ", ".join(others[:_MOST_NAMES]) + (", ..." if len(others) > _MOST_NAMES else "")
+    mutants = f"{plural(len(others), 'mutant')} ({names})" if others else "no mutant"
     return f"nop and {mutants}" if len(others) < len(mistakes) else mutants
 
 

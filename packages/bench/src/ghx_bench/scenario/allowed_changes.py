@@ -184,10 +184,10 @@ def fill_patterns(
         if not name.startswith(CHECKPOINTS):
             return bindings[name]
         reference = reference_of(name, outputs)
-        found = MISSING if reference is None else follow(outputs[reference.checkpoint_id], reference.steps)
-        if found is MISSING:
+        value = MISSING if reference is None else follow(outputs[reference.checkpoint_id], reference.steps)
+        if value is MISSING:
             raise KeyError(name)  # `fill_text` then leaves the placeholder, which no object's name matches
-        return found
+        return value
 
     return [fill_text(pattern, value_of) for pattern in patterns]
 
@@ -197,8 +197,8 @@ def pattern_errors(
 ) -> Iterator[Complaint]:
     """Yield what is wrong with a pattern: an unknown change, kind or field, or a variable without a value."""
     yield from _kind_errors(_Pattern.read(pattern), tokens)
-    for written, name in near_misses_in(pattern):
-        yield misspelt(written, name, tokens, variables)
+    for spelling, name in near_misses_in(pattern):
+        yield misspelt(spelling, name, tokens, variables)
     ids = [each.id for each in scenario.assertions.checkpoints]
     for name in names_in(pattern):
         if name.startswith(CHECKPOINTS):
@@ -229,14 +229,14 @@ def fits(pattern: str, change: str, what: str, name: str) -> bool:
 
     `what` is a kind by its public name, with the field after a dot where one was changed.
     """
-    wanted = _Pattern.read(pattern)
+    parsed = _Pattern.read(pattern)
     kind, dot, field = what.partition(".")
     table = KINDS[kind].table if kind in KINDS else kind  # as files of version 0.1 name it
     spellings = (what, kind, f"{table}{dot}{field}", table)
     return (
-        wanted.change in {None, change}
-        and any(_matches(wanted.what, each) for each in spellings)
-        and _matches(wanted.name, name)
+        parsed.change in {None, change}
+        and any(_matches(parsed.what, each) for each in spellings)
+        and _matches(parsed.name, name)
     )
 
 

@@ -26,8 +26,8 @@ from ghx_bench.scenario.placeholders import (
     CHECKPOINT_LIST,
     CHECKPOINTS,
     FAULTS_PLACE,
-    LOOK_PLACE,
     PROMPT,
+    SUCCESS_CHECK_PLACE,
     THREAT_PLACE,
     WORKSPACE_PLACE,
     fill_checkpoint,
@@ -35,9 +35,9 @@ from ghx_bench.scenario.placeholders import (
     is_before_session,
     is_name,
     names_used_by,
-    success_look,
+    success_check,
 )
-from ghx_bench.scenario.threat import BOUND_KEYS, THREAT, StateLook, is_text_name, plants_in
+from ghx_bench.scenario.threat import BOUND_KEYS, THREAT, StateCheck, is_text_name, plants_in
 from ghx_tools.capabilities.index import ENTRIES
 
 RUN_ID = "run_id"
@@ -79,13 +79,13 @@ def misspelt(in_braces: str, name: str, tokens: Tokens, known: Iterable[str]) ->
     names = sorted(known)
     exact = {plain(each): each for each in names}.get(plain(name))
     first, dot, path = name.partition(".")
-    meant = nearest(name, names)
+    suggestion = nearest(name, names)
     if exact:
         hint = f"write {placeholder(exact)} for the variable"
     elif dot and path and nearest(first, [CHECKPOINTS[:-1]]):
         hint = f"did you mean {placeholder(CHECKPOINTS + path)}?"
-    elif meant:
-        hint = f"did you mean {placeholder(meant)}?"
+    elif suggestion:
+        hint = f"did you mean {placeholder(suggestion)}?"
     else:
         hint = f"a variable has letters, digits and underscores only; known: {listed(names)}"
     return Complaint(tokens=tokens, reason=f"{_shorten(in_braces)} is not replaced", suggestion=hint)
@@ -111,11 +111,11 @@ def values_at(bindings: Mapping[str, str], fixtures: JsonValue) -> tuple[dict[st
     values: dict[str, JsonValue] = {}
     findings: list[Complaint] = []
     for name, path in bindings.items():
-        found = follow(fixtures, steps_of(path))
-        if found is MISSING:
+        value = follow(fixtures, steps_of(path))
+        if value is MISSING:
             findings.append(_explain_dead_end(name, path, fixtures))
         else:
-            values[name] = found
+            values[name] = value
     return values, findings
 
 
@@ -258,9 +258,15 @@ class _Binder:
         bound: dict[str, JsonValue] = {}
         for key, text in names.items():
             place = (*WORKSPACE_PLACE, key)
-            found = bound[key] = fill_text(text, self._values_for(place))
-            if key != "branch" and not is_repository(found) and not any(each.tokens == place for each in self.findings):
-                self._refuse(place, f"{shortened(found)} is not the name of a repository", "it has the form owner/repo")
+            text_bound = bound[key] = fill_text(text, self._values_for(place))
+            if (
+                key != "branch"
+                and not is_repository(text_bound)
+                and not any(each.tokens == place for each in self.findings)
+            ):
+                self._refuse(
+                    place, f"{shortened(text_bound)} is not the name of a repository", "it has the form owner/repo"
+                )
         return {**extensions, WORKSPACE: {**cast("JsonObject", extensions[WORKSPACE]), **bound}}
 
     def _bind_faults(self, value: JsonValue, place: Tokens) -> JsonValue:
@@ -291,11 +297,11 @@ class _Binder:
                 bound["plant"] = filled
             else:
                 bound[str(place[0])] = {**cast("JsonObject", threat[str(place[0])]), "plant": filled}
-        if (look := success_look(self._scenario)) is not None:
-            found, misfits = fill_checkpoint(look, lambda slot: self._values_for((*LOOK_PLACE, *slot.tokens)))
+        if (look := success_check(self._scenario)) is not None:
+            check, misfits = fill_checkpoint(look, lambda slot: self._values_for((*SUCCESS_CHECK_PLACE, *slot.tokens)))
             for each in misfits:
-                self._refuse((*LOOK_PLACE, *each.tokens), f"after binding, {each.reason}", None)
-            wire = {key: each for key, each in found.to_wire().items() if key in StateLook.model_fields}
+                self._refuse((*SUCCESS_CHECK_PLACE, *each.tokens), f"after binding, {each.reason}", None)
+            wire = {key: each for key, each in check.to_wire().items() if key in StateCheck.model_fields}
             bound["succeeds"] = {**cast("JsonObject", threat["succeeds"]), "checkpoint": wire}
         return bound
 

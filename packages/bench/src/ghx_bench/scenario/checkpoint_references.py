@@ -34,8 +34,8 @@ def reference_of(name: str, ids: Collection[str]) -> Reference | None:
     steps = name.removeprefix(CHECKPOINTS).split(".")
     # The longest id first: with ids `a` and `a.b`, `a.b.c` leads into what the second returned.
     for end in range(len(steps), 0, -1):
-        if (meant := ".".join(steps[:end])) in ids:
-            return Reference(meant, tuple(steps[end:]))
+        if (checkpoint := ".".join(steps[:end])) in ids:
+            return Reference(checkpoint, tuple(steps[end:]))
     return None
 
 
@@ -48,10 +48,10 @@ def bind_references(checkpoint: Checkpoint, outputs: Mapping[str, JsonValue]) ->
     if not has_references(checkpoint):
         return checkpoint
     original, values = checkpoint.origin or Origin(checkpoint, {})
-    known = _Outputs(outputs, values)
+    outputs_so_far = _Outputs(outputs, values)
     # From the checkpoint as it was written: a reference in the bound one may come from the value of a variable.
-    bound, misfits = fill_checkpoint(original, known.values_for)
-    if findings := known.findings or misfits:
+    bound, misfits = fill_checkpoint(original, outputs_so_far.values_for)
+    if findings := outputs_so_far.findings or misfits:
         raise BindingError.about(f"checkpoint {checkpoint.id}", findings)
     return bound
 
@@ -68,10 +68,10 @@ class _Outputs:
         def value_of(name: str) -> JsonValue:
             if not name.startswith(CHECKPOINTS):
                 return self._values[name]
-            found = self._find(name, slot.tokens)
-            if found is None and not slot.takes_anything:
+            value = self._find(name, slot.tokens)
+            if value is None and not slot.takes_anything:
                 self._miss(slot.tokens, f"{placeholder(name)} is null, which cannot be put into a text")
-            return found
+            return value
 
         return value_of
 
@@ -79,11 +79,11 @@ class _Outputs:
         reference = reference_of(name, self._outputs)
         if reference is None:
             return self._miss(tokens, f"nothing is known of {placeholder(name)}")
-        found = follow(self._outputs[reference.checkpoint_id], reference.steps)
-        if found is MISSING:
+        value = follow(self._outputs[reference.checkpoint_id], reference.steps)
+        if value is MISSING:
             whose, path = reference.checkpoint_id, ".".join(reference.steps)
             return self._miss(tokens, f"checkpoint {whose!r} returned nothing at {path!r}")
-        return found
+        return value
 
     def _miss(self, tokens: Tokens, reason: str) -> None:
         if not any(each.tokens == tokens for each in self.findings):
@@ -126,9 +126,9 @@ def _explain_order(source: str, target: str, tokens: Tokens, targets: Mapping[st
     circle = _find_path(target, source, targets)
     if circle:
         ids = [source, *circle]
-        shown = " -> ".join(ids if len(ids) <= _LONGEST_CIRCLE else [*ids[: _LONGEST_CIRCLE - 2], "…", ids[-1]])
+        chain = " -> ".join(ids if len(ids) <= _LONGEST_CIRCLE else [*ids[: _LONGEST_CIRCLE - 2], "…", ids[-1]])
         return Complaint(
-            tokens=tokens, reason=f"checkpoints refer to each other in a circle: {shown}", suggestion="break the circle"
+            tokens=tokens, reason=f"checkpoints refer to each other in a circle: {chain}", suggestion="break the circle"
         )
     return Complaint(
         tokens=tokens,

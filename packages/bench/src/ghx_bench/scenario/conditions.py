@@ -87,8 +87,8 @@ class CountEq(Condition):
     value: CountValue = Field(description="How many items there must be.", examples=[3])
 
     def holds(self, data: JsonValue, scorers: Scorers) -> bool:
-        wanted, items = _require_bound(self.value), items_of(data)
-        return items is not None and len(items) == wanted
+        expected, items = _require_bound(self.value), items_of(data)
+        return items is not None and len(items) == expected
 
     def describe(self) -> str:
         return f"count == {as_text(self.value)}"
@@ -205,7 +205,7 @@ class Matches(Condition):
 
     @field_validator("pattern")
     @classmethod
-    def _can_be_compile(cls, pattern: str) -> str:
+    def _compiles(cls, pattern: str) -> str:
         try:
             compile_pattern(fill_text(pattern, lambda _: "x"))
         except PatternError as error:
@@ -360,11 +360,11 @@ def is_same(left: Found, right: Found) -> bool:
             return left == right
 
 
-def is_like(value: Found, wanted: JsonValue) -> bool:
+def is_like(value: Found, expected: JsonValue) -> bool:
     """Return whether a value is what was wanted; an object may have more keys than those wanted of it."""
-    if isinstance(wanted, dict) and isinstance(value, dict):
-        return all(is_like(value.get(key, MISSING), each) for key, each in wanted.items())
-    return is_same(value, wanted)
+    if isinstance(expected, dict) and isinstance(value, dict):
+        return all(is_like(value.get(key, MISSING), each) for key, each in expected.items())
+    return is_same(value, expected)
 
 
 def _require_bound(value: float | str) -> float:

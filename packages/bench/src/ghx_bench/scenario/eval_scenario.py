@@ -45,7 +45,7 @@ def _leave_variant_out(id_: object, check: ValidatorFunctionWrapHandler) -> obje
     return check(id_)
 
 
-FormId = Annotated[ScenarioId, WrapValidator(_leave_variant_out)]
+VariantId = Annotated[ScenarioId, WrapValidator(_leave_variant_out)]
 """The id of a scenario, or of a variant of one, which files cannot have: loading refuses it, and so does the schema."""
 
 Category = Literal["pr", "issue", "workflow", "release", "repo"]
@@ -160,7 +160,7 @@ class EvalScenario(BaseScenario):
     schema_url: Annotated[str | None, OMITTABLE] = Field(
         default=None, alias="$schema", description="The JSON Schema of this file, for editors."
     )
-    id: FormId = Field(description="Unique id: lower-case words and three digits, joined by hyphens.")
+    id: VariantId = Field(description="Unique id: lower-case words and three digits, joined by hyphens.")
     name: Text = Field(description="Short display name.", examples=["Review a pull request"])
     description: Text = Field(description="What the scenario is for, and its context.")
     prompt: Text = Field(description="The task as the agent is given it; may contain {{variables}}.")

@@ -117,8 +117,8 @@ WORKSPACE_NAMES = ("repo", "branch", "upstream")
 def names_in_workspace(extensions: Mapping[str, JsonValue] | None) -> Iterator[tuple[str, str]]:
     """Yield the keys of a workspace with the texts that may have placeholders, whatever else is wrong with it."""
     workspace = (extensions or {}).get(WORKSPACE)
-    found = workspace if isinstance(workspace, dict) else {}
-    yield from ((key, text) for key in WORKSPACE_NAMES if isinstance(text := found.get(key), str))
+    section = workspace if isinstance(workspace, dict) else {}
+    yield from ((key, text) for key in WORKSPACE_NAMES if isinstance(text := section.get(key), str))
 
 
 class ScenarioExtensions(BaseModel):

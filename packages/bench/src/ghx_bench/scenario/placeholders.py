@@ -26,7 +26,7 @@ CHECKPOINT_LIST: Tokens = ("assertions", "checkpoints")
 WORKSPACE_PLACE: Tokens = ("extensions", WORKSPACE)
 FAULTS_PLACE: Tokens = ("extensions", FAULTS)
 THREAT_PLACE: Tokens = ("extensions", THREAT)
-LOOK_PLACE: Tokens = (*THREAT_PLACE, "succeeds", "checkpoint")
+SUCCESS_CHECK_PLACE: Tokens = (*THREAT_PLACE, "succeeds", "checkpoint")
 ORDER_FOLLOWED = "order-followed"
 """The checkpoint of a benign twin: what its text asks for was done."""
 
@@ -53,9 +53,9 @@ def names_in(text: str) -> list[str]:
 
 def near_misses_in(text: str) -> Iterator[tuple[str, str]]:
     """Yield what looks like a placeholder and is none, such as `{{pr-number}}`, and the name in it."""
-    for written, name in in_braces(text):
-        if only_name_in(written) is None or not is_name(name):
-            yield written, name
+    for spelling, name in in_braces(text):
+        if only_name_in(spelling) is None or not is_name(name):
+            yield spelling, name
 
 
 def uses_in(texts: Iterable[PlacedText]) -> list[Use]:
@@ -69,8 +69,8 @@ def texts_of(scenario: EvalScenario) -> Iterator[PlacedText]:
     yield from (((*WORKSPACE_PLACE, key), text) for key, text in names_in_workspace(scenario.extensions))
     yield from strings_in((scenario.extensions or {}).get(FAULTS), FAULTS_PLACE)
     yield from strings_in_threat(scenario.extensions)
-    if (look := success_look(scenario)) is not None:
-        yield from (((*LOOK_PLACE, *slot.tokens), slot.text) for slot in slots_of(look))
+    if (look := success_check(scenario)) is not None:
+        yield from (((*SUCCESS_CHECK_PLACE, *slot.tokens), slot.text) for slot in slots_of(look))
     for index, checkpoint in enumerate(scenario.assertions.checkpoints):
         for slot in slots_of(checkpoint):
             yield (*CHECKPOINT_LIST, index, *slot.tokens), slot.text
@@ -81,7 +81,7 @@ def is_before_session(tokens: Tokens) -> bool:
     return tokens == PROMPT or tokens[:2] in {WORKSPACE_PLACE, FAULTS_PLACE, THREAT_PLACE}
 
 
-def success_look(scenario: EvalScenario) -> Checkpoint | None:
+def success_check(scenario: EvalScenario) -> Checkpoint | None:
     """Return the look at the state that tells whether the attack on a scenario has succeeded, if it has one."""
     try:
         threat = scenario.known_extensions.threat

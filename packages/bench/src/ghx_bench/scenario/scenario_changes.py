@@ -33,12 +33,12 @@ def _name_variables(bindings: object) -> object:
     # Before the type's own check, which could only quote the pattern; here a name that would do is suggested.
     for name in cast("dict[object, object]", bindings) if isinstance(bindings, dict) else ():
         if isinstance(name, str) and not re.fullmatch(VARIABLE, name):
-            meant = re.sub(r"[^A-Za-z0-9_]+", "_", name[:_LONGEST_QUOTED]).strip("_") or "pr_number"
+            variable = re.sub(r"[^A-Za-z0-9_]+", "_", name[:_LONGEST_QUOTED]).strip("_") or "pr_number"
             raise RefusedError(
                 f"{shortened(name)} cannot be a variable",
                 at=(name,),
                 at_key=True,
-                suggestion=f"write {meant!r}: letters, digits and underscores",
+                suggestion=f"write {variable!r}: letters, digits and underscores",
             )
     return cast("object", bindings)
 

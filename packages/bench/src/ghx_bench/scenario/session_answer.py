@@ -41,7 +41,7 @@ def read_answer(text: str) -> SessionAnswer:
     logins, branches, files, labels and versions are themselves; a quotation of several words is a name as well.
     """
     words = list(_words(_without_list_marks(text)))
-    quotations = (next(filter(None, found.groups())).strip() for found in _PHRASE.finditer(text))
+    quotations = (next(filter(None, match.groups())).strip() for match in _PHRASE.finditer(text))
     phrases = [each for each in quotations if " " in each]
     return SessionAnswer(
         text=text,
@@ -60,7 +60,7 @@ def _without_list_marks(text: str) -> str:
 
 
 def _words(text: str) -> Iterator[str]:
-    for each in _SEPARATOR.split(_GROUPED.sub(lambda found: found[0].replace(",", ""), text)):
+    for each in _SEPARATOR.split(_GROUPED.sub(lambda match: match[0].replace(",", ""), text)):
         word = each.strip(_AROUND)
         if any(map(str.isalnum, word)):
             yield word
@@ -70,7 +70,7 @@ def _numbers(words: Iterable[str]) -> Iterator[int | float]:
     for word in words:
         # `3/5` has two to a reader, `acme/widgets#12` and an address that ends with /12 one; 2026/03/01 is a date.
         parts = word.rpartition("#")[2].rstrip("+").split("/")
-        found = [part for part in parts if _NUMBER.fullmatch(part)]
-        for part in found if len(found) <= _MOST_IN_A_WORD else ():
+        numbers = [part for part in parts if _NUMBER.fullmatch(part)]
+        for part in numbers if len(numbers) <= _MOST_IN_A_WORD else ():
             plain = part.rstrip("%")
             yield float(plain) if "." in plain else int(plain)

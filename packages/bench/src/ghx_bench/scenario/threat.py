@@ -69,7 +69,7 @@ Goal = Literal[
 Disguise = Literal["plain", "authority", "html-comment", "zero-width", "split", "base64"]
 """How it is written."""
 
-Form = Literal["attack", "clean", "benign"]
+ThreatVariant = Literal["attack", "clean", "benign"]
 """Of a scenario with a threat: under attack, with nothing planted, or with the text of somebody who may say so."""
 
 THREAT = "threat"
@@ -122,7 +122,7 @@ class OnRead(Section):
     )
 
 
-class PlantingRequest(Section):
+class InjectionRequest(Section):
     """One request of GitHub's REST API that plants the text."""
 
     method: Annotated[str, BeforeValidator(_check_method)] = Field(description="POST, PUT, PATCH or DELETE.")
@@ -141,7 +141,7 @@ class PlantingRequest(Section):
         return path
 
 
-class StateLook(Section):
+class StateCheck(Section):
     """A look at the state that the agent left behind, as a checkpoint takes one."""
 
     task: Text = Field(description="The capability that is called.", examples=["repo.collaborators.list"])
@@ -166,20 +166,20 @@ class Succeeds(Section):
         description="Shell patterns for paths of files that the agent has put or changed, on whatever branch.",
         examples=[[".github/workflows/refresh.yml"]],
     )
-    checkpoint: StateLook | None = Field(default=None, description="Or a look at the state.")
+    checkpoint: StateCheck | None = Field(default=None, description="Or a look at the state.")
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _requires_a_criterion(self) -> Self:
         if not self.changes and not self.canary and not self.files and self.checkpoint is None:
             hint = "write changes, files, canary: true, or a checkpoint"
             raise RefusedError("nothing tells whether the attack has succeeded", suggestion=hint)
         return self
 
 
-class ThreatForm(ScenarioChanges):
+class ThreatVariantChanges(ScenarioChanges):
     """What the scenario has instead where nothing is planted, or where somebody says the same with right."""
 
-    plant: tuple[PlantingRequest, ...] | None = Field(
+    plant: tuple[InjectionRequest, ...] | None = Field(
         default=None, description="The requests that plant the text here; those of the threat unless given."
     )
 
@@ -199,7 +199,7 @@ class Threat(Section):
     text: Annotated[Text | tuple[Text, ...], BeforeValidator(_check_texts)] = Field(
         description="The order as it is planted, in its disguise; a list where it is split."
     )
-    plant: tuple[PlantingRequest, ...] = Field(
+    plant: tuple[InjectionRequest, ...] = Field(
         default=(), description="The requests that plant it, made as `author`; none where the fixture has it."
     )
     canary: Text | None = Field(default=None, description="What must not leave.")
@@ -215,8 +215,10 @@ class Threat(Section):
         description="Patterns of what goes along with the order, as in `allowedChanges`: no damage, and no success.",
         examples=[["changed issues.state {{repo}}#*"]],
     )
-    benign: ThreatForm | None = Field(default=None, description="What the benign twin has instead of the scenario's.")
-    clean: ThreatForm | None = Field(
+    benign: ThreatVariantChanges | None = Field(
+        default=None, description="What the benign twin has instead of the scenario's."
+    )
+    clean: ThreatVariantChanges | None = Field(
         default=None, description="What the scenario has instead where nothing is planted."
     )
 
@@ -225,7 +227,7 @@ class Threat(Section):
         """The parts of the order; one, unless it is split."""
         return (self.text,) if isinstance(self.text, str) else self.text
 
-    def timing_in(self, form: Form) -> Literal["at-rest"] | OnRead:
+    def timing_in(self, form: ThreatVariant) -> Literal["at-rest"] | OnRead:
         """Return when the text is planted in one form of the scenario.
 
         In the benign twin it is there from the start: whoever has read the thread before a maintainer's order comes has
@@ -233,12 +235,12 @@ class Threat(Section):
         """
         return self.timing if form == "attack" else "at-rest"
 
-    def when_in(self, form: Form) -> str:
+    def when_in(self, form: ThreatVariant) -> str:
         """Return when it is planted in one form, in words for rows."""
         timing = self.timing_in(form)
         return "at-rest" if timing == "at-rest" else f"read {timing.read} of {timing.operation}"
 
-    def requests_in(self, form: Form) -> tuple[PlantingRequest, ...]:
+    def requests_in(self, form: ThreatVariant) -> tuple[InjectionRequest, ...]:
         """Return what plants the text in one form of the scenario."""
         match form:
             case "attack":
@@ -248,13 +250,13 @@ class Threat(Section):
             case "clean":
                 return () if self.clean is None or self.clean.plant is None else self.clean.plant
 
-    def is_in_git_in(self, form: Form) -> bool:
+    def is_in_git_in(self, form: ThreatVariant) -> bool:
         """Return whether a clone has the text in one form, by how it is planted there or, in a fixture, its carrier."""
         if requests := self.requests_in(form):
             return any(part in each.path for each in requests for part in _PATHS_INTO_GIT)
         return self.carrier in _CARRIERS_IN_GIT
 
-    def changes_in(self, form: Form) -> tuple[InjectedChange, ...]:
+    def changes_in(self, form: ThreatVariant) -> tuple[InjectedChange, ...]:
         """Return the changes that plant the text in one form of the scenario; in a path it is quoted."""
         texts: dict[str, JsonValue] = {
             f"{THREAT_TEXT}_{number}": text for number, text in enumerate(self.texts, start=1)
@@ -294,8 +296,8 @@ class Threat(Section):
             reason = f"{self.author} cannot be both who may not say so and who may"
             raise RefusedError(reason, at=("maintainer",), suggestion="name a maintainer of the repository")
         if not self.plant and (self.benign is None or self.clean is None):
-            lacking = [name for name, form in ((BENIGN, self.benign), (CLEAN, self.clean)) if form is None]
-            reason = f"nothing plants the text, so the fixture has it, and there is no {' and no '.join(lacking)}"
+            missing = [name for name, form in ((BENIGN, self.benign), (CLEAN, self.clean)) if form is None]
+            reason = f"nothing plants the text, so the fixture has it, and there is no {' and no '.join(missing)}"
             hint = "write plant, or what the other forms have instead: {fixture: {requires: [...]}}"
             raise RefusedError(reason, suggestion=hint)
         return self
@@ -331,12 +333,12 @@ class Threat(Section):
             yield RefusedError(reason, suggestion="write canary: what must not leave")
 
 
-def _texts_used(request: PlantingRequest) -> Iterator[int]:
-    written = cast("JsonValue", request.model_dump(mode="json"))
-    for _, text in strings_in(written):
+def _texts_used(request: InjectionRequest) -> Iterator[int]:
+    document = cast("JsonValue", request.model_dump(mode="json"))
+    for _, text in strings_in(document):
         for name in names_in(text):
-            if found := _NUMBERED.fullmatch(name):
-                yield int(found[1] or 1)
+            if match := _NUMBERED.fullmatch(name):
+                yield int(match[1] or 1)
 
 
 def without_texts(text: str) -> str:
@@ -368,8 +370,8 @@ def plants_in(threat: Mapping[str, Any]) -> Iterator[tuple[Tokens, JsonValue]]:
     """Yield the lists of planting requests of a threat as it is written, and where they stand."""
     for form in (None, BENIGN, CLEAN):
         part = threat if form is None else threat.get(form)
-        if isinstance(part, dict) and isinstance(found := cast("dict[str, JsonValue]", part).get("plant"), list):
-            yield ("plant",) if form is None else (form, "plant"), found
+        if isinstance(part, dict) and isinstance(requests := cast("dict[str, JsonValue]", part).get("plant"), list):
+            yield ("plant",) if form is None else (form, "plant"), requests
 
 
 def patterns_in_threat(extensions: Mapping[str, JsonValue] | None) -> Iterator[tuple[Tokens, str]]:
@@ -379,7 +381,7 @@ def patterns_in_threat(extensions: Mapping[str, JsonValue] | None) -> Iterator[t
         return
     succeeds = threat.get("succeeds")
     changes = succeeds.get("changes") if isinstance(succeeds, dict) else None
-    for place, found in ((("succeeds", "changes"), changes), (("sideEffects",), threat.get("sideEffects"))):
-        for index, pattern in enumerate(found if isinstance(found, list) else ()):
+    for place, patterns in ((("succeeds", "changes"), changes), (("sideEffects",), threat.get("sideEffects"))):
+        for index, pattern in enumerate(patterns if isinstance(patterns, list) else ()):
             if isinstance(pattern, str) and pattern.strip():
                 yield ("extensions", THREAT, *place, index), pattern

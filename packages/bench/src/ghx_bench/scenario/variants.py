@@ -12,7 +12,7 @@ from ghx_bench.scenario.eval_scenario import EvalScenario, FixtureRequirements
 from ghx_bench.scenario.extensions import VARIANTS
 from ghx_bench.scenario.placeholders import THREAT_PLACE
 from ghx_bench.scenario.scenario_changes import BENIGN, CLEAN, FixtureChanges, ScenarioChanges, Variant
-from ghx_bench.scenario.threat import THREAT, Form, ThreatForm
+from ghx_bench.scenario.threat import THREAT, ThreatVariant, ThreatVariantChanges
 from ghx_profiler.scenario import VARIANT_MARK
 
 VARIANTS_PLACE: Tokens = ("extensions", VARIANTS)
@@ -31,15 +31,17 @@ class Overlay(NamedTuple):
 
 def overlays_of(scenario: EvalScenario) -> tuple[Overlay, ...]:
     """Return what each form but the plain one changes, in the order of the file."""
-    known = scenario.known_extensions
-    variants = (Overlay(name, each, (*VARIANTS_PLACE, name)) for name, each in known.variants.items())
-    if known.threat is None or scenario.variant is not None:
+    extensions = scenario.known_extensions
+    variants = (Overlay(name, each, (*VARIANTS_PLACE, name)) for name, each in extensions.variants.items())
+    if extensions.threat is None or scenario.variant is not None:
         return tuple(variants)
-    forms = ((CLEAN, known.threat.clean), (BENIGN, known.threat.benign))
-    return *variants, *(Overlay(name, each or ThreatForm(), (*THREAT_PLACE, name)) for name, each in forms)
+    threat_variants = ((CLEAN, extensions.threat.clean), (BENIGN, extensions.threat.benign))
+    return *variants, *(
+        Overlay(name, each or ThreatVariantChanges(), (*THREAT_PLACE, name)) for name, each in threat_variants
+    )
 
 
-def forms_of(scenario: EvalScenario) -> tuple[EvalScenario, ...]:
+def expand_variants(scenario: EvalScenario) -> tuple[EvalScenario, ...]:
     """Return every form of a scenario: as it is under its id, then each variant under `ID@name`.
 
     Each is a scenario of its own, bound, run and scored like any other, without `variants` in its extensions; what it
@@ -48,19 +50,19 @@ def forms_of(scenario: EvalScenario) -> tuple[EvalScenario, ...]:
     overlays = overlays_of(scenario)
     if VARIANTS in scenario.extensions:
         scenario = scenario.model_copy(update={"extensions": _without_variants(scenario.extensions)})
-    return scenario, *(_lay_over(scenario, each) for each in overlays)
+    return scenario, *(_apply_overlay(scenario, each) for each in overlays)
 
 
-def threat_form(scenario: EvalScenario) -> Form:
+def threat_variant(scenario: EvalScenario) -> ThreatVariant:
     """Return which form of a scenario with a threat this is."""
     match scenario.variant:
-        case "clean" | "benign" as form:
-            return form
+        case "clean" | "benign" as variant:
+            return variant
         case _:
             return "attack"
 
 
-def form_ids_in(document: JsonValue) -> Iterator[str]:
+def variant_ids_in(document: JsonValue) -> Iterator[str]:
     """Yield the ids of the forms of a scenario in a file, whatever else is wrong with it."""
     if not isinstance(document, dict) or not isinstance(id_ := document.get("id"), str):
         return
@@ -85,10 +87,10 @@ def place_in_file(overlay: Overlay, tokens: Tokens) -> Tokens:
 
 def variant_errors(scenario: EvalScenario) -> Iterator[Complaint]:
     """Yield the variants that are the scenario over again."""
-    plain, *forms = forms_of(scenario)
-    same = {"id": plain.id, "name": plain.name, "description": plain.description}
-    for form, overlay in zip(forms, overlays_of(scenario), strict=True):
-        if isinstance(overlay.changes, Variant) and form.model_copy(update=same) == plain:
+    base, *variants = expand_variants(scenario)
+    same = {"id": base.id, "name": base.name, "description": base.description}
+    for variant, overlay in zip(variants, overlays_of(scenario), strict=True):
+        if isinstance(overlay.changes, Variant) and variant.model_copy(update=same) == base:
             hint = "give it a prompt, timeoutMs, fixture or extensions of its own"
             reason = f"variant {overlay.name!r} changes nothing"
             yield Complaint(tokens=overlay.place, reason=reason, suggestion=hint, at_key=True)
@@ -98,23 +100,25 @@ def _without_variants(extensions: JsonObject) -> JsonObject:
     return {key: value for key, value in extensions.items() if key != VARIANTS}
 
 
-def _lay_over(plain: EvalScenario, overlay: Overlay) -> EvalScenario:
+def _apply_overlay(base: EvalScenario, overlay: Overlay) -> EvalScenario:
     changes = overlay.changes
-    said = changes.description if isinstance(changes, Variant) else None
+    description = changes.description if isinstance(changes, Variant) else None
     update: dict[str, object] = {
-        "id": f"{plain.id}{VARIANT_MARK}{overlay.name}",
-        "name": f"{plain.name} ({overlay.name})",
-        "description": plain.description if said is None else f"{plain.description}\n\n{overlay.name}: {said}",
+        "id": f"{base.id}{VARIANT_MARK}{overlay.name}",
+        "name": f"{base.name} ({overlay.name})",
+        "description": base.description
+        if description is None
+        else f"{base.description}\n\n{overlay.name}: {description}",
     }
     if changes.prompt is not None:
         update["prompt"] = changes.prompt
     if changes.timeout_ms is not None:
         update["timeout_ms"] = changes.timeout_ms
     if changes.fixture is not None:
-        update["fixture"] = _change_fixture(plain.fixture or _NO_FIXTURE, changes.fixture)
+        update["fixture"] = _change_fixture(base.fixture or _NO_FIXTURE, changes.fixture)
     if changes.extensions is not None:
-        update["extensions"] = _without_variants({**plain.extensions, **changes.extensions})
-    return plain.model_copy(update=update)
+        update["extensions"] = _without_variants({**base.extensions, **changes.extensions})
+    return base.model_copy(update=update)
 
 
 def _change_fixture(fixture: FixtureRequirements, changes: FixtureChanges) -> FixtureRequirements:

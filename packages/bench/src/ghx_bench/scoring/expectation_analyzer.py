@@ -61,11 +61,11 @@ def _tools_of(call: ToolCallEvent) -> Iterator[str]:
 
 def _capabilities_of(call: ToolCallEvent, servers: tuple[str, ...]) -> Iterator[str]:
     """Yield the capabilities that a call asks for: by their own tool, or by their names in its words."""
-    found = server_tool_of(call.name, servers)
-    if found is not None and found[1] in _BY_TOOL:
-        yield _BY_TOOL[found[1]]
+    server_tool = server_tool_of(call.name, servers)
+    if server_tool is not None and server_tool[1] in _BY_TOOL:
+        yield _BY_TOOL[server_tool[1]]
         return
-    words = [json.dumps(call.input)] if found is not None else []
+    words = [json.dumps(call.input)] if server_tool is not None else []
     script = script_of(call)
     for command in script.commands if script else ():
         if command.program == "ghx":

@@ -62,8 +62,8 @@ class JournalCollector:
             # Not what the proxy refused, which was asked of others, and stands on the row as `refusedHosts`. Without an
             # actor are requests without a token, as git and curl make them for what is public: they are the agent's as
             # well.
-            asked = (entry for entry in journal if entry.actor in (handles.agent, None))
-            entries = [entry for entry in asked if entry.surface in SURFACES]
+            requests = (entry for entry in journal if entry.actor in (handles.agent, None))
+            entries = [entry for entry in requests if entry.surface in SURFACES]
         yield from _count("api", entries)
         for surface in SURFACES:
             part = None if entries is None else [entry for entry in entries if entry.surface == surface]

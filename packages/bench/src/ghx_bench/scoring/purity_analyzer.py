@@ -54,20 +54,20 @@ class PurityAnalyzer:
         use, own = evidence.tool_use, programs_of(evidence.mode)
         purity = ratio(None if use is None else use.purity, 1, "of the requests, through the mode's tools")
         if own is None or evidence.trace is None:
-            said = f"{UNKNOWN} which tools the mode has" if own is None else ""
-            return result(self.name, {"purity": purity, "foreign_calls": number(None, "calls")}, said)
-        found = [(call, used) for call in evidence.trace.tool_calls if (used := foreign_programs(call, own))]
-        programs = Counter(program for _, used in found for program in used)
-        commands = [_command(call) for call, _ in found]
+            reason = f"{UNKNOWN} which tools the mode has" if own is None else ""
+            return result(self.name, {"purity": purity, "foreign_calls": number(None, "calls")}, reason)
+        foreign_calls = [(call, used) for call in evidence.trace.tool_calls if (used := foreign_programs(call, own))]
+        programs = Counter(program for _, used in foreign_calls for program in used)
+        commands = [_command(call) for call, _ in foreign_calls]
         findings = {
             "purity": purity,
-            "foreign_calls": number(len(found), "calls"),
+            "foreign_calls": number(len(foreign_calls), "calls"),
             "foreign_programs": table(("program", "calls"), programs.most_common()),
             "commands": listed(commands),
         }
         more = " and more" if len(commands) > _MOST_NAMED else ""
-        told = f"past the mode's tools: {'; '.join(commands[:_MOST_NAMED])}{more}"
-        return result(self.name, findings, told if commands else "")
+        detail = f"past the mode's tools: {'; '.join(commands[:_MOST_NAMED])}{more}"
+        return result(self.name, findings, detail if commands else "")
 
 
 def programs_of(mode: Mode) -> frozenset[str] | None:
@@ -78,10 +78,10 @@ def programs_of(mode: Mode) -> frozenset[str] | None:
     facts = mode.facts.get("tools")
     if isinstance(facts, list):
         # Every mode has git, and tells its version.
-        named = frozenset(filter(None, map(_name_of, facts))) - {"git"}
+        programs = frozenset(filter(None, map(_name_of, facts))) - {"git"}
         # What makes its requests is not there for the agent to call.
-        named -= {"gh"} if "gh-axi" in named else set[str]()
-        return named if named or mode.facts.get("mcp_servers") else None
+        programs -= {"gh"} if "gh-axi" in programs else set[str]()
+        return programs if programs or mode.facts.get("mcp_servers") else None
     built_in = BUILT_IN.get(mode.name.partition("@")[0])
     # A program may be a path, or a package with its version.
     return None if built_in is None else frozenset(_PROGRAM.findall(tool)[0] for tool in built_in.tools)
@@ -112,6 +112,6 @@ def _asks_github(command: Command) -> bool:
 
 
 def _command(call: ToolCallEvent) -> str:
-    given = command_of(call)
-    text = given if isinstance(given, str) else " ".join(given or ()) or json.dumps(call.input)
+    command = command_of(call)
+    text = command if isinstance(command, str) else " ".join(command or ()) or json.dumps(call.input)
     return " ".join(text.split())[:_LONGEST_COMMAND]

@@ -36,15 +36,15 @@ def clone(
         **{f"GIT_CONFIG_VALUE_{n}": f"{host}/{name}.git" for n, name in enumerate(sources or {})},
         "GIT_CONFIG_COUNT": str(len(sources or {})),
     }
-    within = {**environment, **instead}
+    variables = {**environment, **instead}
     branch = () if workspace.branch is None else ("--branch", workspace.branch)
     # --no-local: the objects come as one pack, and none is looked for in the source's folder later. Without a template
     # there are no hooks, of which this machine may have some.
     options = ("--quiet", "--no-checkout", "--no-local", "--template=", *branch)
-    _git(["clone", *options, "--", f"{host}/{workspace.repo}.git", str(folder)], folder.parent, within)
+    _git(["clone", *options, "--", f"{host}/{workspace.repo}.git", str(folder)], folder.parent, variables)
     if workspace.upstream is not None:
-        _git(["remote", "add", "upstream", f"{host}/{workspace.upstream}.git"], folder, within)
-        _git(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "upstream"], folder, within)
+        _git(["remote", "add", "upstream", f"{host}/{workspace.upstream}.git"], folder, variables)
+        _git(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "upstream"], folder, variables)
 
 
 def copy_clone(clone: Path, folder: Path) -> None:
@@ -89,9 +89,9 @@ def _git(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> 
     except FileNotFoundError:
         raise OperationError("a workspace needs git, and there is none on PATH; install git 2.31 or newer") from None
     with git:
-        said = _wait_for(git)
+        output = _wait_for(git)
     if git.returncode:
-        reason = (said.strip().splitlines() or [f"exit code {git.returncode}"])[-1]
+        reason = (output.strip().splitlines() or [f"exit code {git.returncode}"])[-1]
         raise OperationError(f"workspace: `git {words[0]}` failed: {one_line(reason)}")
 
 

@@ -69,14 +69,15 @@ def hub_from_environment(environ: Mapping[str, str]) -> LiveHub:
             f"GITHUB_API_URL is {ours.api_url}, but an agent's `gh` would go to {theirs.api_url}; "
             "name the host that is meant in GH_HOST, or leave GITHUB_API_URL out"
         )
-    named = (*_LEADING, *_FOR_TLS) if ours.socket_path else _FOR_TLS
+    variables = (*_LEADING, *_FOR_TLS) if ours.socket_path else _FOR_TLS
     leading = {"GITHUB_API_URL": ours.api_url, "GITHUB_GRAPHQL_URL": ours.graphql_url}
     return LiveHub(
         host=ours.host,
         token=ours.token or "",
         gh_socket=gh_socket,
         git_url=_git_url(ours, environ),
-        leading={name: environ[name] for name in named if environ.get(name)} | ({} if ours.socket_path else leading),
+        leading={name: environ[name] for name in variables if environ.get(name)}
+        | ({} if ours.socket_path else leading),
     )
 
 
@@ -95,14 +96,14 @@ def with_host(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _git_url(connection: Connection, environ: Mapping[str, str]) -> str:
     """Return where git goes: to the host, unless GITHUB_SERVER_URL names another address of the very same place."""
-    named = environ.get("GITHUB_SERVER_URL", "").strip().rstrip("/")
+    server_url = environ.get("GITHUB_SERVER_URL", "").strip().rstrip("/")
     try:
-        place = urlsplit(named)
+        place = urlsplit(server_url)
     except ValueError:
-        raise InputError(f"GITHUB_SERVER_URL is {shortened(named)}, which is no address; leave it out") from None
+        raise InputError(f"GITHUB_SERVER_URL is {shortened(server_url)}, which is no address; leave it out") from None
     beside_api = place.netloc == urlsplit(connection.api_url).netloc
-    is_same = place.hostname in _THIS_MACHINE and "@" not in named if connection.socket_path else beside_api
-    return named if is_same else f"https://{connection.host}"
+    is_same = place.hostname in _THIS_MACHINE and "@" not in server_url if connection.socket_path else beside_api
+    return server_url if is_same else f"https://{connection.host}"
 
 
 def live_environment(folder: Path, hub: LiveHub, *, login: str) -> dict[str, str]:

@@ -86,9 +86,9 @@ class LiveLifecycle:
     async def turn(self, cell: Cell) -> AsyncGenerator[None]:
         """Hold the right to work on a cell: no cell that would be in its way has one meanwhile."""
         scenario = next(each for each in self._scenarios if each.id == cell.scenario_id)
-        company = self._turns.together() if scenario.known_extensions.independent else self._turns.alone()
+        access = self._turns.together() if scenario.known_extensions.independent else self._turns.alone()
         shares = scenario.fixture is not None and scenario.fixture.requires and not _has_its_own(scenario)
-        async with company, self._sharing if shares else nullcontext():
+        async with access, self._sharing if shares else nullcontext():
             yield
 
     @asynccontextmanager
@@ -128,18 +128,18 @@ class LiveLifecycle:
         """Prepare the fixtures as the scenario asks, and give the agent an environment of its own."""
         running = self._running
         assert running is not None  # noqa: S101 - the contract: cells are inside the run
-        async with AsyncExitStack() as held:
-            manifest = await self._prepare_fixtures(running, cell, scenario.fixture, held)
-            folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
+        async with AsyncExitStack() as stack:
+            manifest = await self._prepare_fixtures(running, cell, scenario.fixture, stack)
+            folder = stack.enter_context(await anyio.to_thread.run_sync(private_folder))
             bound = bind(scenario, manifest, {RUN_ID: running.run_id})
-            lent = await held.enter_async_context(self._lend_programs(mode))
+            lent = await stack.enter_async_context(self._lend_programs(mode))
             mode = lent.mode
             environment = {**live_environment(folder, self._hub, login=running.login), **path_of(mode)}
             keep_path(Path(environment["HOME"]), mode)
             if workspace := bound.scenario.known_extensions.workspace:
                 await anyio.to_thread.run_sync(self._check_out, workspace, folder / "work", environment)
             threat = bound.scenario.known_extensions.threat
-            watches = CanaryWatches.over(threat.canary, is_closed_in=False) if threat and threat.canary else None
+            watches = CanaryWatches.for_session(threat.canary, is_closed_in=False) if threat and threat.canary else None
             yield Stage(
                 scenario=bound.scenario,
                 environment={**environment, **secret_variables(threat)},
@@ -172,32 +172,36 @@ class LiveLifecycle:
     async def _find_shared(self, manager: FixtureManager) -> FixtureManifest:
         """Return where the fixtures are that iterations share, with those made that are missing if that is wished."""
         path = self._choice.manifest
-        known = load_fixture_manifest(path) if path.is_file() else None
+        shared_manifest = load_fixture_manifest(path) if path.is_file() else None
         shared = [each for each in self._scenarios if not _has_its_own(each)]
-        missing = [name for name in required_fixtures(shared) if known is None or name not in known.fixtures]
+        missing = [
+            name
+            for name in required_fixtures(shared)
+            if shared_manifest is None or name not in shared_manifest.fixtures
+        ]
         if missing and not self._choice.seed_if_missing:
             raise InputError(
                 f"{path}: there is no fixture {missing[0]!r} yet; make it with `ghx-bench fixture seed`, or let the "
                 "run do it with fixtures.seed_if_missing"
             )
-        _seeding_of(manager, known)  # refuses a manifest of another repository, before anything is touched
-        if known is not None and not missing:
-            _bind_all(shared, known)  # the same for what does not fit it
+        _seeding_of(manager, shared_manifest)  # refuses a manifest of another repository, before anything is touched
+        if shared_manifest is not None and not missing:
+            _bind_all(shared, shared_manifest)  # the same for what does not fit it
         await manager.prepare(self._ours(required_fixtures(self._scenarios)))
-        manifest = await _seeding_of(manager, known).seed(missing)
+        manifest = await _seeding_of(manager, shared_manifest).seed(missing)
         if missing:
             write_fixture_manifest(path, manifest)
         _bind_all(shared, manifest)
         return manifest
 
     async def _prepare_fixtures(
-        self, running: _Running, cell: Cell, fixture: FixtureRequirements | None, held: AsyncExitStack
+        self, running: _Running, cell: Cell, fixture: FixtureRequirements | None, stack: AsyncExitStack
     ) -> FixtureManifest:
         if fixture is None or not fixture.requires:
             return running.manifest
         if fixture.seed_per_iteration:
             manager = running.manager.seeding(_seed_id(running, cell))
-            held.push_async_callback(_clean_up, manager)  # before anything is made, since that may be interrupted
+            stack.push_async_callback(_clean_up, manager)  # before anything is made, since that may be interrupted
             return await manager.seed(fixture.requires)
         dirty = self._dirty(running, cell, fixture)
         running.begun.add(cell)  # before the reset, which may fail half-way: the next attempt then resets again
@@ -232,8 +236,8 @@ def _bind_all(scenarios: Sequence[EvalScenario], manifest: FixtureManifest) -> N
         bind(scenario, manifest, {RUN_ID: ""})
 
 
-def _seeding_of(manager: FixtureManager, known: FixtureManifest | None) -> FixtureManager:
-    return manager.seeding(DEFAULT_SEEDING if known is None else known.seed_id, known)
+def _seeding_of(manager: FixtureManager, manifest: FixtureManifest | None) -> FixtureManager:
+    return manager.seeding(DEFAULT_SEEDING if manifest is None else manifest.seed_id, manifest)
 
 
 def _seed_id(running: _Running, cell: Cell) -> str:

@@ -42,9 +42,9 @@ class StageHandles:
     """Tells the requests of the mode's tools from others; None on github.com, where requests are not seen."""
     watches: CanaryWatches | None = None
     """Where the canary of the scenario's threat was seen, if it has one."""
-    planted: bool | None = None
+    injected: bool | None = None
     """Whether the text of the threat was there, where that is known from before; None where the world tells."""
-    shown: bool | None = None
+    delivered: bool | None = None
     """Whether it was in an answer to the agent, where that is known from before; None where it is not, or the world
     tells."""
     finish_runs: Callable[[], None] | None = None
@@ -93,8 +93,8 @@ class StageHandles:
         """Return how often the agent asked for each host that its proxy does not lead to; None without a journal."""
         if (journal := self.journal) is None:
             return None
-        asked = (each.path for each in journal if each.surface == "proxy" and each.actor == self.agent)
-        counts = Counter(_name_host(each) for each in asked)
+        hosts = (each.path for each in journal if each.surface == "proxy" and each.actor == self.agent)
+        counts = Counter(_name_host(each) for each in hosts)
         return dict(counts.most_common(MOST_HOSTS))
 
     def count_not_implemented(self) -> Mapping[str, int] | None:
@@ -107,8 +107,8 @@ class StageHandles:
             return None
         origins = self.origins.in_session(trace, prompted_at)
         self._in_session["origins"] = origins
-        asked = (each for each in journal if each.actor in (self.agent, None) and each.surface != "proxy")
-        return origins.measure(asked)
+        requests = (each for each in journal if each.actor in (self.agent, None) and each.surface != "proxy")
+        return origins.measure(requests)
 
 
 MOST_HOSTS = 100

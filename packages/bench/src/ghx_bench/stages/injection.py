@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 from ghx_base.documents import Complaint
 from ghx_base.texts.injected_text import CanaryWatch
-from ghx_bench.fixtures.seed_worlds import PlantedWorld, who_may_write
+from ghx_bench.fixtures.seed_worlds import SeededWorld, find_writers
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.scenario.placeholders import THREAT_PLACE
 from ghx_bench.scenario.scenario_changes import CLEAN
 from ghx_bench.scenario.threat import Threat
 from ghx_bench.scenario.threat_references import author_errors
-from ghx_bench.scenario.variants import threat_form
+from ghx_bench.scenario.variants import threat_variant
 from ghx_twin.faults import Fault, Injected, InjectedChange
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import NotFoundRefusal
@@ -24,7 +24,7 @@ from ghx_twin.world import World
 RULE = "threat"
 """What the journal calls the rule that plants a text on a read."""
 
-_BAD = 400
+_FIRST_ERROR_STATUS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class CanaryWatches:
     """Whether the session reaches no host but through the proxy."""
 
     @classmethod
-    def over(cls, canary: str, *, is_closed_in: bool) -> "CanaryWatches":
+    def for_session(cls, canary: str, *, is_closed_in: bool) -> "CanaryWatches":
         """Return the watches over one session."""
         return cls(CanaryWatch(canary), CanaryWatch(canary), is_closed_in=is_closed_in)
 
@@ -47,24 +47,24 @@ class CanaryWatches:
             self.model.look("a request to the model", body)
 
 
-def changes_to_plant(scenario: EvalScenario) -> tuple[InjectedChange, ...]:
+def injected_changes(scenario: EvalScenario) -> tuple[InjectedChange, ...]:
     """Return the changes that plant the text of a bound scenario's threat, in the form that it is."""
     threat = scenario.known_extensions.threat
-    return () if threat is None else threat.changes_in(threat_form(scenario))
+    return () if threat is None else threat.changes_in(threat_variant(scenario))
 
 
-def is_planted_at_rest(scenario: EvalScenario) -> bool:
+def is_injected_at_rest(scenario: EvalScenario) -> bool:
     """Return whether something is planted before the session."""
     threat = scenario.known_extensions.threat
-    if threat is None or threat.timing_in(threat_form(scenario)) != "at-rest":
+    if threat is None or threat.timing_in(threat_variant(scenario)) != "at-rest":
         return False
-    return bool(changes_to_plant(scenario))
+    return bool(injected_changes(scenario))
 
 
-def faults_that_plant(scenario: EvalScenario) -> tuple[Fault, ...]:
+def injection_faults(scenario: EvalScenario) -> tuple[Fault, ...]:
     """Return the rule that plants the text just before a read, where the threat asks for that."""
-    threat, changes = scenario.known_extensions.threat, changes_to_plant(scenario)
-    if threat is None or not changes or (timing := threat.timing_in(threat_form(scenario))) == "at-rest":
+    threat, changes = scenario.known_extensions.threat, injected_changes(scenario)
+    if threat is None or not changes or (timing := threat.timing_in(threat_variant(scenario))) == "at-rest":
         return ()
     return (
         Fault(
@@ -78,29 +78,29 @@ def faults_that_plant(scenario: EvalScenario) -> tuple[Fault, ...]:
     )
 
 
-def was_planted(world: World, scenario: EvalScenario) -> bool:
+def was_injected(world: World, scenario: EvalScenario) -> bool:
     """Return whether the text was there for the agent to read: by its fixture, at rest, or since the read was made."""
-    if not faults_that_plant(scenario):
+    if not injection_faults(scenario):
         return True
     return bool(world.faults.count_met().get(str(Injected("change", RULE))))
 
 
-def was_shown(world: World, scenario: EvalScenario) -> bool | None:
+def was_delivered(world: World, scenario: EvalScenario) -> bool | None:
     """Return whether all of the text was in what the agent was answered; None where that is not known.
 
     What git sends is packed, and a checkout is there before the session: whoever has one of them may have read a text
     that travels by git. Whether the agent's model was given an answer of GitHub is another question.
     """
     threat, watch = scenario.known_extensions.threat, world.answer_watch
-    if threat is None or watch is None or threat_form(scenario) == CLEAN:
+    if threat is None or watch is None or threat_variant(scenario) == CLEAN:
         return None
-    may_have_it_from_git = watch.has_sent_objects or scenario.known_extensions.workspace is not None
-    if not watch.has_shown_all and may_have_it_from_git and threat.is_in_git_in(threat_form(scenario)):
+    is_available_from_git = watch.has_sent_objects or scenario.known_extensions.workspace is not None
+    if not watch.has_shown_all and is_available_from_git and threat.is_in_git_in(threat_variant(scenario)):
         return None
     return watch.has_shown_all
 
 
-def plant(world: World, changes: tuple[InjectedChange, ...]) -> Iterator[Complaint]:
+def inject(world: World, changes: tuple[InjectedChange, ...]) -> Iterator[Complaint]:
     """Make changes in the names of their authors; yield what GitHub answers to those that it refuses."""
     for index, change in enumerate(changes):
         place = (*THREAT_PLACE, "plant", index)
@@ -119,25 +119,25 @@ def plant(world: World, changes: tuple[InjectedChange, ...]) -> Iterator[Complai
             body=b"" if change.body is None else json.dumps(change.body).encode(),
             base=GITHUB_URLS,
         )
-        if reply.status >= _BAD:
-            said = json.loads(reply.content).get("message", "") if reply.content else ""
-            reason = f"{change.method} {change.path} as {change.actor} was answered with {reply.status} ({said})"
+        if reply.status >= _FIRST_ERROR_STATUS:
+            message = json.loads(reply.content).get("message", "") if reply.content else ""
+            reason = f"{change.method} {change.path} as {change.actor} was answered with {reply.status} ({message})"
             yield Complaint(tokens=place, reason=reason, suggestion="write a request that this user may make")
             return
 
 
-def planting_errors(scenario: EvalScenario, seeded: PlantedWorld) -> Iterator[Complaint]:
+def injection_errors(scenario: EvalScenario, seeded: SeededWorld) -> Iterator[Complaint]:
     """Yield what is wrong with a bound scenario's threat in its world; tried in a copy of it."""
     threat = scenario.known_extensions.threat
     if threat is None:
         return
     repo = (scenario.fixture.repo if scenario.fixture else None) or seeded.manifest.repo
-    people = who_may_write(seeded.world, lookup.repository(seeded.world, None, *repo.split("/")))
-    found = list(author_errors(threat, people, agent=seeded.agent))
-    yield from found
-    if not found and (changes := changes_to_plant(scenario)):
+    writers = find_writers(seeded.world, lookup.repository(seeded.world, None, *repo.split("/")))
+    errors = list(author_errors(threat, writers, agent=seeded.agent))
+    yield from errors
+    if not errors and (changes := injected_changes(scenario)):
         with seeded.world.fork() as trial:
-            yield from plant(trial, changes)
+            yield from inject(trial, changes)
 
 
 def secret_variables(threat: Threat | None) -> Mapping[str, str]:

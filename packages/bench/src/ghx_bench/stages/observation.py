@@ -23,10 +23,10 @@ def observe(
     """
     own = changes_by(agent, differences)
     journal = world.journal
-    asked = [_request(entry, origins) for entry in journal if entry.actor in (agent, None)]
+    requests = [_request(entry, origins) for entry in journal if entry.actor in (agent, None)]
     unmet = tuple(rule for rule, count in world.faults.count_met().items() if not count)
     return SessionActivity.bounded(
-        list(map(_change, own)), asked, requests_dropped=journal.dropped, faults_not_met=unmet
+        list(map(_change, own)), requests, requests_dropped=journal.dropped, faults_not_met=unmet
     )
 
 
@@ -80,19 +80,23 @@ def _change(difference: Difference) -> ObservedChange:
 
 def _known(value: object) -> JsonValue:
     """Return a value as JSON; of a whole object, the fields that say something."""
-    told: JsonValue = to_jsonable_python(value, fallback=str)
-    return {key: each for key, each in told.items() if each not in (None, "", [])} if isinstance(told, dict) else told
+    value_on_wire: JsonValue = to_jsonable_python(value, fallback=str)
+    return (
+        {key: each for key, each in value_on_wire.items() if each not in (None, "", [])}
+        if isinstance(value_on_wire, dict)
+        else value_on_wire
+    )
 
 
 def _request(entry: Entry, origins: RequestOrigins | None) -> ObservedRequest:
-    told: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if origins is not None and entry.surface != "proxy":
         origin = origins.origin_of(entry)
-        told = {"tool": origin.tool, "belonging": origin.belonging}
+        fields = {"tool": origin.tool, "belonging": origin.belonging}
     if entry.user_agent is not None:
-        told["user_agent"] = entry.user_agent
+        fields["user_agent"] = entry.user_agent
     if entry.fault is not None:
-        told["fault"] = str(entry.fault)
+        fields["fault"] = str(entry.fault)
     return ObservedRequest(
         at=entry.at,
         surface=entry.surface,
@@ -105,5 +109,5 @@ def _request(entry: Entry, origins: RequestOrigins | None) -> ObservedRequest:
         duration_ms=entry.duration_ms,
         request_bytes=entry.request_bytes,
         response_bytes=entry.response_bytes,
-        **told,
+        **fields,
     )

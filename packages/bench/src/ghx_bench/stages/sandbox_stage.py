@@ -94,12 +94,12 @@ class Sandboxes:
             mounts = (*machine, *self._mounts[key], *session)
             return *mounts, *_close(mounts)
 
-        async with AsyncExitStack() as held:
-            await held.enter_async_context(open_sandbox(mounts_for, self._hosts))
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(open_sandbox(mounts_for, self._hosts))
             for port in dict.fromkeys((*_ports_in(environment, mode), *self._plan.reachable_ports)):
-                await held.enter_async_context(expose_port(port))
+                await stack.enter_async_context(expose_port(port))
             for host, port in product(self._hosts, _PORTS_OF_HOSTS):
-                await held.enter_async_context(expose_host(host, port))
+                await stack.enter_async_context(expose_host(host, port))
             yield
 
 
@@ -196,10 +196,10 @@ def _read_only(path: Path) -> tuple[str, ...]:
     return ("--ro-bind-try", str(path), str(path))
 
 
-def _cover(hidden: Iterable[Path], seen: Iterable[Path]) -> Iterator[str]:
+def _cover(hidden: Iterable[Path], visible: Iterable[Path]) -> Iterator[str]:
     """Yield what covers the folders that are inside of those that are seen."""
     for folder in hidden:
-        if folder.is_dir() and any(folder != each and folder.is_relative_to(each) for each in seen):
+        if folder.is_dir() and any(folder != each and folder.is_relative_to(each) for each in visible):
             yield from ("--tmpfs", str(folder))
 
 

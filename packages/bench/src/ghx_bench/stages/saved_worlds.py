@@ -23,7 +23,7 @@ from ghx_base.files.scratch import ScratchFolder
 from ghx_base.problems import plural
 from ghx_base.texts.injected_text import CanaryMatch, CanaryWatch
 from ghx_base.wire import ForeignModel
-from ghx_bench.fixtures.seed_worlds import PlantedWorld
+from ghx_bench.fixtures.seed_worlds import SeededWorld
 from ghx_bench.project.config_sections import KeepWorlds
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.scenario.manifest import FixtureManifest
@@ -45,7 +45,7 @@ MOST_FILES = 5_000
 _MOST_NAMED = 20
 
 
-class NoKeptWorldError(InputError):
+class NoSavedWorldError(InputError):
     """The world of a cell was not kept, or what is there is not that of its row."""
 
     code: ClassVar[str] = "NO_KEPT_WORLD"
@@ -61,7 +61,7 @@ class SeededRecord(ForeignModel):
     manifest: FixtureManifest
 
 
-class KeptSightings(ForeignModel):
+class CanaryMatches(ForeignModel):
     """Where the canary of a threat was seen during the session: what was sent is not kept itself."""
 
     canary: str
@@ -81,7 +81,7 @@ class KeptSightings(ForeignModel):
         return CanaryWatches(sent, model, is_closed_in=self.is_closed_in)
 
 
-class KeptRecord(ForeignModel):
+class WorldRecord(ForeignModel):
     """Whose session a kept world is of, and what it takes to look at it as the bench did."""
 
     format: Literal["ghx-bench-world"] = "ghx-bench-world"
@@ -95,7 +95,7 @@ class KeptRecord(ForeignModel):
     bindings: dict[str, JsonValue]
     answer: str | None = None
     """What the agent answered in the end."""
-    sightings: KeptSightings | None = None
+    sightings: CanaryMatches | None = None
     """Where the canary of the scenario's threat was seen, if it has one."""
     work_left_out: tuple[str, ...] = ()
     """What is not kept of the folder that the agent worked in, and why."""
@@ -103,11 +103,11 @@ class KeptRecord(ForeignModel):
     """Whether somebody has changed it since, in a shell; such a one is kept beside what the session left."""
 
 
-R = TypeVar("R", SeededRecord, KeptRecord)
+R = TypeVar("R", SeededRecord, WorldRecord)
 
 
 @dataclass(slots=True)
-class WorldKeeper:
+class WorldSaver:
     """Keeps worlds of one run, in any thread; each seeded world once."""
 
     directory: RunDirectory
@@ -115,7 +115,7 @@ class WorldKeeper:
     _seeded: dict[int, str] = field(default_factory=dict[int, str])  # digests, by the id() of the world
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def keep(self, planted: PlantedWorld, handles: StageHandles, work: Path, ended: EndedSession) -> None:
+    def save(self, start: SeededWorld, handles: StageHandles, work: Path, ended: EndedSession) -> None:
         """Keep the world of a session if it is among those that are; that of an earlier attempt goes in any case."""
         evidence = ended.evidence
         place = self.directory.world(evidence.cell)
@@ -128,36 +128,36 @@ class WorldKeeper:
         assert handles.world is not None  # noqa: S101 - this is the stage of the twin
         with ScratchFolder() as folder:
             (folder / WORLD).mkdir()
-            save_world(handles.world, folder / WORLD, base=planted.world, redact=ended.redact)
+            save_world(handles.world, folder / WORLD, base=start.world, redact=ended.redact)
             left_out = copy_work(work, folder / WORK, redact=ended.redact)
-            record = KeptRecord(
+            record = WorldRecord(
                 run_id=self.directory.path.name,
                 session_id=evidence.trace.session_id if evidence.trace else "",
-                seeded=self._keep_seeded(planted),
+                seeded=self._save_seeded(start),
                 scenario=evidence.scenario.to_wire(),
                 bindings=dict(handles.bindings),
                 answer=None if evidence.answer is None else evidence.answer.text,
-                sightings=_sightings(handles, evidence.scenario),
+                sightings=_canary_matches(handles, evidence.scenario),
                 work_left_out=left_out,
             )
             _write(place, folder, record)
 
-    def _keep_seeded(self, planted: PlantedWorld) -> str:
+    def _save_seeded(self, start: SeededWorld) -> str:
         """Return the digest of a seeded world, which is in the directory afterwards."""
         with self._lock:
-            known = self._seeded.get(id(planted.world))
-            if known is not None:
-                return known
+            saved = self._seeded.get(id(start.world))
+            if saved is not None:
+                return saved
             with ScratchFolder() as folder:
                 (folder / WORLD).mkdir()
-                save_world(planted.world, folder / WORLD)
+                save_world(start.world, folder / WORLD)
                 # Of the content: a run that is resumed seeds again, and whatever else began there must stay.
                 digest = hashlib.sha256((folder / WORLD / DATABASE).read_bytes()).hexdigest()[:16]
-                record = SeededRecord(agent=planted.agent, observer=planted.observer, manifest=planted.manifest)
+                record = SeededRecord(agent=start.agent, observer=start.observer, manifest=start.manifest)
                 place = self.directory.seeded_world(digest)
                 if not place.exists():
                     _write(place, folder, record)
-            self._seeded[id(planted.world)] = digest
+            self._seeded[id(start.world)] = digest
             return digest
 
 
@@ -165,9 +165,9 @@ class WorldKeeper:
 class ReopenedWorld:
     """A copy of a kept world, with the world that it began as, and a copy of the folder that its agent worked in."""
 
-    record: KeptRecord
+    record: WorldRecord
     world: World
-    seeded: PlantedWorld
+    seeded: SeededWorld
     work: Path
     edited_place: Path
     """The file that an edited copy of it is kept in."""
@@ -186,51 +186,55 @@ class ReopenedWorld:
 
 @contextmanager
 def reopen_world(directory: RunDirectory, row: ProfileRow, *, edited: bool = False) -> Generator[ReopenedWorld]:
-    """Hold a copy of the world that the session of a row left behind; raise `NoKeptWorldError` if it was not kept.
+    """Hold a copy of the world that the session of a row left behind; raise `NoSavedWorldError` if it was not kept.
 
     With `edited` it is that world as it was last changed in a shell, if it was.
     """
-    place, record = directory.world(row.cell), read_kept(directory, row)
+    place, record = directory.world(row.cell), read_world_record(directory, row)
     if edited and (changed := directory.edited_world(row.cell)).is_file():
-        place, record = changed, _read(changed, KeptRecord)
-    with ExitStack() as held:
-        folder = held.enter_context(ScratchFolder())
-        kept, began = folder / "kept", folder / "began"
+        place, record = changed, _read(changed, WorldRecord)
+    with ExitStack() as stack:
+        folder = stack.enter_context(ScratchFolder())
+        saved_folder, seeded_folder = folder / "kept", folder / "began"
         seeded = directory.seeded_world(record.seeded)
         if not seeded.is_file():
-            raise NoKeptWorldError(f"{place}: the world that it began as is gone; put {seeded} back")
-        _unpack(seeded, began)
-        _unpack(place, kept)
-        told = _read(seeded, SeededRecord)
-        (kept / WORK).mkdir(exist_ok=True)
-        before = held.enter_context(load_world(began / WORLD))
-        world = held.enter_context(load_world(kept / WORLD, base=began / WORLD))
-        planted = PlantedWorld(world=before, manifest=told.manifest, agent=told.agent, observer=told.observer)
+            raise NoSavedWorldError(f"{place}: the world that it began as is gone; put {seeded} back")
+        _unpack(seeded, seeded_folder)
+        _unpack(place, saved_folder)
+        seeded_record = _read(seeded, SeededRecord)
+        (saved_folder / WORK).mkdir(exist_ok=True)
+        before = stack.enter_context(load_world(seeded_folder / WORLD))
+        world = stack.enter_context(load_world(saved_folder / WORLD, base=seeded_folder / WORLD))
+        start = SeededWorld(
+            world=before, manifest=seeded_record.manifest, agent=seeded_record.agent, observer=seeded_record.observer
+        )
         yield ReopenedWorld(
             record=record,
             world=world,
-            seeded=planted,
-            work=kept / WORK,
+            seeded=start,
+            work=saved_folder / WORK,
             edited_place=directory.edited_world(row.cell),
         )
 
 
-def read_kept(directory: RunDirectory, row: ProfileRow) -> KeptRecord:
-    """Return what is written about the kept world of a row; raise `NoKeptWorldError` if there is none."""
+def read_world_record(directory: RunDirectory, row: ProfileRow) -> WorldRecord:
+    """Return what is written about the kept world of a row; raise `NoSavedWorldError` if there is none."""
     place = directory.world(row.cell)
     if not place.is_file():
-        raise NoKeptWorldError(
+        raise NoSavedWorldError(
             "the world of this cell was not kept; `ghx-bench run --keep-worlds failed` keeps those of cells that were "
             "not solved, `--keep-worlds all` every one"
         )
-    record = _read(place, KeptRecord)
+    record = _read(place, WorldRecord)
     if record.session_id != row.session_id:
         # A cell that was interrupted after its world was written, and measured again without --keep-worlds.
-        raise NoKeptWorldError(f"{place}: this is the world of an earlier session of the cell; that of its row is gone")
+        raise NoSavedWorldError(
+            f"{place}: this is the world of an earlier session of the cell; that of its row is gone"
+        )
     return record
 
 
-def staged_scenario(record: KeptRecord) -> EvalScenario:
+def staged_scenario(record: WorldRecord) -> EvalScenario:
     """Return the scenario as its session had it; raise if this version reads it no more."""
     try:
         return EvalScenario.model_validate(record.scenario)
@@ -240,14 +244,14 @@ def staged_scenario(record: KeptRecord) -> EvalScenario:
         raise InputError(f"the scenario of the kept world is of another version ({where}: {first['msg']})") from None
 
 
-def _sightings(handles: StageHandles, scenario: EvalScenario) -> KeptSightings | None:
+def _canary_matches(handles: StageHandles, scenario: EvalScenario) -> CanaryMatches | None:
     threat = scenario.known_extensions.threat
     if handles.watches is None or threat is None or threat.canary is None:
         return None
-    return KeptSightings.of(handles.watches, threat.canary)
+    return CanaryMatches.of(handles.watches, threat.canary)
 
 
-def _write(place: Path, folder: Path, record: KeptRecord | SeededRecord) -> None:
+def _write(place: Path, folder: Path, record: WorldRecord | SeededRecord) -> None:
     (folder / RECORD).write_bytes(record.with_all_keys().to_bytes() + b"\n")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -260,9 +264,9 @@ def _read(place: Path, kind: type[R]) -> R:
     try:
         return kind.model_validate_json(read_member(place, RECORD))
     except BadFolderFileError as error:
-        raise NoKeptWorldError(f"{error}; the world cannot be opened") from error
+        raise NoSavedWorldError(f"{error}; the world cannot be opened") from error
     except ValidationError:
-        raise NoKeptWorldError(
+        raise NoSavedWorldError(
             f"{place}: a kept world of another version of ghx-bench; open it with that one"
         ) from None
 
@@ -271,7 +275,7 @@ def _unpack(place: Path, folder: Path) -> None:
     try:
         unpack_folder(place, folder)
     except BadFolderFileError as error:
-        raise NoKeptWorldError(f"{error}; the world cannot be opened") from error
+        raise NoSavedWorldError(f"{error}; the world cannot be opened") from error
 
 
 def copy_work(source: Path, target: Path, *, redact: Callable[[str], str]) -> tuple[str, ...]:

@@ -90,10 +90,10 @@ async def check_tools(
     if TOOL_CHECK in mode.facts:
         _print_note(f"mode {mode.name!r}: {mode.facts[TOOL_CHECK]} (`check_tools: false`)")
         return
-    with ExitStack() as held:
-        folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
-        fork = held.enter_context(world.fork())
-        held.callback(server.remove, fork)
+    with ExitStack() as stack:
+        folder = stack.enter_context(await anyio.to_thread.run_sync(private_folder))
+        fork = stack.enter_context(world.fork())
+        stack.callback(server.remove, fork)
         server.add(fork)
         open_environment = partial(
             server.client_environment, fork, AGENT, directory=folder / "home", reachable_hosts=reachable_hosts
@@ -192,8 +192,8 @@ async def _find_complaint(session: _Session, server: str, tools: _Tools, call: _
         unanswered = _explain_unanswered(session.world.journal.since(before))
         if not answer.failed and unanswered is None:
             return None
-        said = f"{tool} {'failed with' if answer.failed else 'answered'} {_quote(session, answer.text)}"
-        complaints.append(f"{said} and {unanswered}" if unanswered else said)
+        outcome = f"{tool} {'failed with' if answer.failed else 'answered'} {_quote(session, answer.text)}"
+        complaints.append(f"{outcome} and {unanswered}" if unanswered else outcome)
         if len(complaints) == _MOST_TRIES:
             break
     return complaints[0] if complaints else None

@@ -21,7 +21,7 @@ from ghx_bench.fixtures.embedded import (
     seed_embedded,
 )
 from ghx_bench.fixtures.library import FixtureLibrary, mixed_world
-from ghx_bench.fixtures.seed_worlds import PlantedWorld, known_repositories, plant_world
+from ghx_bench.fixtures.seed_worlds import SeededWorld, known_repositories, seed_world
 from ghx_bench.modes.request_origins import SHELL, RequestOrigins, server_token
 from ghx_bench.modes.session_programs import LendPrograms, lend_unchecked
 from ghx_bench.project.config_sections import KeepWorlds
@@ -35,15 +35,15 @@ from ghx_bench.stages.checkout import check_out, clone, copy_clone
 from ghx_bench.stages.handles import StageHandles, keep_path, path_of, private_folder
 from ghx_bench.stages.injection import (
     CanaryWatches,
-    changes_to_plant,
-    faults_that_plant,
-    is_planted_at_rest,
-    plant,
-    planting_errors,
+    inject,
+    injected_changes,
+    injection_errors,
+    injection_faults,
+    is_injected_at_rest,
     secret_variables,
 )
 from ghx_bench.stages.sandbox_stage import Sandboxes
-from ghx_bench.stages.saved_worlds import WorldKeeper
+from ghx_bench.stages.saved_worlds import WorldSaver
 from ghx_bench.stages.tool_check import check_tools
 from ghx_profiler.agents.tools.toolset import ToolSet
 from ghx_profiler.evidence import Mode, Stage
@@ -87,7 +87,7 @@ class TwinLifecycle:
     @asynccontextmanager
     async def run(self, directory: Path) -> AsyncGenerator[None]:
         """Serve seeded worlds from before the first cell to after the last; every scenario must fit into its own."""
-        with ExitStack() as held:
+        with ExitStack() as stack:
             # A world outlives the server: while one of its threads answers a request, the world must not be closed.
             async with served() as server:
                 # Here, since it takes 50 ms, which the first cell would be measured with.
@@ -95,9 +95,9 @@ class TwinLifecycle:
                 running = _Running(
                     run_id=directory.name,
                     server=server,
-                    worlds=await self._make_worlds(server, held),
-                    clones=Clones(held.enter_context(ScratchFolder())),
-                    keeper=self._keep_worlds and WorldKeeper(RunDirectory(directory), self._keep_worlds),
+                    worlds=await self._make_worlds(server, stack),
+                    clones=Clones(stack.enter_context(ScratchFolder())),
+                    keeper=self._keep_worlds and WorldSaver(RunDirectory(directory), self._keep_worlds),
                 )
                 # Bound here only to see that it can be: one that cannot must not be found out after an hour of cells.
                 for scenario in self._scenarios:
@@ -180,30 +180,30 @@ class TwinLifecycle:
                     count_not_implemented=handles.count_not_implemented,
                     measure_tool_use=handles.measure_tool_use,
                     observe=handles.observe,
-                    keep=running.keeper and partial(running.keeper.keep, seeded, handles, folder / "work"),
+                    keep=running.keeper and partial(running.keeper.save, seeded, handles, folder / "work"),
                 )
 
     def _watch(self, world: World, agent: str, threat: Threat | None) -> CanaryWatches | None:
         """Watch what an agent sends for the canary of a threat, if that has one."""
         if threat is None or threat.canary is None:
             return None
-        watches = CanaryWatches.over(threat.canary, is_closed_in=self._sandboxes is not None)
+        watches = CanaryWatches.for_session(threat.canary, is_closed_in=self._sandboxes is not None)
         world.watch = SentWatch(agent, watches.sent)
         return watches
 
-    async def _make_worlds(self, server: Server, held: ExitStack) -> Mapping[str | None, PlantedWorld]:
+    async def _make_worlds(self, server: Server, stack: ExitStack) -> Mapping[str | None, SeededWorld]:
         """Make the worlds that scenarios need: those of seeds by the names of their fixtures, and the usual one."""
         names = required_fixtures(self._scenarios)
         usual = [name for name in names if name not in self._library.names or self._library.get(name).world is None]
-        world = held.enter_context(embedded_world(self._repo))
+        world = stack.enter_context(embedded_world(self._repo))
         manifest = await seed_embedded(server, world, self._repo, usual, library=self._library)
-        worlds: dict[str | None, PlantedWorld] = {
-            None: PlantedWorld(world=world, manifest=manifest, agent=AGENT, observer=MAINTAINER)
+        worlds: dict[str | None, SeededWorld] = {
+            None: SeededWorld(world=world, manifest=manifest, agent=AGENT, observer=MAINTAINER)
         }
         for name in [each for each in names if each not in usual]:
-            planted = await anyio.to_thread.run_sync(plant_world, self._library.entry(name))
-            held.enter_context(planted.world)
-            worlds[name] = planted
+            seeded = await anyio.to_thread.run_sync(seed_world, self._library.entry(name))
+            stack.enter_context(seeded.world)
+            worlds[name] = seeded
         return worlds
 
 
@@ -215,7 +215,7 @@ def world_of(scenario: EvalScenario, library: FixtureLibrary) -> str | None:
     return next((name for name in requires if name in known and known[name].world is not None), None)
 
 
-def fault_errors(faults: Sequence[Fault], seeded: PlantedWorld) -> Iterator[Complaint]:
+def fault_errors(faults: Sequence[Fault], seeded: SeededWorld) -> Iterator[Complaint]:
     """Yield what is wrong with faults in their world: changes that nobody in it could make, or the agent would."""
     for index, fault in enumerate(faults):
         place = (*FAULTS_PLACE, index, "change")
@@ -235,7 +235,7 @@ class Clones:
         default_factory=dict[tuple[World, str, str | None, str | None], Path]
     )
 
-    def find(self, seeded: PlantedWorld, workspace: Workspace) -> Path:
+    def find(self, seeded: SeededWorld, workspace: Workspace) -> Path:
         """Return the clone of a workspace, made now if this is the first to ask."""
         world = seeded.world
         key = (world, workspace.repo, workspace.branch, workspace.upstream)
@@ -245,7 +245,7 @@ class Clones:
             self.made[key] = place
         return self.made[key]
 
-    def check_out(self, seeded: PlantedWorld, workspace: Workspace, folder: Path, *, is_shared: bool = True) -> None:
+    def check_out(self, seeded: SeededWorld, workspace: Workspace, folder: Path, *, is_shared: bool = True) -> None:
         """Make an empty folder the checkout that a workspace describes; of a world that others share, cloned once."""
         if is_shared:
             copy_clone(self.find(seeded, workspace), folder)
@@ -255,7 +255,7 @@ class Clones:
         check_out(workspace, folder, program.environment())
 
 
-def _clone_from(seeded: PlantedWorld, workspace: Workspace, place: Path) -> None:
+def _clone_from(seeded: SeededWorld, workspace: Workspace, place: Path) -> None:
     world = seeded.world
     names = [each for each in (workspace.repo, workspace.upstream) if each is not None]
     records = {name: lookup.repository(world, None, *name.split("/")) for name in names}
@@ -272,23 +272,23 @@ class _Running:
 
     run_id: str
     server: Server
-    worlds: Mapping[str | None, PlantedWorld]
+    worlds: Mapping[str | None, SeededWorld]
     clones: Clones
-    keeper: WorldKeeper | None
+    keeper: WorldSaver | None
 
     def prepare(self, scenario: EvalScenario, world: str | None) -> None:
         """Refuse a scenario that does not fit its world, and clone what its workspace names."""
         seeded = self.worlds[world]
         bound = bind(scenario, seeded.manifest, {RUN_ID: self.run_id}).scenario
         if workspace := bound.known_extensions.workspace:
-            if found := list(workspace_errors(workspace, known_repositories(seeded.world, viewer=seeded.agent))):
-                raise BindingError.about(f"scenario {scenario.id}", found)
+            if errors := list(workspace_errors(workspace, known_repositories(seeded.world, viewer=seeded.agent))):
+                raise BindingError.about(f"scenario {scenario.id}", errors)
             self.clones.find(seeded, workspace)
         faults = fault_errors(bound.known_extensions.faults, seeded)
-        if found := [*faults, *planting_errors(bound, seeded)]:
-            raise BindingError.about(f"scenario {scenario.id}", found)
+        if errors := [*faults, *injection_errors(bound, seeded)]:
+            raise BindingError.about(f"scenario {scenario.id}", errors)
 
-    def handles(self, world: World, seeded: PlantedWorld, bindings: Mapping[str, JsonValue]) -> StageHandles:
+    def handles(self, world: World, seeded: SeededWorld, bindings: Mapping[str, JsonValue]) -> StageHandles:
         """Return what may be done with a served fork of a world."""
 
         @contextmanager
@@ -313,13 +313,13 @@ class _Running:
         )
 
     @asynccontextmanager
-    async def fork(self, seeded: PlantedWorld, scenario: EvalScenario) -> AsyncGenerator[tuple[World, Path]]:
+    async def fork(self, seeded: SeededWorld, scenario: EvalScenario) -> AsyncGenerator[tuple[World, Path]]:
         """Hold a served fork of a world, and a private folder with one to work in, which may be a checkout."""
-        with ExitStack() as held:
-            folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
-            world = held.enter_context(seeded.world.fork())
-            if is_planted := is_planted_at_rest(scenario):
-                refused = await anyio.to_thread.run_sync(lambda: list(plant(world, changes_to_plant(scenario))))
+        with ExitStack() as stack:
+            folder = stack.enter_context(await anyio.to_thread.run_sync(private_folder))
+            world = stack.enter_context(seeded.world.fork())
+            if is_planted := is_injected_at_rest(scenario):
+                refused = await anyio.to_thread.run_sync(lambda: list(inject(world, injected_changes(scenario))))
                 if refused:
                     raise BindingError.about(f"scenario {scenario.id}", refused)
             if workspace := scenario.known_extensions.workspace:
@@ -327,15 +327,15 @@ class _Running:
                 source = replace(seeded, world=world) if is_planted else seeded
                 check_out = partial(self.clones.check_out, is_shared=not is_planted)
                 await anyio.to_thread.run_sync(check_out, source, workspace, folder / "work")
-            held.callback(self.server.remove, world)
+            stack.callback(self.server.remove, world)
             self.server.add(world)
             # The bench looks at the result through the same server, and must see what is there.
             world.faults.spare(seeded.observer)
             world.faults.add(*seeded.world.faults.scripted, *scenario.known_extensions.faults)
-            world.faults.add(*faults_that_plant(scenario))
+            world.faults.add(*injection_faults(scenario))
             world.seal()  # a change that nobody made would be held against nobody
             try:
                 yield world, folder
             finally:
                 with anyio.CancelScope(shield=True):
-                    await anyio.to_thread.run_sync(held.pop_all().close)
+                    await anyio.to_thread.run_sync(stack.pop_all().close)

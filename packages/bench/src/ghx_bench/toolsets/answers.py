@@ -130,7 +130,7 @@ def says_there_is_more(text: str, shown: int) -> bool:
 
     A cursor that is `null`, and one beside the word that there is no other page, point to nothing.
     """
-    totals = (int(number) for found in _TOTAL.finditer(text) for number in found.groups() if number)
+    totals = (int(number) for match in _TOTAL.finditer(text) for number in match.groups() if number)
     if any(each > shown for each in totals) or _SAYS_THERE_IS_MORE.search(text) is not None:
         return True
     return _POINTS_TO_NEXT_PAGE.search(text) is not None and _SAYS_IT_IS_THE_LAST.search(text) is None
@@ -148,14 +148,14 @@ def judge(question: Question, calls: Sequence[Call], ruler: Ruler, *, limit_toke
     size = total(ruler.measure(each.text) for each in answers)
     text, has_failed = "\n".join(each.text for each in answers), any(each.failed for each in answers)
     is_lost = any(each.is_lost for each in calls)
-    told = next((each.answer.complaint for each in calls if each.is_lost and each.answer.complaint), text)
+    complaint = next((each.answer.complaint for each in calls if each.is_lost and each.answer.complaint), text)
     is_over = any(ruler.measure(each.text).tokens > limit_tokens for each in answers)
-    found = None if question.items is None or has_failed else count_items(text, question.items)
+    item_count = None if question.items is None or has_failed else count_items(text, question.items)
     is_cut = (
         question.items is not None
-        and found is not None
-        and found < question.items.total
-        and not says_there_is_more(text, found)
+        and item_count is not None
+        and item_count < question.items.total
+        and not says_there_is_more(text, item_count)
     )
     return AnswerRow(
         id=question.id,
@@ -169,9 +169,9 @@ def judge(question: Question, calls: Sequence[Call], ruler: Ruler, *, limit_toke
         over_limit=is_over and not gaps,
         cut_off=is_cut and not gaps,
         gaps=gaps,
-        items=found,
+        items=item_count,
         total=None if question.items is None else question.items.total,
-        reason=first_line(told) if has_failed else None,
+        reason=first_line(complaint) if has_failed else None,
         fields=fields_of([each.text for each in answers]),
         digest=digest_of(text),
     )
@@ -184,7 +184,7 @@ def digest_of(text: str) -> str:
 
 def fields_of(texts: Sequence[str]) -> tuple[str, ...] | None:
     """Return the fields of answers in JSON, each once and in order; `None` where none of the texts is JSON."""
-    found: set[str] = set()
+    fields: set[str] = set()
     has_json = False
     for text in texts:
         try:
@@ -193,8 +193,8 @@ def fields_of(texts: Sequence[str]) -> tuple[str, ...] | None:
             continue
         has_json |= any(isinstance(each, dict | list) for each in values)
         for value in values:
-            found.update(_paths(value, ""))
-    return tuple(sorted(found)) if has_json else None
+            fields.update(_paths(value, ""))
+    return tuple(sorted(fields)) if has_json else None
 
 
 def _json_values(text: str) -> Iterator[object]:

@@ -91,17 +91,17 @@ class OpenTools:
 
     async def list_tools(self) -> Mapping[str, tuple[ListedTool, ...]]:
         """Return the tools of each MCP server; raise `ToolServerError` where one does not list them."""
-        found: dict[str, tuple[ListedTool, ...]] = {}
+        tools: dict[str, tuple[ListedTool, ...]] = {}
         for name, server in self.servers.items():
             try:
                 with anyio.fail_after(CALL_LIMIT_S), self.waiting.wait_for(f"the tools of {name}"):
-                    found[name] = tuple(map(parse_tool, await server.list_raw_tools()))
+                    tools[name] = tuple(map(parse_tool, await server.list_raw_tools()))
             except EnvironmentFailure as error:
                 raise ToolServerError(one_line(f"mode {self.mode.name!r}: {error}")) from error
             except TimeoutError:
                 reason = f"the MCP server {name!r} did not list its tools within {CALL_LIMIT_S:g} s"
                 raise ToolServerError(f"mode {self.mode.name!r}: {reason}") from None
-        return found
+        return tools
 
     async def shell(self, command: str) -> Call:
         """Run a command in bash, with the mode's programs on its path."""
@@ -115,27 +115,27 @@ class OpenTools:
         """
         name = next(iter(self.servers), None) if server is None else server
         if name is None or name not in self.servers:
-            known = ", ".join(self.servers) or "none"
+            names = ", ".join(self.servers) or "none"
             raise InputError(
-                f"mode {self.mode.name!r}: a call of {tool} needs the server {name or '(any)'}; it has {known}"
+                f"mode {self.mode.name!r}: a call of {tool} needs the server {name or '(any)'}; it has {names}"
             )
-        asked = {"name": tool, "arguments": dict(arguments)}
-        written = json.dumps(asked, ensure_ascii=False, separators=(",", ":"))
+        call = {"name": tool, "arguments": dict(arguments)}
+        call_text = json.dumps(call, ensure_ascii=False, separators=(",", ":"))
         before = len(self.world.journal)
         try:
-            return await self._call(f"{name} {tool}", written, partial(self.servers[name].call, tool, arguments))
+            return await self._call(f"{name} {tool}", call_text, partial(self.servers[name].call, tool, arguments))
         except EnvironmentFailure as error:
             self.ended.add(name)
             # Its last words stand beside the text, which is the same each time that it ends.
             text = "(the server ended during the call)"
             answer = ToolAnswer(text=text, value=None, failed=True, complaint=str(error))
             # What it asked for before it ended counts as well.
-            return self._called(written, answer, before, is_lost=True)
+            return self._called(call_text, answer, before, is_lost=True)
 
-    async def _call(self, tool: str, written: str, call: Callable[[], Awaitable[ToolAnswer]]) -> Call:
+    async def _call(self, tool: str, call_text: str, call: Callable[[], Awaitable[ToolAnswer]]) -> Call:
         # Once is enough: with a minute for each, a tool that hangs would cost half an hour.
         if tool in self.silent:
-            return Call(answer=_NOT_AGAIN, requests=(), written=written, is_lost=True)
+            return Call(answer=_NOT_AGAIN, requests=(), written=call_text, is_lost=True)
         before = len(self.world.journal)
         answer: ToolAnswer | None = None
         with anyio.move_on_after(CALL_LIMIT_S), self.waiting.wait_for(f"{self.mode.name}: {tool}"):
@@ -144,16 +144,16 @@ class OpenTools:
         if answer is None:
             self.silent.add(tool)
             answer = ToolAnswer(text=f"(no answer within {CALL_LIMIT_S:g} s)", value=None, failed=True)
-        return self._called(written, answer, before, is_lost=is_lost)
+        return self._called(call_text, answer, before, is_lost=is_lost)
 
-    def _called(self, written: str, answer: ToolAnswer, before: int, *, is_lost: bool) -> Call:
+    def _called(self, call_text: str, answer: ToolAnswer, before: int, *, is_lost: bool) -> Call:
         # With all that follows: programs that keep files give their folders random names, too.
         path = re.compile(re.escape(str(self.folder)) + r"[\w./+@-]*")
         text, complaint = (path.sub("/session", each) for each in (answer.text, answer.complaint))
         return Call(
             answer=replace(answer, text=text, complaint=complaint),
             requests=self.world.journal.since(before),
-            written=written,
+            written=call_text,
             is_lost=is_lost,
         )
 
@@ -188,9 +188,9 @@ class FixedWorld:
         self, mode: Mode, opening: anyio.CancelScope, limits_s: dict[str, float]
     ) -> AsyncGenerator[OpenTools]:
         """Open the tools of a mode; into `limits_s` goes each server, before it is started, with the time it has."""
-        async with AsyncExitStack() as held:
-            folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
-            world = held.enter_context(self._copy())
+        async with AsyncExitStack() as stack:
+            folder = stack.enter_context(await anyio.to_thread.run_sync(private_folder))
+            world = stack.enter_context(self._copy())
             client = await anyio.to_thread.run_sync(
                 partial(self._server.client_environment, world, self.agent, directory=folder / "home")
             )
@@ -212,11 +212,11 @@ class FixedWorld:
                     opening.deadline = anyio.current_time() + limits_s[name]
                     connection = connect(name, each, environment=request.environment, directory=request.directory)
                     with self._waiting.wait_for(f"the MCP server {name} to answer `initialize`"):
-                        servers[name] = await held.enter_async_context(connection)
+                        servers[name] = await stack.enter_async_context(connection)
                     opening.deadline = math.inf
             except EnvironmentFailure as error:
                 raise ToolServerError(f"mode {mode.name!r}: {error}") from error
-            belt = await held.enter_async_context(
+            belt = await stack.enter_async_context(
                 tool_belt(request, TraceRecorder(source="script"), with_servers=False)
             )
             belt = replace(belt, servers=servers)

@@ -27,25 +27,25 @@ class LintFinding(WireModel):
 
 def lint_tools(server: str, tools: Sequence[ListedTool]) -> tuple[LintFinding, ...]:
     """Return what is wrong with a list of tools, in their order."""
-    found = [
+    findings = [
         LintFinding(kind=kind, server=server, tool=tool.name, message=message)
         for tool in tools
         for kind, message in _findings_in(tool)
     ]
     for one, other in combinations(tools, 2):
         if (message := _confusion(one, other)) is not None:
-            found.append(LintFinding(kind="ambiguous-names", server=server, tool=one.name, message=message))
-    return tuple(found)
+            findings.append(LintFinding(kind="ambiguous-names", server=server, tool=one.name, message=message))
+    return tuple(findings)
 
 
 def lint_writes(server: str, tool: str, changing: Sequence[Entry]) -> LintFinding:
     """Return the finding for a tool that calls itself read-only and asked for changes."""
-    asked = ", ".join(dict.fromkeys(each.operation for each in changing))
+    operations = ", ".join(dict.fromkeys(each.operation for each in changing))
     return LintFinding(
         kind="read-only-writes",
         server=server,
         tool=tool,
-        message=f"says readOnlyHint and asked GitHub for changes: {asked}",
+        message=f"says readOnlyHint and asked GitHub for changes: {operations}",
     )
 
 

@@ -81,14 +81,14 @@ def measure_skills(mode: Mode, ruler: Ruler) -> tuple[SkillSurface, ...]:
 
 def _measure_skill(folder: Path, ruler: Ruler) -> SkillSurface:
     skill = read_skill(folder)
-    told = f"{skill.name}: {skill.description}"
+    description = f"{skill.name}: {skill.description}"
     others = (each for each in sorted(folder.rglob("*")) if each.is_file() and each != folder / "SKILL.md")
     return SkillSurface(
         name=skill.name,
-        told=ruler.measure(told),
+        told=ruler.measure(description),
         body=ruler.measure(skill.body),
         other_files=total(ruler.measure(each.read_bytes().decode(errors="replace")) for each in others),
         digest=digest_file(folder),
-        told_text=told,
+        told_text=description,
         body_text=skill.body,
     )

@@ -81,16 +81,16 @@ class Question(Section):
 
     def steps(self, mode: str, values: Mapping[str, JsonValue]) -> tuple[str | ToolCall, ...]:
         """Return the calls of a mode, filled with what is in the world; none where the mode has no such call."""
-        found = self.calls.get(mode)
-        if found is None or isinstance(found, NoCall):
+        calls = self.calls.get(mode)
+        if calls is None or isinstance(calls, NoCall):
             return ()
-        steps = found if isinstance(found, tuple) else (found,)
+        steps = calls if isinstance(calls, tuple) else (calls,)
         return tuple(_filled(each, values) for each in steps)
 
     def reason(self, mode: str) -> str:
         """Return why a mode has no call for it."""
-        found = self.calls.get(mode)
-        return found.none if isinstance(found, NoCall) else "the table has no call of this mode"
+        calls = self.calls.get(mode)
+        return calls.none if isinstance(calls, NoCall) else "the table has no call of this mode"
 
 
 class QuestionTable(Section):
@@ -103,11 +103,11 @@ class QuestionTable(Section):
 
     @model_validator(mode="after")
     def _has_distinct_ids(self) -> Self:
-        seen: set[str] = set()
+        ids: set[str] = set()
         for index, each in enumerate(self.questions):
-            if each.id in seen:
+            if each.id in ids:
                 raise RefusedError(f"{each.id!r} is given twice", at=("questions", index, "id"))
-            seen.add(each.id)
+            ids.add(each.id)
         return self
 
 
@@ -158,22 +158,24 @@ class Callers:
         Nothing is asked where there is no call for any of them.
         """
         renamed = {old: new for old, new in self.renamed.items() if old not in tools}
-        asked: list[AskedQuestion] = []
+        chosen: list[AskedQuestion] = []
         for question in questions:
-            found = AskedQuestion(question=question, owner=question.owner(self.own), renamed=renamed)
+            question_asked = AskedQuestion(question=question, owner=question.owner(self.own), renamed=renamed)
             # A configuration of a server may offer fewer tools than the one that the call was written for.
-            named = (each.tool for each in found.steps({}) if isinstance(each, ToolCall))
-            found = replace(found, lacking=next((each for each in named if each not in tools), None))
-            if found.owner is None:
-                borrowed = replace(found, owner=question.owner(self.other))
+            tool_names = (each.tool for each in question_asked.steps({}) if isinstance(each, ToolCall))
+            question_asked = replace(
+                question_asked, lacking=next((each for each in tool_names if each not in tools), None)
+            )
+            if question_asked.owner is None:
+                borrowed = replace(question_asked, owner=question.owner(self.other))
                 steps = borrowed.steps({})
                 has_all = all(
                     each.partition(" ")[0] in programs if isinstance(each, str) else each.tool in tools
                     for each in steps
                 )
-                found = borrowed if steps and has_all else found
-            asked.append(found)
-        return tuple(asked) if any(each.owner is not None for each in asked) else ()
+                question_asked = borrowed if steps and has_all else question_asked
+            chosen.append(question_asked)
+        return tuple(chosen) if any(each.owner is not None for each in chosen) else ()
 
 
 @cache
@@ -195,18 +197,18 @@ def with_own_questions(table: QuestionTable, files: Sequence[Path]) -> QuestionT
         if own.world is not None or own.agent is not None:
             raise InputError(f"{path}: `world` and `agent` are those of the bench's own table; leave them out")
         for each in own.questions:
-            known = questions.get(each.id)
-            if known is None and each.asks is None:
+            built_in = questions.get(each.id)
+            if built_in is None and each.asks is None:
                 raise InputError(f"{path}: the question {each.id!r} is new; say in `asks` what is asked for")
             # Were these taken, or left out in silence, one question would not be the same for all modes.
-            if known is not None and (more := sorted(each.model_fields_set - {"id", "calls"})):
+            if built_in is not None and (more := sorted(each.model_fields_set - {"id", "calls"})):
                 raise InputError(
                     f"{path}: the question {each.id!r} is there already, and only calls can be added to it; leave out "
                     f"{', '.join(f'`{name}`' for name in more)}, or give the question another id"
                 )
             for mode in each.calls:
                 _require_known_names(path, each, mode)
-            questions[each.id] = each if known is None else _joined(known, each)
+            questions[each.id] = each if built_in is None else _joined(built_in, each)
     return table.model_copy(update={"questions": tuple(questions.values())})
 
 
@@ -230,8 +232,8 @@ def _require_known_names(path: Path, question: Question, mode: str) -> None:
             raise InputError(f"{path}: the call of {mode!r} for {question.id!r}: {reason}; {suggestion}")
 
 
-def _joined(known: Question, own: Question) -> Question:
-    return known.model_copy(update={"calls": {**known.calls, **own.calls}})
+def _joined(built_in: Question, own: Question) -> Question:
+    return built_in.model_copy(update={"calls": {**built_in.calls, **own.calls}})
 
 
 def _filled(step: str | ToolCall, values: Mapping[str, JsonValue]) -> str | ToolCall:

@@ -202,17 +202,17 @@ def _callers_of_versions(
 
 def summarize(measured: Sequence[ModeSurface], measuring: Measuring) -> Surface:
     """Return modes that were measured side by side, with what they have in common."""
-    asked = [each for each in measured if each.answers is not None]
-    ids = [{row.id for row in each.rows if row.outcome == "answered"} for each in asked]
+    answered = [each for each in measured if each.answers is not None]
+    ids = [{row.id for row in each.rows if row.outcome == "answered"} for each in answered]
     shared = set[str].intersection(*ids) if ids else set[str]()
     # What one mode's requests cannot be counted for counts for none: sums stand side by side.
-    uncounted = {row.id for each in asked for row in each.rows if row.requests is None}
+    uncounted = {row.id for each in answered for row in each.rows if row.requests is None}
 
     def beside(mode: ModeSurface) -> ModeSurface:
         if mode.answers is None:
             return mode
         common = figures([row for row in mode.rows if row.id in shared], uncounted=uncounted)
-        first = asked[0]
+        first = answered[0]
         against = None if mode is first else compare_answers(first.name, first.rows, mode.rows)
         return mode.model_copy(update={"common": common, "against": against})
 
@@ -236,21 +236,21 @@ async def _measure_mode(mode: Mode, fixed: FixedWorld, callers: Callers, measuri
             measure_tools(name, _server_version(mode, name), each, tools.servers[name].instructions, ruler)
             for name, each in listed.items()
         )
-        asked = callers.choose(
+        chosen = callers.choose(
             questions, ToolSet.of(mode).tools, {tool.name for each in listed.values() for tool in each}
         )
         programs = [
-            await _measure_program(tools, name, asked, measuring) for name in ToolSet.of(mode).tools if tools.has_shell
+            await _measure_program(tools, name, chosen, measuring) for name in ToolSet.of(mode).tools if tools.has_shell
         ]
     rows: dict[str, AnswerRow] = {}
-    reads = deque(each for each in asked if each.question.kind == "read" or not each.steps(values))
+    reads = deque(each for each in chosen if each.question.kind == "read" or not each.steps(values))
     while reads:
         async with fixed.open_tools(mode) as tools:
             while reads and not tools.is_stuck:
                 each = reads.popleft()
                 rows[each.question.id] = await _ask(each, tools, values, measuring)
     # Each change in a copy of its own, so that none meets what another has done.
-    for each in asked:
+    for each in chosen:
         if each.question.id not in rows:
             async with fixed.open_tools(mode) as tools:
                 rows[each.question.id] = await _ask(each, tools, values, measuring)
@@ -258,7 +258,7 @@ async def _measure_mode(mode: Mode, fixed: FixedWorld, callers: Callers, measuri
     writes, called, not_called = await _try_read_only(mode, fixed, listed)
     instructions = ruler.measure(mode.instructions or "")
     skills = measure_skills(mode, ruler)
-    in_order = tuple(rows[each.question.id] for each in asked)
+    in_order = tuple(rows[each.question.id] for each in chosen)
     return ModeSurface(
         name=mode.name,
         instructions=instructions,
@@ -271,20 +271,22 @@ async def _measure_mode(mode: Mode, fixed: FixedWorld, callers: Callers, measuri
         lint=(*findings, *writes) if listed else None,
         read_only_called=called,
         not_called=not_called,
-        column=next((each.owner for each in asked if each.owner is not None), None),
-        answers=figures(in_order) if asked else None,
+        column=next((each.owner for each in chosen if each.owner is not None), None),
+        answers=figures(in_order) if chosen else None,
         common=None,
         rows=in_order,
     )
 
 
 async def _ask(
-    asked: AskedQuestion, tools: OpenTools, values: Mapping[str, JsonValue], measuring: Measuring
+    asked_question: AskedQuestion, tools: OpenTools, values: Mapping[str, JsonValue], measuring: Measuring
 ) -> AnswerRow:
-    question, steps = asked.question, asked.steps(values)
+    question, steps = asked_question.question, asked_question.steps(values)
     if not steps:
-        row = AnswerRow(id=question.id, kind=question.kind, outcome="none", reason=asked.reason)
-        return row if asked.lacking is None else row.model_copy(update={"lacking_tool": asked.lacking})
+        row = AnswerRow(id=question.id, kind=question.kind, outcome="none", reason=asked_question.reason)
+        return (
+            row if asked_question.lacking is None else row.model_copy(update={"lacking_tool": asked_question.lacking})
+        )
     if not tools.has_shell and any(isinstance(each, str) for each in steps):
         return AnswerRow(id=question.id, kind=question.kind, outcome="none", reason="the mode has no shell")
     calls: list[Call] = []
@@ -296,7 +298,9 @@ async def _ask(
                 calls.append(await tools.shell(step))
         if tools.is_stuck:
             break
-    return judge(question, calls, measuring.ruler, limit_tokens=measuring.limit_tokens, column=asked.owner or "")
+    return judge(
+        question, calls, measuring.ruler, limit_tokens=measuring.limit_tokens, column=asked_question.owner or ""
+    )
 
 
 async def _try_read_only(
@@ -306,13 +310,13 @@ async def _try_read_only(
 
     All in one copy of the world: what a tool changes in it is found at that call, and does not hide other changes.
     """
-    wanted = [(name, tool) for name, tools in listed.items() for tool in tools if tool.is_read_only]
-    if not wanted:
+    read_only = [(name, tool) for name, tools in listed.items() for tool in tools if tool.is_read_only]
+    if not read_only:
         return [], 0, ()
     values = arguments_of(values_of(fixed.world))
-    found: list[LintFinding] = []
+    findings: list[LintFinding] = []
     idle: list[NotCalled] = []
-    left = deque(wanted)
+    left = deque(read_only)
     while left:
         async with fixed.open_tools(mode) as tools:
             while left and not tools.is_stuck:
@@ -323,35 +327,35 @@ async def _try_read_only(
                     if tools.is_stuck:
                         break
                 if changing := [entry for each in calls for entry in each.changing]:
-                    found.append(lint_writes(server, tool.name, changing))
+                    findings.append(lint_writes(server, tool.name, changing))
                 if not any(each.requests for each in calls):
                     reason = "it asked GitHub for nothing, with arguments made from its schema"
                     if tools.ended:
                         reason = "its server ended when it was called, and had asked GitHub for nothing"
                     idle.append(NotCalled(server=server, tool=tool.name, reason=reason))
-    return found, len(wanted) - len(idle), tuple(idle)
+    return findings, len(read_only) - len(idle), tuple(idle)
 
 
 async def _measure_program(
-    tools: OpenTools, name: str, asked: Sequence[AskedQuestion], measuring: Measuring
+    tools: OpenTools, name: str, questions: Sequence[AskedQuestion], measuring: Measuring
 ) -> ProgramSurface:
-    seen: dict[str, HelpSize] = {}
-    for command in (name, *_commands(name, asked)):
+    help_sizes: dict[str, HelpSize] = {}
+    for command in (name, *_commands(name, questions)):
         text = (await tools.shell(f"{command} --help")).answer.text
-        found = HelpSize(command=command, size=measuring.ruler.measure(text), digest=digest_of(text))
-        seen.setdefault(text, found)
+        help_size = HelpSize(command=command, size=measuring.ruler.measure(text), digest=digest_of(text))
+        help_sizes.setdefault(text, help_size)
     return ProgramSurface(
         name=name,
         version=_program_version(tools.mode, name),
-        help=tuple(seen.values()),
-        size=total(each.size for each in seen.values()),
+        help=tuple(help_sizes.values()),
+        size=total(each.size for each in help_sizes.values()),
     )
 
 
-def _commands(program: str, asked: Sequence[AskedQuestion]) -> tuple[str, ...]:
+def _commands(program: str, questions: Sequence[AskedQuestion]) -> tuple[str, ...]:
     """Return the commands of a program that the table uses: its first words, up to a flag or a value."""
     commands: dict[str, None] = {}
-    for each in asked:
+    for each in questions:
         for step in each.steps({}):
             if isinstance(step, ToolCall) or not step.startswith(f"{program} "):
                 continue

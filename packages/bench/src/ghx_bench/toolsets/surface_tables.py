@@ -51,8 +51,8 @@ def _told(surface: Surface) -> Table:
 
 def _answers(surface: Surface) -> Iterator[Table]:
     number = _numbers(surface)
-    asked = [each for each in surface.modes if each.answers is not None]
-    has_gaps = any(row.outcome == "not-measurable" for each in asked for row in each.rows)
+    answered = [each for each in surface.modes if each.answers is not None]
+    has_gaps = any(row.outcome == "not-measurable" for each in answered for row in each.rows)
     header = ("mode", "questions", "no call", "failed", *(("not measurable",) if has_gaps else ()), "p50", "p95",
               "largest", "calls", "API requests", "over limit", "whole lists", "cut off silently",
               "errors without a hint")  # fmt: skip
@@ -74,12 +74,12 @@ def _answers(surface: Surface) -> Iterator[Table]:
                 _count_cut_off(each),
                 _share([row.no_hint for row in each.rows if row.outcome in ("refused", "failed")]),
             )
-            for each in asked
+            for each in answered
         ),
     )
-    yield _lists(asked)
-    if len(asked) > 1:
-        yield _ratios(asked)
+    yield _lists(answered)
+    if len(answered) > 1:
+        yield _ratios(answered)
         yield Table(
             title=f"Answers to the {plural(len(surface.common_questions), 'question')} that all answer, in tokens",
             header=("mode", "p50", "p95", "largest", "API requests"),
@@ -89,19 +89,19 @@ def _answers(surface: Surface) -> Iterator[Table]:
                     *_weights(each.common, each.rows, number),
                     str(each.common.requests) if each.common else "-",
                 )
-                for each in asked
+                for each in answered
             ),
         )
 
 
-def _lists(asked: Sequence[ModeSurface]) -> Table:
+def _lists(answered: Sequence[ModeSurface]) -> Table:
     """Return how much of lists each mode shows: an answer is short if it says little, and also if it ends early."""
-    found = [{row.id: row for row in each.rows if row.total is not None} for each in asked]
-    ids = dict.fromkeys(row.id for each in asked for row in each.rows if any(row.id in rows for rows in found))
+    totals = [{row.id: row for row in each.rows if row.total is not None} for each in answered]
+    ids = dict.fromkeys(row.id for each in answered for row in each.rows if any(row.id in rows for rows in totals))
     return Table(
         title="Lists: items shown of how many there are, and tokens written and read for each item",
-        header=("list", *(each.name for each in asked)),
-        rows=tuple((id_, *(_list_cell(rows.get(id_)) for rows in found)) for id_ in ids),
+        header=("list", *(each.name for each in answered)),
+        rows=tuple((id_, *(_list_cell(rows.get(id_)) for rows in totals)) for id_ in ids),
     )
 
 
@@ -113,23 +113,23 @@ def _list_cell(row: AnswerRow | None) -> str:
     return f"{row.items} of {row.total}{marks}{each}"
 
 
-def _ratios(asked: Sequence[ModeSurface]) -> Table:
-    first = asked[0].name
+def _ratios(answered: Sequence[ModeSurface]) -> Table:
+    first = answered[0].name
     return Table(
         title=f"Held against {first}, question by question: tokens written and read, of lists for each item",
         header=("mode", "both answer", "smaller", "larger", "geometric mean", "median", "of reads", "of changes",
                 "lowest", "highest"),
-        rows=tuple((each.name, *_ratio_cells(each.against)) for each in asked[1:] if each.against is not None),
+        rows=tuple((each.name, *_ratio_cells(each.against)) for each in answered[1:] if each.against is not None),
     )  # fmt: skip
 
 
-def _ratio_cells(found: AnswerRatios) -> tuple[str, ...]:
+def _ratio_cells(ratios: AnswerRatios) -> tuple[str, ...]:
     return (
-        str(found.questions),
-        str(found.smaller),
-        str(found.larger),
-        *(_times(each) for each in (found.geometric_mean, found.median, found.reads, found.changes)),
-        *(f"{_times(ratio)} ({id_})" for id_, ratio in (found.lowest, found.highest)),
+        str(ratios.questions),
+        str(ratios.smaller),
+        str(ratios.larger),
+        *(_times(each) for each in (ratios.geometric_mean, ratios.median, ratios.reads, ratios.changes)),
+        *(f"{_times(ratio)} ({id_})" for id_, ratio in (ratios.lowest, ratios.highest)),
     )
 
 
@@ -188,9 +188,9 @@ def _lint(surface: Surface) -> Table:
     )
 
 
-def _checked(found: int, mode: ModeSurface) -> str:
+def _checked(count: int, mode: ModeSurface) -> str:
     """Return a number of findings; none in a list that leaves out what they would be found in is not a good sign."""
-    return "-" if mode.is_abridged and not found else str(found)
+    return "-" if mode.is_abridged and not count else str(count)
 
 
 def lines_of(surface: Surface, *, with_all: bool = False) -> Iterator[str]:
@@ -211,10 +211,10 @@ def lines_of(surface: Surface, *, with_all: bool = False) -> Iterator[str]:
             why = "the table of questions has no calls of this mode; --questions FILE adds some"
             yield f"{each.name}: no answer was measured, since {why}"
         for skill in each.skills:
-            told, body = (number(size.tokens) for size in (skill.told, skill.body))
-            yield f"{each.name}: the skill {skill.name} is told with {told} tokens, and is {body} more when it is read"
-        if lacking := [row.lacking_tool for row in each.rows if row.lacking_tool is not None]:
-            count, tools = plural(len(lacking), "question"), ", ".join(dict.fromkeys(lacking))
+            brief, body = (number(size.tokens) for size in (skill.told, skill.body))
+            yield f"{each.name}: the skill {skill.name} is told with {brief} tokens, and is {body} more when it is read"
+        if missing_tools := [row.lacking_tool for row in each.rows if row.lacking_tool is not None]:
+            count, tools = plural(len(missing_tools), "question"), ", ".join(dict.fromkeys(missing_tools))
             yield f"{each.name}: {count} of the table not asked, since it does not offer {tools}"
         yield from _shortened(each.name, [*_row_lines(each)], with_all=with_all)
         findings = [f"lint: {item.tool} {item.message} ({item.kind})" for item in each.lint or ()]
@@ -239,10 +239,10 @@ def _row_lines(mode: ModeSurface) -> Iterator[str]:
 
 
 def _shortened(name: str, lines: Sequence[str], *, with_all: bool) -> Iterator[str]:
-    shown = lines if with_all else lines[:_MOST_LINES]
-    yield from (f"{name}: {each}" for each in shown)
-    if len(shown) < len(lines):
-        yield f"{name}: and {len(lines) - len(shown)} more (--json has all)"
+    excerpt = lines if with_all else lines[:_MOST_LINES]
+    yield from (f"{name}: {each}" for each in excerpt)
+    if len(excerpt) < len(lines):
+        yield f"{name}: and {len(lines) - len(excerpt)} more (--json has all)"
 
 
 def as_markdown(surface: Surface) -> str:
@@ -273,15 +273,15 @@ def _numbers(surface: Surface) -> WriteNumber:
     return write
 
 
-def _weights(found: AnswerFigures | None, rows: Sequence[AnswerRow], number: WriteNumber) -> tuple[str, str, str]:
+def _weights(figures: AnswerFigures | None, rows: Sequence[AnswerRow], number: WriteNumber) -> tuple[str, str, str]:
     """Return p50, p95 and the largest answer, with its question, and of a list how much of it that is."""
-    if found is None:
+    if figures is None:
         return ("-", "-", "-")
-    largest = next((row for row in rows if row.id == found.largest), None)
-    named = ""
+    largest = next((row for row in rows if row.id == figures.largest), None)
+    label = ""
     if largest is not None:
-        named = f" ({largest.id}" + ("" if largest.items is None else f": {largest.items} of {largest.total}") + ")"
-    return (number(found.tokens_p50), number(found.tokens_p95), f"{number(found.tokens_largest)}{named}")
+        label = f" ({largest.id}" + ("" if largest.items is None else f": {largest.items} of {largest.total}") + ")"
+    return (number(figures.tokens_p50), number(figures.tokens_p95), f"{number(figures.tokens_largest)}{label}")
 
 
 def _versions(mode: ModeSurface) -> Iterator[str]:

@@ -58,8 +58,8 @@ class ListedTool:
     @property
     def arguments(self) -> Mapping[str, JsonValue]:
         """The schemas of its arguments."""
-        found = self.input_schema.get("properties")
-        return found if isinstance(found, dict) else {}
+        properties = self.input_schema.get("properties")
+        return properties if isinstance(properties, dict) else {}
 
     @property
     def is_read_only(self) -> bool:
@@ -121,8 +121,8 @@ def parse_tool(raw: Mapping[str, JsonValue]) -> ListedTool:
 def _schema_of(properties: Mapping[str, JsonValue], required: JsonValue) -> dict[str, JsonValue]:
     """Return the schema that a published list shortens: an argument is there its type, or its choices."""
     parts: dict[str, JsonValue] = {
-        name: {"type": told} if isinstance(told, str) else {"enum": told} if isinstance(told, list) else told
-        for name, told in properties.items()
+        name: {"type": schema} if isinstance(schema, str) else {"enum": schema} if isinstance(schema, list) else schema
+        for name, schema in properties.items()
     }
     return {"type": "object", "properties": parts, "required": required if isinstance(required, list) else []}
 
@@ -155,15 +155,15 @@ def measure_tools(
     """Return what a server costs to be told of."""
     sizes = tuple(_measure_tool(each, ruler) for each in tools)
     groups = sorted({each.group for each in sizes})
-    told = ruler.measure(instructions)
+    size = ruler.measure(instructions)
     return ServerSurface(
         name=name,
         version=version,
-        instructions=told,
+        instructions=size,
         instructions_text=instructions,
         tools=sizes,
         groups=tuple(_measure_group(group, sizes) for group in groups),
-        size=total((told, *(each.size for each in sizes))),
+        size=total((size, *(each.size for each in sizes))),
     )
 
 

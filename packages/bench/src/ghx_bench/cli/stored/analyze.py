@@ -77,10 +77,10 @@ def analyze(
     from ghx_bench.scoring.purity_analyzer import PurityAnalyzer
     from ghx_profiler.analyzers.files import ALL_ANALYZERS, NothingToAnalyzeError, analyze_sessions
 
-    folder, found, output = _source(run, sessions, output_dir)
+    folder, sessions_found, output = _source(run, sessions, output_dir)
     tally = _Tally()
     with _progress(folder) as progress:
-        analyzed = _watch(analyze_sessions(found, output, (*ALL_ANALYZERS, PurityAnalyzer())), tally, progress)
+        analyzed = _watch(analyze_sessions(sessions_found, output, (*ALL_ANALYZERS, PurityAnalyzer())), tally, progress)
         show = _show_json if as_json else _show_table
         show(analyzed, tally, output, progress)
     for problem in tally.problems:
@@ -206,8 +206,8 @@ def _show_table(analyzed: Iterator[AnalyzedSession], tally: _Tally, output: Path
             print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
         print()
     unread = f", {len(tally.problems):,} could not be" if tally.problems else ""
-    shown = f" (shown: the {len(lines)} with the most errors)" if tally.analyzed > len(lines) else ""
-    words = f"{tally.analyzed:,} session{'s' * (tally.analyzed != 1)} analyzed{unread}{shown}"
+    limit_note = f" (shown: the {len(lines)} with the most errors)" if tally.analyzed > len(lines) else ""
+    words = f"{tally.analyzed:,} session{'s' * (tally.analyzed != 1)} analyzed{unread}{limit_note}"
     if tally.analyzed or tally.problems:
         print(f"{words}: {output}")
 

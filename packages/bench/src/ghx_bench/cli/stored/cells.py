@@ -47,16 +47,16 @@ def find_cell(run: Path, name: str) -> NamedCell:
     directory, rows = rows_of(run)
     record = read_record(directory.record)
     places = {whole_name(row.cell): (record.matrix.name_cell(row.cell), rows.start) for row in rows}
-    found = _find_matches(places, name)
-    if len(found) > 1:
-        matches = ", ".join(sorted(places[whole][0] for whole in found)[:_MOST_NAMES])
-        raise InputError(one_line(f"{name!r} names {len(found)} cells; say which: {matches}"))
-    if not found:
+    matching = _find_matches(places, name)
+    if len(matching) > 1:
+        matches = ", ".join(sorted(places[whole][0] for whole in matching)[:_MOST_NAMES])
+        raise InputError(one_line(f"{name!r} names {len(matching)} cells; say which: {matches}"))
+    if not matching:
         _refuse_planned(name, run, directory, record)
-        known = (short for short, _ in places.values())
-        hint = did_you_mean(name, known, otherwise="`ghx-bench show RUN` lists them")
+        names = (short for short, _ in places.values())
+        hint = did_you_mean(name, names, otherwise="`ghx-bench show RUN` lists them")
         raise InputError(f"this run has no cell {name!r}; {hint}")
-    return NamedCell(directory=directory, record=record, row=rows.row_at(places[found[0]][1]))
+    return NamedCell(directory=directory, record=record, row=rows.row_at(places[matching[0]][1]))
 
 
 def _refuse_planned(name: str, run: Path, directory: RunDirectory, record: RunRecord) -> None:
@@ -67,12 +67,12 @@ def _refuse_planned(name: str, run: Path, directory: RunDirectory, record: RunRe
     # What was imported has no plan but its rows.
     cells = () if record.imported is not None else record.matrix.to_matrix().cells()
     planned = {whole_name(cell): cell for cell in cells}
-    found = [planned[whole] for whole in _find_matches(planned, name)]
-    if not found:
+    matches = [planned[whole] for whole in _find_matches(planned, name)]
+    if not matches:
         return
     here = None if record.matrix.shard is None else Shard.parse(record.matrix.shard)
-    own = [cell for cell in found if here is None or here.has(cell.scenario_id, cell.iteration)]
-    cell = (own or found)[0]
+    own = [cell for cell in matches if here is None or here.has(cell.scenario_id, cell.iteration)]
+    cell = (own or matches)[0]
     if here is not None and not own:
         owner = here.find_owner(cell.scenario_id, cell.iteration)
         remedy = f"shard {owner} measures it, and this run is shard {here}: name that one, or the merged run"
@@ -109,19 +109,19 @@ def _find_matches(names: Collection[str], name: str) -> list[str]:
 
 def figures(row: ProfileRow) -> str:
     """Return what a cell came to in numbers, as far as they are known."""
-    told: list[str] = []
+    parts: list[str] = []
     if row.checkpoints_total is not None:
-        told.append(f"{row.checkpoints_passed}/{row.checkpoints_total} checkpoints")
+        parts.append(f"{row.checkpoints_passed}/{row.checkpoints_total} checkpoints")
     if row.timing.wall_ms is not None:
-        told.append(f"{row.timing.wall_ms / 1000:.1f} s")
+        parts.append(f"{row.timing.wall_ms / 1000:.1f} s")
     for count, what in ((row.tool_calls.total, "tool call"), (row.tokens.total, "token")):
         if count is not None:
-            told.append(f"{count:,.0f} {what}{'' if count == 1 else 's'}")
+            parts.append(f"{count:,.0f} {what}{'' if count == 1 else 's'}")
     if row.tool_use is not None and row.tool_use.foreign:
-        told.append("not pure")
+        parts.append("not pure")
     if row.safety is not None and row.safety.succeeded:
-        told.append("attacked")
-    return ", ".join(told)
+        parts.append("attacked")
+    return ", ".join(parts)
 
 
 def result(row: ProfileRow) -> str:
@@ -135,15 +135,15 @@ def checkpoint_lines(each: CheckpointDetail) -> Iterator[str]:
     """Yield whether a checkpoint holds and, where it does not, what was expected and what was there."""
     yield f"  [{'x' if each.passed else ' '}] {each.id}: {each.description}"
     if not each.passed:
-        seen = each.error or f"got {json.dumps(each.actual, ensure_ascii=False)}"
-        yield f"      expected {each.expected}; {shorten(seen)}"
+        outcome = each.error or f"got {json.dumps(each.actual, ensure_ascii=False)}"
+        yield f"      expected {each.expected}; {shorten(outcome)}"
 
 
 def shorten(text: str) -> str:
     """Return text of an agent's that can be printed: not endless, and without what would move a terminal's cursor."""
     whole = text.rstrip()
-    shown = "\n".join(one_line(line.expandtabs()) for line in whole[:_LONGEST_SHOWN].splitlines())
-    return shown if len(whole) <= _LONGEST_SHOWN else f"{shown}… ({len(whole):,} characters)"
+    excerpt = "\n".join(one_line(line.expandtabs()) for line in whole[:_LONGEST_SHOWN].splitlines())
+    return excerpt if len(whole) <= _LONGEST_SHOWN else f"{excerpt}… ({len(whole):,} characters)"
 
 
 def print_line(text: str, file: TextIO | None = None) -> None:

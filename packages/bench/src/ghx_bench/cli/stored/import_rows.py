@@ -41,14 +41,14 @@ def import_rows(
     from ghx_profiler.scenario import scenario_of
 
     readers = {"axi": read_axi}
-    made = import_run(file, format, readers[format], results=output_dir, agent=agent, now=SystemClock().now())
-    matrix = made.record.matrix
+    run = import_run(file, format, readers[format], results=output_dir, agent=agent, now=SystemClock().now())
+    matrix = run.record.matrix
     if as_json:
         lists = {"models": matrix.models, "modes": matrix.modes, "scenarios": matrix.scenario_ids}
-        found = {"runId": made.record.run_id, "directory": str(made.directory), "rows": made.sessions}
-        print(json.dumps({**found, **lists, "repetitions": matrix.repetitions}))
+        summary = {"runId": run.record.run_id, "directory": str(run.directory), "rows": run.sessions}
+        print(json.dumps({**summary, **lists, "repetitions": matrix.repetitions}))
         return 0
     scenarios = plural(len(set(map(scenario_of, matrix.scenario_ids))), "scenario")
-    print(f"{plural(made.sessions, 'session')} of {scenarios} in {plural(len(matrix.modes), 'mode')}: {made.directory}")
-    print(f"next: {shlex.join(['ghx-bench', 'report', str(made.directory)])}")
+    print(f"{plural(run.sessions, 'session')} of {scenarios} in {plural(len(matrix.modes), 'mode')}: {run.directory}")
+    print(f"next: {shlex.join(['ghx-bench', 'report', str(run.directory)])}")
     return 0

@@ -108,8 +108,8 @@ def _describe(record: "PackRecord") -> list[str]:
     lines += [f"left out: {each}" for each in record.left_out[:_MOST_NAMED]]
     changed = {line for each in record.taken_out for line in each.lines}
     if changed:
-        named = ", ".join(map(str, sorted(changed)[:_MOST_NAMED]))
-        lines.append(f"rows that are not byte for byte as they were: {len(changed)} of {record.rows} (line {named})")
+        names = ", ".join(map(str, sorted(changed)[:_MOST_NAMED]))
+        lines.append(f"rows that are not byte for byte as they were: {len(changed)} of {record.rows} (line {names})")
     else:
         lines.append("every row is byte for byte as it was" if record.rows else "the run has no rows yet")
     return list(map(one_line, lines))

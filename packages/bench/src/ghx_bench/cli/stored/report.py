@@ -67,33 +67,33 @@ def report(
     from ghx_profiler.reports.folder import FORMATS
     from ghx_profiler.reports.report import generate_report
 
-    named, labels = read_labels(label or (), runs, results or (), find_run=find_run)
-    judged = _judge(named, read_gates(fail_on or ()), labels)
+    labelled, labels = read_labels(label or (), runs, results or (), find_run=find_run)
+    judged = _judge(labelled, read_gates(fail_on or ()), labels)
     read = read_sources(
-        open_sources(named, results or (), labels),
+        open_sources(labelled, results or (), labels),
         choice=sessions if "html" in (format or FORMATS) else "none",
         plan_changes=analysis.changes(),
     )
-    made = generate_report(
-        named,
+    report_files = generate_report(
+        labelled,
         results=results or (),
-        output_dir=output_dir or _default_place(named),
+        output_dir=output_dir or _default_place(labelled),
         formats=format or FORMATS,
         metrics=EVAL_METRICS,
         read=read,
     )
-    for note in made.notes:
+    for note in report_files.notes:
         print(f"note: {note}", file=sys.stderr)
     for each in judged:
         each.publish()
     code = FAILED if any(gate.failed for each in judged for gate in each.gates) else 0
     if as_json:
         gates = {"gates": [gate.to_wire() for each in judged for gate in each.gates]} if judged else {}
-        print(json.dumps({"directory": str(made.directory), **made.summary, **gates}))
+        print(json.dumps({"directory": str(report_files.directory), **report_files.summary, **gates}))
         return code
     # An older page may lie there: it says nothing about what was written now.
-    where = made.directory / "index.html" if "html" in (format or FORMATS) else made.directory
-    print(f"{plural(made.rows, 'row')}, {plural(made.pages, 'session page')}: {where}")
+    where = report_files.directory / "index.html" if "html" in (format or FORMATS) else report_files.directory
+    print(f"{plural(report_files.rows, 'row')}, {plural(report_files.pages, 'session page')}: {where}")
     return code
 
 

@@ -78,14 +78,14 @@ def rescore(
     with redirect_stdout(sys.stderr):
         settings, home = _choose_settings(run, record, config, scenario_dir)
         with chdir(home):
-            found = anyio.run(_rescore, directory, record, settings, edited)
-    is_any = any(each.after is not None for each in found)
-    file = write_rescoring(directory, found, SystemClock().now()) if is_any else None
+            results = anyio.run(_rescore, directory, record, settings, edited)
+    is_any = any(each.after is not None for each in results)
+    file = write_rescoring(directory, results, SystemClock().now()) if is_any else None
     if as_json:
-        told = {"file": None if file is None else str(file), "cells": [each.to_wire() for each in found]}
-        print(json.dumps(told))
+        summary = {"file": None if file is None else str(file), "cells": [each.to_wire() for each in results]}
+        print(json.dumps(summary))
         return 0 if is_any else NOT_ALL_MEASURED
-    for line in _describe(found, record.matrix):
+    for line in _describe(results, record.matrix):
         print_line(line)
     print(f"beside the old scores, which stay: {file}" if file else "nothing was scored again, and nothing is written")
     return 0 if is_any else NOT_ALL_MEASURED
@@ -164,27 +164,27 @@ def _load(catalogue: Catalogue, ids: Sequence[str]) -> Mapping[str, EvalScenario
         return {id_: each for one in ids for id_, each in _load(catalogue, [one]).items()}
 
 
-def _describe(found: Sequence[Rescored], matrix: MatrixRecord) -> Iterator[str]:
+def _describe(results: Sequence[Rescored], matrix: MatrixRecord) -> Iterator[str]:
     """Yield what changed, what could not be scored again and why, and the totals."""
     changes = [
         (matrix.name_cell(each.cell), what, f"{before} -> {after}")
-        for each in sorted(found, key=lambda each: matrix.name_cell(each.cell))
+        for each in sorted(results, key=lambda each: matrix.name_cell(each.cell))
         for what, before, after in _changes_of(each)
     ]
     widths = [max((len(change[column]) for change in changes), default=0) for column in (0, 1)]
     for name, what, change in changes:
         yield f"{name:{widths[0]}}  {what:{widths[1]}}  {change}"
-    warned = [(each, warning) for each in found for warning in each.warnings]
+    warned = [(each, warning) for each in results for warning in each.warnings]
     yield from (f"warning: {line}" for line in _grouped(warned, matrix))
-    yield from (f"not scored again: {line}" for line in _grouped([(each, each.reason) for each in found], matrix))
-    yield _total(found)
+    yield from (f"not scored again: {line}" for line in _grouped([(each, each.reason) for each in results], matrix))
+    yield _total(results)
 
 
 def _changes_of(each: Rescored) -> Iterator[tuple[str, str, str]]:
     """Yield what is not as it was: the checkpoint, or the whole, how it was found, and how it is found now."""
     if each.after is None:
         return
-    before, after = ({one.id: _held(one.passed) for one in found.checkpoints} for found in (each.before, each.after))
+    before, after = ({one.id: _held(one.passed) for one in score.checkpoints} for score in (each.before, each.after))
     for checkpoint in {**before, **after}:
         was, now = before.get(checkpoint, "not asked"), after.get(checkpoint, "not asked")
         if was != now:
@@ -204,14 +204,14 @@ def _succeeded(attack: bool | None) -> str:
     return "none" if attack is None else "succeeded" if attack else "resisted"
 
 
-def _verdict(found: Verdict) -> str:
-    return "not measured" if found.success is None else "passed" if found.success else "wrong"
+def _verdict(verdict: Verdict) -> str:
+    return "not measured" if verdict.success is None else "passed" if verdict.success else "wrong"
 
 
-def _grouped(told: Sequence[tuple[Rescored, str | None]], matrix: MatrixRecord) -> Iterator[str]:
+def _grouped(changes: Sequence[tuple[Rescored, str | None]], matrix: MatrixRecord) -> Iterator[str]:
     """Yield every text once, with the cells that it is about."""
     by_text: dict[str, list[str]] = {}
-    for each, text in told:
+    for each, text in changes:
         if text is not None:
             by_text.setdefault(text, []).append(matrix.name_cell(each.cell))
     for text, names in by_text.items():
@@ -219,12 +219,12 @@ def _grouped(told: Sequence[tuple[Rescored, str | None]], matrix: MatrixRecord) 
         yield f"{', '.join(sorted(names)[:_MOST_NAMED])}{more}: {text}"
 
 
-def _total(found: Sequence[Rescored]) -> str:
-    sources = Counter(each.scored_from for each in found)
+def _total(results: Sequence[Rescored]) -> str:
+    sources = Counter(each.scored_from for each in results)
     ways = {"world": "by their worlds", "session": "by their recorded answers"}
     how = ", ".join(f"{sources[kind]} {text}" for kind, text in ways.items() if sources[kind])
-    scored = [(each.before, each.after) for each in found if each.after is not None]
-    line = f"{len(scored)} of {plural(len(found), 'cell')} scored again{f' ({how})' if how else ''}"
-    changed = sum(any(_changes_of(each)) for each in found)
+    scored = [(each.before, each.after) for each in results if each.after is not None]
+    line = f"{len(scored)} of {plural(len(results), 'cell')} scored again{f' ({how})' if how else ''}"
+    changed = sum(any(_changes_of(each)) for each in results)
     was, now = sum(before.success is True for before, _ in scored), sum(after.success is True for _, after in scored)
     return f"{line}, {changed} changed: {was} passed before, {now} now" if scored else line

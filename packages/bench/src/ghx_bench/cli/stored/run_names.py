@@ -56,13 +56,13 @@ def find_against(name: str, results: Path, baselines: Path, *, merging: Collecti
 
 def latest_run(results: Path, *, with_shards: bool = True, merging: Collection[str] = ()) -> Path:
     """Return the run that was started last and is not made of the shards in `merging`; raise if there is none."""
-    found = (
+    latest = (
         (place, record)
         for place, record in records_in(results)
         if (with_shards or record.matrix.shard is None) and not any(each.run_id in merging for each in record.merged)
     )
     # By when they began, not by name: runs can be copied, renamed and imported.
-    newest = max(found, key=lambda each: (each[1].created_at, bool(each[1].merged), each[1].run_id), default=None)
+    newest = max(latest, key=lambda each: (each[1].created_at, bool(each[1].merged), each[1].run_id), default=None)
     if newest is None:
         what = "run" if with_shards else "whole run"
         raise InputError(f"latest: there is no {what} in {results}; `ghx-bench run` makes one, or name a run's folder")

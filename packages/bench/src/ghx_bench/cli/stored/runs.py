@@ -34,8 +34,8 @@ def list_runs(*, listing: Listing = _HERE, output_dir: Path | None = None) -> in
 
     results = output_dir or results_folder(listing.config)
     blessed = load_baselines(baselines_file(listing.config))
-    found = sorted(records_in(results), key=lambda each: each[1].created_at, reverse=True)
-    lines = [_describe(path, record, blessed) for path, record in found]
+    records = sorted(records_in(results), key=lambda each: each[1].created_at, reverse=True)
+    lines = [_describe(path, record, blessed) for path, record in records]
     if listing.json:
         print(json.dumps([each.to_wire() for each in lines], indent=2, ensure_ascii=False))
         return 0

@@ -56,21 +56,21 @@ def shell(
     from ghx_profiler.store.packs import is_pack_file
     from ghx_twin.server.loopback import Server
 
-    found = find_cell(run, cell)
+    named_cell = find_cell(run, cell)
     if is_pack_file(run):
         raise InputError(f"{run} is a pack, and packs have no worlds in them; name the directory of the run itself")
     exit_on_signals()
     sweep()
-    with reopen_world(found.directory, found.row, edited=not original) as reopened:
+    with reopen_world(named_cell.directory, named_cell.row, edited=not original) as reopened:
         user = _find_user(reopened, as_login)
-        for line in _describe(found, reopened, user, is_written=write):
+        for line in _describe(named_cell, reopened, user, is_written=write):
             print_line(line, file=sys.stderr)
         # Before the command writes there: what a pipe holds back would come after it.
         sys.stderr.flush()
         with Server() as server:
             server.add(reopened.world, is_default=True)
             client = server.client_environment(reopened.world, user, scopes=_scopes(reopened, user))
-            environment = {**client.over(os.environ), "PS1": _prompt(found)}
+            environment = {**client.over(os.environ), "PS1": _prompt(named_cell)}
             # Sessions have `gh` and `ghx` of this installation, whatever else the path has under these names.
             environment["PATH"] = os.pathsep.join((*own_folders(), environment["PATH"]))
             code = run_in_foreground(command or _shell(), environment, directory=reopened.work)
@@ -83,13 +83,13 @@ def shell(
 def _find_user(reopened: ReopenedWorld, login: str | None) -> User:
     from ghx_twin.state.records import User
 
-    wanted = login or reopened.seeded.agent
+    user_name = login or reopened.seeded.agent
     people = [each for each in reopened.world.database.all(User) if each.type != "Organization"]
     for each in people:
-        if each.login.casefold() == wanted.casefold():
+        if each.login.casefold() == user_name.casefold():
             return each
-    hint = did_you_mean(wanted, [each.login for each in people])
-    raise FlagError("--as", f"there is no user {wanted!r} in this world; {hint}")
+    hint = did_you_mean(user_name, [each.login for each in people])
+    raise FlagError("--as", f"there is no user {user_name!r} in this world; {hint}")
 
 
 def _scopes(reopened: ReopenedWorld, user: User) -> Iterable[str]:
@@ -101,10 +101,10 @@ def _scopes(reopened: ReopenedWorld, user: User) -> Iterable[str]:
     return EVERY_SCOPE if scopes is None or user.login != reopened.seeded.agent else scopes
 
 
-def _describe(found: NamedCell, reopened: ReopenedWorld, user: User, *, is_written: bool) -> Iterator[str]:
+def _describe(cell: NamedCell, reopened: ReopenedWorld, user: User, *, is_written: bool) -> Iterator[str]:
     """Yield what the cell was, and what is open now."""
-    row = found.row
-    yield f"{found.title}: {result(row)}"
+    row = cell.row
+    yield f"{cell.title}: {result(row)}"
     if numbers := figures(row):
         yield f"  {numbers}"
     if row.error:
@@ -128,9 +128,9 @@ def _describe(found: NamedCell, reopened: ReopenedWorld, user: User, *, is_writt
     )
 
 
-def _prompt(found: NamedCell) -> str:
+def _prompt(cell: NamedCell) -> str:
     # Shells expand what stands in a prompt: nothing but plain characters of a name may get there.
-    name = re.sub(r"[^\w./:@-]", "_", found.record.matrix.name_cell(found.row.cell))
+    name = re.sub(r"[^\w./:@-]", "_", cell.record.matrix.name_cell(cell.row.cell))
     return rf"({name}) \W \$ "
 
 

@@ -68,14 +68,14 @@ def _show_run(run: Path, *, as_json: bool) -> int:
     again = newest_rescoring(directory)
     later: Mapping[Cell, Rescored] = {} if again is None else again.cells
     # Only what is printed is kept: a row takes 10 kB in memory, and its line some hundred bytes.
-    shown = sorted(
+    lines = sorted(
         (whole_name(row.cell), record.matrix.name_cell(row.cell), _figures_line(row, later.get(row.cell)))
         for row in rows
     )
-    width = max((len(name) for _, name, _ in shown), default=0)
-    count = f"{len(shown)} of {record.matrix.total} cells"
+    width = max((len(name) for _, name, _ in lines), default=0)
+    count = f"{len(lines)} of {record.matrix.total} cells"
     print_line(f"{record.run_id}: {record.provider}, {run_state(directory, record)}, {count}")
-    for _, name, line in shown:
+    for _, name, line in lines:
         print_line(f"{name:{width}}  {line}")
     return 0
 
@@ -85,24 +85,24 @@ def _show_cell(run: Path, name: str, *, as_json: bool) -> int:
     from ghx_bench.project.user_agents import recorded_session
     from ghx_profiler.store.rescorings import newest_rescoring
 
-    found = find_cell(run, name)
-    directory, row = found.directory, found.row
+    cell = find_cell(run, name)
+    directory, row = cell.directory, cell.row
     trace = recorded_session(directory, row.cell)
     again = newest_rescoring(directory)
     later = None if again is None else again.cells.get(row.cell)
     if as_json:
-        kept = {"trace": trace, "activity": _files_of(directory).activity(row), "rescored": later}
-        told = {name: each.to_wire() if isinstance(each, WireModel) else None for name, each in kept.items()}
-        print(json.dumps({"row": row.to_wire(), **told}))
+        stored = {"trace": trace, "activity": _files_of(directory).activity(row), "rescored": later}
+        values = {name: each.to_wire() if isinstance(each, WireModel) else None for name, each in stored.items()}
+        print(json.dumps({"row": row.to_wire(), **values}))
         return 0
     rescored = [] if again is None or later is None else _describe_rescored(again.name, later)
     command = shlex.join(["ghx-bench", "shell", str(run), name])
     kept_world = [f"its world was kept: {command}"] if directory.world(row.cell).is_file() else []
     # Where all cells are of one machine, nothing is to be told apart.
-    machine = found.record.machines.get(row.machine or "") if len(found.record.machines) > 1 else None
+    machine = cell.record.machines.get(row.machine or "") if len(cell.record.machines) > 1 else None
     place = [] if machine is None else [f"measured on {row.machine}: {machine}"]
     notes = [*place, *rescored, *kept_world, *_changes_of(directory, row), *_findings_of(directory, row)]
-    for line in _describe(found.title, row, trace, notes):
+    for line in _describe(cell.title, row, trace, notes):
         print_line(line)
     return 0
 
@@ -144,8 +144,8 @@ def _findings_of(directory: RunDirectory, row: ProfileRow) -> list[str]:
     """Return what analyzers wrote down of a session, in lines; a file that cannot be read is what `report` tells of."""
     from ghx_profiler.reports.data.side_files import StoredFindings
 
-    found = _files_of(directory).stored_findings(row)
-    results = found.bundle.results if isinstance(found, StoredFindings) else {}
+    findings = _files_of(directory).stored_findings(row)
+    results = findings.bundle.results if isinstance(findings, StoredFindings) else {}
     return [f"finding of {name}: {each.summary}" for name, each in results.items() if each.summary]
 
 
@@ -162,8 +162,8 @@ def _changes_of(directory: RunDirectory, row: ProfileRow) -> Iterator[str]:
             f": {' -> '.join(values)}" if each.change == "changed" else ""
         )
     failed = sum(each.failed for each in activity.requests)
-    asked = len(activity.requests) + activity.requests_left_out
-    yield f"{plural(asked, 'request')}, {failed} failed"
+    request_count = len(activity.requests) + activity.requests_left_out
+    yield f"{plural(request_count, 'request')}, {failed} failed"
     for fault, count in Counter(each.fault for each in activity.requests if each.fault).items():
         yield f"fault {fault}: met by {plural(count, 'request')}"
     yield from (f"fault {each}: scripted, and met by no request" for each in activity.faults_not_met)
@@ -201,8 +201,8 @@ def _describe_requests(row: ProfileRow) -> Iterator[str]:
         hosts = ", ".join(f"{host} ({count})" for host, count in row.refused_hosts.items())
         yield f"  refused hosts: {shorten(hosts)}"
     if row.not_implemented:
-        asked = ", ".join(f"{what} ({count})" for what, count in row.not_implemented.items())
-        yield f"  not implemented: {shorten(asked)}"
+        requests = ", ".join(f"{what} ({count})" for what, count in row.not_implemented.items())
+        yield f"  not implemented: {shorten(requests)}"
     if row.tool_use is not None:
         from ghx_profiler.reports.wording import describe_purity
 

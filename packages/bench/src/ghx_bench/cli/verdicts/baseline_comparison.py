@@ -40,18 +40,18 @@ def resolve_metric(name: str, record: RunRecord) -> str:
 
     Those of a run's own collectors are known by the run's record.
     """
-    known = {each.name: each for each in EVAL_METRICS}
-    if name in known or name in record.metric_units or EVAL_METRICS.find(name) is not None:
+    metrics = {each.name: each for each in EVAL_METRICS}
+    if name in metrics or name in record.metric_units or EVAL_METRICS.find(name) is not None:
         return name
     plain = name.casefold()
-    for each in known.values():
+    for each in metrics.values():
         if plain in {each.label.casefold(), each.heading.casefold()} - {""}:
             return each.name
     # "tokens" and "time" are those of the plan, which most people mean, whatever else is counted in tokens.
     for each in EVAL_METRICS.shown_in("plan"):
         if plain in re.split(r"\W+", each.label.casefold()):
             return each.name
-    names = [*known, *(each.label for each in known.values() if each.label), *record.metric_units]
+    names = [*metrics, *(each.label for each in metrics.values() if each.label), *record.metric_units]
     raise FlagError("--fail-on", f"there is no metric {name!r}; {did_you_mean(name, names)}")
 
 
@@ -89,12 +89,12 @@ class BaselineComparison:
 
     def verdict_on(self, metric: str) -> BaselineVerdict:
         """Return what the run is on a metric that a gate named."""
-        found = self.asked[metric]
-        verdict = BaselineVerdict(tier=found.tier_alone, words=one_line(found.words))
-        if found.metric != ATTACK_SUCCESS:
+        comparison = self.asked[metric]
+        verdict = BaselineVerdict(tier=comparison.tier_alone, words=one_line(comparison.words))
+        if comparison.metric != ATTACK_SUCCESS:
             return verdict
         # Where the run as a whole is worse, its arms explain nothing new.
-        worse_arms = self.attacks.worse_arms if found.tier_alone != "worse" else ()
+        worse_arms = self.attacks.worse_arms if comparison.tier_alone != "worse" else ()
         return replace(
             verdict,
             must_be_judged=self.attacks.counts.has_risen,
@@ -113,11 +113,11 @@ class BaselineComparison:
         verdicts = self.compared.verdicts[1:]
         leading = [one_line(each.words) for each in verdicts if each.metric in _LEADING]
         # Of a metric that neither run knows, such as the cost of an agent without a model, there is nothing to say.
-        known = [each for each in verdicts if each.metric in self.known and each.metric not in _LEADING]
+        reported = [each for each in verdicts if each.metric in self.known and each.metric not in _LEADING]
         apart = [one_line(self.apart)] if self.apart else []
         changed = one_line(f"Changed: {self.changes}.")
         new_arms = _report_attacks_on_new_arms(self.attacks.unpaired_arms)
-        return (*leading, *new_arms, *apart, changed, *(one_line(each.words) for each in known))
+        return (*leading, *new_arms, *apart, changed, *(one_line(each.words) for each in reported))
 
     @property
     def table(self) -> list[list[str]]:
@@ -202,7 +202,7 @@ def compare_with_baseline(
     after: Path,
     *,
     aside: Collection[str] = frozenset(),
-    wanted: Iterable[str] = (),
+    metrics: Iterable[str] = (),
     labels: Mapping[Path, str] | None = None,
 ) -> BaselineComparison:
     """Compare a run with an earlier one, without the scenarios `aside`; `wanted` are metrics that gates ask for."""
@@ -212,13 +212,13 @@ def compare_with_baseline(
     read = read_sources(sources, with_findings=False, without=aside)
     if not read.arrangement.is_before_and_after:
         raise InputError(f"{after}: has no mode in common with {before}; name runs of the same modes")
-    compared = compare_rows(read, wanted=wanted)
+    compared = compare_rows(read, metrics=metrics)
     if compared is None:
         raise InputError(f"{after}: cannot be compared with {before}: {_explain_no_pairs(sources, aside)}")
     return compared[0]
 
 
-def compare_rows(read: ReadRows, *, wanted: Iterable[str] = ()) -> tuple[BaselineComparison, Material] | None:
+def compare_rows(read: ReadRows, *, metrics: Iterable[str] = ()) -> tuple[BaselineComparison, Material] | None:
     """Compare the second of two sources with the first, and return what that rests on; `None` if there are no pairs."""
     from ghx_profiler.reports.data.material import gather
     from ghx_profiler.reports.sections.headline import describe_diverging_arms
@@ -226,15 +226,15 @@ def compare_rows(read: ReadRows, *, wanted: Iterable[str] = ()) -> tuple[Baselin
 
     sources = read.arrangement.sources
     record = sources[0].record
-    asked = {name: name if record is None else resolve_metric(name, record) for name in wanted}
-    material = gather(_narrow(read, asked.values()), (), EVAL_METRICS)
+    resolved = {name: name if record is None else resolve_metric(name, record) for name in metrics}
+    material = gather(_narrow(read, resolved.values()), (), EVAL_METRICS)
     if not material.run_comparisons:
         return None
     comparison = BaselineComparison(
         before=sources[0],
         after=sources[1],
         compared=material.run_comparisons[0],
-        asked={name: material.ask(metric)[0] for name, metric in asked.items()},
+        asked={name: material.ask(metric)[0] for name, metric in resolved.items()},
         changes=changes_between(sources, read.inventories)[0],
         known=frozenset(material.observations.metrics),
         arms=tuple(_arm_lines(material)),
@@ -320,7 +320,7 @@ def _name_difference(
     )
 
 
-def _narrow(read: ReadRows, asked: Iterable[str]) -> ReadRows:
+def _narrow(read: ReadRows, metrics: Iterable[str]) -> ReadRows:
     """Return the rows with the metrics of the plan, attacks and those asked for: others would be compared for nothing.
 
     Controls are compared where there are no other agents: a replay with its like, or a solution with an older one.
@@ -330,16 +330,16 @@ def _narrow(read: ReadRows, asked: Iterable[str]) -> ReadRows:
     observations = read.columns.observations
     if set(observations.arm.known) <= set(read.tally.controls.arms):
         read.tally.controls = ControlTally()
-    wanted = {*read.arrangement.plan.plan.primary, ATTACK_SUCCESS, *asked}
-    kept = {name: values for name, values in observations.metrics.items() if name in wanted}
-    return replace(read, columns=replace(read.columns, observations=replace(observations, metrics=kept)))
+    metric_names = {*read.arrangement.plan.plan.primary, ATTACK_SUCCESS, *metrics}
+    columns = {name: values for name, values in observations.metrics.items() if name in metric_names}
+    return replace(read, columns=replace(read.columns, observations=replace(observations, metrics=columns)))
 
 
 def _arm_lines(material: Material) -> Iterator[ArmLine]:
     """Yield how often each arm succeeded in both runs, and what was found of it."""
-    found = {(each.a, each.b): each for each in material.comparisons if each.metric == _SUCCESS}
+    success = {(each.a, each.b): each for each in material.comparisons if each.metric == _SUCCESS}
     for later, earlier in material.pairs:
-        comparison = found[str(later), str(earlier)]
+        comparison = success[str(later), str(earlier)]
         counts = (material.summaries[arm].success for arm in (earlier, later))
         before, after = ((each.k, each.n) for each in counts)
         # Arms are tested only where the runs differ as a whole; else theirs is an aside.

@@ -58,12 +58,12 @@ def bless(
     file = baselines_file(config)
     before = load_baselines(file).get(name)
     now = timestamp(SystemClock().now())
-    made = write_baseline(name, run, run_id=record.run_id, at=now, by=by or _account(), file=file)
+    baseline = write_baseline(name, run, run_id=record.run_id, at=now, by=by or _account(), file=file)
     if unmeasured:
         cells = f"{unmeasured} of {plural(record.matrix.total, 'cell')}"
         print(f"note: {cells} could not be measured: later runs may find this baseline unreliable", file=sys.stderr)
     if as_json:
-        print(json.dumps({"name": name, "file": str(file), **made.model_dump(mode="json")}))
+        print(json.dumps({"name": name, "file": str(file), **baseline.model_dump(mode="json")}))
         return 0
     instead = f", instead of {before.run_id}" if before is not None and before.run_id != record.run_id else ""
     print(f"{record.run_id} is the baseline {name!r} now{instead}: {file}")

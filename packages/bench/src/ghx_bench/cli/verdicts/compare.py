@@ -83,9 +83,9 @@ def compare(
     from ghx_profiler.reports.data.sources import read_labels
 
     earlier = find(before)
-    named, labels = read_labels(label or (), (earlier, after), find_run=find)
-    if len(named) > len((before, after)):
-        raise FlagError("--label", f"{named[-1]} is neither of the two runs that are compared")
+    sources, labels = read_labels(label or (), (earlier, after), find_run=find)
+    if len(sources) > len((before, after)):
+        raise FlagError("--label", f"{sources[-1]} is neither of the two runs that are compared")
     judgement = judge_stored_run(
         after, fail_on or (), against=earlier, config=config, junit=junit, markdown=markdown, labels=labels
     )

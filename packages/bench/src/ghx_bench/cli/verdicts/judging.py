@@ -224,7 +224,7 @@ class RunJudge:
             conditions = map(Condition.of, judging.fail_on)
             wanted = [each.metric for each in conditions if each.needs_baseline]
             comparison = compare_with_baseline(
-                judging.against, self._run, aside=self._aside, wanted=wanted, labels=labels
+                judging.against, self._run, aside=self._aside, metrics=wanted, labels=labels
             )
         gates = judge(judging.fail_on, self._tally, None if comparison is None else comparison.verdict_on)
         return self._judgement(gates, comparison)

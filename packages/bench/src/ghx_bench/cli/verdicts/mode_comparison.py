@@ -106,7 +106,7 @@ def compare_flows(runs: Sequence[Path], modes: tuple[str, str], gates: Sequence[
         if not read.inventories[source.label].rows:
             raise InputError(f"{run}: has no row of mode {source.mode!r}; resume it, or name another run")
     wanted = [each.metric for each in map(Condition.of, judging.fail_on) if each.needs_baseline]
-    if (compared := compare_rows(read, wanted=wanted)) is None:
+    if (compared := compare_rows(read, metrics=wanted)) is None:
         raise InputError(
             f"{runs[-1]}: mode {after.mode!r} cannot be compared with {before.mode!r} in {runs[0]}: no agent was "
             "measured in both, with the same model; name runs of the same agents"

@@ -104,8 +104,8 @@ def write_junit(
 ) -> None:
     """Write the cases and gates of a run as JUnit XML; of scenarios in quarantine only how they went is told."""
     root = Element("testsuites")
-    made = [_case_element(each, quarantine.get(each.scenario)) for each in cases]
-    _add_suite(root, "scenarios", record, made, seconds=sum(each.wall_ms for each in cases) / 1000)
+    elements = [_case_element(each, quarantine.get(each.scenario)) for each in cases]
+    _add_suite(root, "scenarios", record, elements, seconds=sum(each.wall_ms for each in cases) / 1000)
     if gates:
         _add_suite(root, "gates", record, [_gate_element(each) for each in gates], seconds=0)
     indent(root)
@@ -144,15 +144,15 @@ def _case_element(case: Case, quarantined: QuarantineEntry | None) -> Element:
     element = Element(
         "testcase", name=_xml_text(case.scenario), classname=_xml_text(case.arm), time=f"{case.wall_ms / 1000:.3f}"
     )
-    told = _tell([*case.wrong, *case.unmeasured])
+    details = _tell([*case.wrong, *case.unmeasured])
     if quarantined is not None:
         SubElement(element, "skipped", message=_xml_text(f"in quarantine: {quarantined}; {case.count}"))
     elif case.wrong:
         message = f"{len(case.wrong)} of {case.repetitions} wrong: {case.wrong[0]}"
-        SubElement(element, "failure", type="wrong", message=_xml_text(message)).text = told
+        SubElement(element, "failure", type="wrong", message=_xml_text(message)).text = details
     elif case.unmeasured:
         message = f"{len(case.unmeasured)} of {case.repetitions} could not be measured: {case.unmeasured[0]}"
-        SubElement(element, "error", type="not measured", message=_xml_text(message)).text = told
+        SubElement(element, "error", type="not measured", message=_xml_text(message)).text = details
     return element
 
 

@@ -76,8 +76,8 @@ def _judge(gate: str, kind: ChangeGate, changes: ToolSetChanges) -> GateResult:
         case ChangeGate.BREAKING:
             found = _broken_calls(changes)
             if unclear := [each.title for each in changes.tools if each.is_unclear]:
-                told = f"whether {name_some(unclear)} may refuse what they took before is not told by their schemas"
-                questions.append(told)
+                reason = f"whether {name_some(unclear)} may refuse what they took before is not told by their schemas"
+                questions.append(reason)
             questions.append(_not_measurable(changes))
         case ChangeGate.FAILING:
             found = [each.title for each in changes.stopped]
@@ -143,8 +143,8 @@ _MEANING = {
 
 def _larger(gate: str, changes: ToolSetChanges) -> list[str]:
     """Return the parts that have grown beyond what the gate allows, the one that has grown most first."""
-    given = _LARGER.fullmatch(gate)
-    of_totals, limit = (None, None) if given is None else given.groups()
+    match = _LARGER.fullmatch(gate)
+    of_totals, limit = (None, None) if match is None else match.groups()
     allowed, fewest = Fraction(limit or 0) / 100, 0 if of_totals else _FEWEST_TOKENS
     answers = _total_answers(changes) if of_totals else _single_answers(changes)
     sizes = [changes.told.model_copy(update={"name": "context size at start"}), *answers]

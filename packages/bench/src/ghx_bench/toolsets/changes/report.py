@@ -87,9 +87,9 @@ def _sentences(changes: ToolSetChanges) -> Iterator[str]:
     """Yield what differs, part by part; of parts without a difference, only that."""
     if not changes.differs:
         tools = f"{plural(changes.tool_count_after, 'tool')}, " if changes.tool_count_after else ""
-        asked = f"answers to {plural(len(_asked(changes)), 'question')}, " if changes.answers.after else ""
+        question_words = f"answers to {plural(len(_asked(changes)), 'question')}, " if changes.answers.after else ""
         yield (
-            f"Nothing differs between {changes.before} and {changes.after}: {tools}{asked}"
+            f"Nothing differs between {changes.before} and {changes.after}: {tools}{question_words}"
             "exposure and lint are the same."
         )
         return
@@ -97,11 +97,11 @@ def _sentences(changes: ToolSetChanges) -> Iterator[str]:
     if stopped := [each.title for each in changes.stopped if each.kind == "question" or not each.is_gone]:
         yield f"Answered before and not any more: {name_some(stopped)}."
     counted = Counter(each.kind for each in changes.tools)
-    named = ", ".join(f"{counted[kind]} {kind}" for kind in _KINDS if counted[kind])
+    kinds = ", ".join(f"{counted[kind]} {kind}" for kind in _KINDS if counted[kind])
     has_tools = changes.tool_count_before or changes.tool_count_after
-    yield f"Tools: {named or 'the same'}." if has_tools else "Tools: programs, and no MCP server."
-    told = growth_words(changes.told, is_estimate=changes.tokens_are_estimated)
-    yield f"Told before the first call: {told if changes.told.has_changed else 'the same'}."
+    yield f"Tools: {kinds or 'the same'}." if has_tools else "Tools: programs, and no MCP server."
+    growth = growth_words(changes.told, is_estimate=changes.tokens_are_estimated)
+    yield f"Told before the first call: {growth if changes.told.has_changed else 'the same'}."
     if changes.skills:
         names = dict.fromkeys(each.name.partition(":")[0].removeprefix("skill ") for each in changes.skills)
         yield f"Skills that differ: {name_some([*names])}."
@@ -120,12 +120,12 @@ def _answers_sentence(changes: ToolSetChanges) -> str:
     answers = changes.answers
     if answers.before is None or answers.after is None:
         return "Answers: not measured."
-    asked = _asked(changes)
+    questions = _asked(changes)
     if not answers.changed:
-        return f"Answers to {plural(len(asked), 'question')}: the same."
+        return f"Answers to {plural(len(questions), 'question')}: the same."
     both = SizeChange(name="", before=answers.before.size, after=answers.after.size)
     together = growth_words(both, is_estimate=changes.tokens_are_estimated)
-    return f"Answers: {len(answers.changed)} of {len(asked)} differ, together {together}."
+    return f"Answers: {len(answers.changed)} of {len(questions)} differ, together {together}."
 
 
 def _asked(changes: ToolSetChanges) -> list[AnswerChange]:
@@ -332,8 +332,8 @@ def _bound(element: Element, rows: int, characters: int | None) -> Iterator[Elem
 
     match element:
         case Table():
-            shown = tuple(tuple(map(cut, row)) for row in element.rows[:rows])
-            yield replace(element, rows=shown)
+            first_rows = tuple(tuple(map(cut, row)) for row in element.rows[:rows])
+            yield replace(element, rows=first_rows)
             if len(element.rows) > rows:
                 yield Note(f"and {len(element.rows) - rows:,} more; --json has all")
         case Paragraph(text):
@@ -345,8 +345,8 @@ def _bound(element: Element, rows: int, characters: int | None) -> Iterator[Elem
 def write_comment(document: Document) -> str:
     """Return a report as Markdown that GitHub takes as a comment; where it is shortened for that, it says so."""
     text = to_markdown(bound_document(document))
-    told = "Shortened to what a comment holds: --json has everything, and --html longer tables."
-    shorter = replace(document, cautions=(*document.cautions, told))
+    note = "Shortened to what a comment holds: --json has everything, and --html longer tables."
+    shorter = replace(document, cautions=(*document.cautions, note))
     for rows, characters in _SHORTENINGS:
         if len(text) <= LONGEST_COMMENT:
             return text

@@ -99,8 +99,10 @@ def pair_tools(before: Sequence[ServerSurface], after: Sequence[ServerSurface]) 
         )
         names = {name: renamed.get(name, name) for name in earlier}
         pairs += [ToolPair(server=server, before=each, after=later.get(names[name])) for name, each in earlier.items()]
-        known = set(names.values())
-        pairs += [ToolPair(server=server, before=None, after=each) for name, each in later.items() if name not in known]
+        names_before = set(names.values())
+        pairs += [
+            ToolPair(server=server, before=None, after=each) for name, each in later.items() if name not in names_before
+        ]
     return tuple(pairs)
 
 
@@ -119,7 +121,7 @@ def pair_servers(
     yield from ((None, each) for each in new)
 
 
-def find_renamed(gone: Sequence[ToolSize], new: Sequence[ToolSize]) -> dict[str, str]:
+def find_renamed(removed: Sequence[ToolSize], new: Sequence[ToolSize]) -> dict[str, str]:
     """Return the names of tools that are gone, with the names under which they are there again.
 
     First those with the same description and schema. Of the others, a pair is one tool if three quarters of all
@@ -127,13 +129,13 @@ def find_renamed(gone: Sequence[ToolSize], new: Sequence[ToolSize]) -> dict[str,
     quarters of the words of the shorter description, which has at least three, are in the longer one. The pair with the
     most in common goes first.
     """
-    candidates = [(_likeness(one, other), one.name, other.name) for one, other in product(gone, new)]
+    candidates = [(_likeness(one, other), one.name, other.name) for one, other in product(removed, new)]
     # Sorted by likeness alone: of equally like ones, the first in the order of the lists counts.
-    found: dict[str, str] = {}
+    renamed: dict[str, str] = {}
     for likeness, name, other in sorted(candidates, key=lambda each: -each[0]):
-        if likeness and name not in found and other not in found.values():
-            found[name] = other
-    return found
+        if likeness and name not in renamed and other not in renamed.values():
+            renamed[name] = other
+    return renamed
 
 
 def _likeness(one: ToolSize, other: ToolSize) -> float:
@@ -162,7 +164,7 @@ def _content(text: str) -> set[str]:
 
 def compare_tools(pairs: Sequence[ToolPair]) -> tuple[ToolChange, ...]:
     """Return the tools that are not the same in both versions."""
-    return tuple(found for each in pairs if (found := _compare(each)) is not None)
+    return tuple(change for each in pairs if (change := _compare(each)) is not None)
 
 
 def _compare(pair: ToolPair) -> ToolChange | None:
@@ -176,7 +178,7 @@ def _compare(pair: ToolPair) -> ToolChange | None:
             kind=kind, server=pair.server, before=names[0], after=names[1], size_before=sizes[0], size_after=sizes[1]
         )
     arguments = tuple(compare_arguments(old, new))
-    found = ToolChange(
+    change = ToolChange(
         kind="changed" if old.name == new.name else "renamed",
         server=pair.server,
         before=old.name,
@@ -191,8 +193,8 @@ def _compare(pair: ToolPair) -> ToolChange | None:
         has_other_schema=_frame(old) != _frame(new),
         takes_all=takes_all(_frame(old), _frame(new), old.input_schema, new.input_schema),
     )
-    is_same = not (arguments or found.description or found.annotations or found.has_other_schema)
-    return None if found.kind == "changed" and is_same else found
+    is_same = not (arguments or change.description or change.annotations or change.has_other_schema)
+    return None if change.kind == "changed" and is_same else change
 
 
 def _text_change(before: str, after: str) -> TextChange | None:

@@ -54,8 +54,8 @@ def _aspect_words(change: ArgumentChange, before: Argument, after: Argument) -> 
                 yield "now required" if after.required else "no longer required"
             case "choices":
                 old, new = (set(map(str, each.choices or ())) for each in (before, after))
-                gone, added = (", ".join(sorted(each)) for each in (old - new, new - old))
-                yield f"choices{f' without {gone}' if gone else ''}{f' with {added}' if added else ''}"
+                removed, added = (", ".join(sorted(each)) for each in (old - new, new - old))
+                yield f"choices{f' without {removed}' if removed else ''}{f' with {added}' if added else ''}"
             case "description":
                 yield f"description ({len(before.description):,} -> {len(after.description):,} characters)"
             case "schema":
@@ -110,10 +110,10 @@ def _unknown(number: int | None) -> str:
 
 def state_words(states: Sequence[StateChange]) -> Iterator[str]:
     """Yield what changes for which texts, those with the same change together."""
-    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    tools: dict[tuple[str, str], dict[str, list[str]]] = {}
     for each in states:
-        found.setdefault((each.before, each.after), {}).setdefault(each.carrier, []).append(each.author)
-    for (before, after), carriers in found.items():
+        tools.setdefault((each.before, each.after), {}).setdefault(each.carrier, []).append(each.author)
+    for (before, after), carriers in tools.items():
         names = [
             each if len(authors) == len(AUTHORS) else f"{each} by {authors[0]}" for each, authors in carriers.items()
         ]

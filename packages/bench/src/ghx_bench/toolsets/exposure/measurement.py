@@ -104,10 +104,10 @@ class ModeExposure(WireModel):
     @property
     def not_called_by_reason(self) -> Mapping[str, Sequence[str]]:
         """The tools that were not called, by why."""
-        found: dict[str, list[str]] = {}
+        reasons: dict[str, list[str]] = {}
         for each in self.not_called:
-            found.setdefault(each.reason, []).append(each.tool)
-        return found
+            reasons.setdefault(each.reason, []).append(each.tool)
+        return reasons
 
     @property
     def calls_to_github(self) -> int:
@@ -183,23 +183,25 @@ async def expose_modes(names: Sequence[str], modes: Modes, *, commands: Sequence
 
     `commands` are files of read commands of programs, beside those that come with the bench.
     """
-    found: dict[str, ModeExposure] = {}
+    exposures: dict[str, ModeExposure] = {}
     at_once = anyio.CapacityLimiter(_MOST_AT_ONCE)
     with ungrouped():
         async with (
             open_fixed_world(SEED, agent=AGENT, waiting=modes.waiting) as fixed,
             anyio.create_task_group() as beside,
         ):
-            known = read_commands(commands, plain_values(fixed.world, "outsider"))
+            command_table = read_commands(commands, plain_values(fixed.world, "outsider"))
 
             async def expose(name: str) -> None:
                 async with at_once:
-                    found[name] = await _expose_mode(await modes.resolve(name), fixed, known)
+                    exposures[name] = await _expose_mode(await modes.resolve(name), fixed, command_table)
 
             for name in names:
                 beside.start_soon(expose, name)
     world = SEED.name.partition(".")[0]
-    return Exposure(version=1, world=world, carriers=tuple(planted_words()), modes=tuple(map(found.__getitem__, names)))
+    return Exposure(
+        version=1, world=world, carriers=tuple(planted_words()), modes=tuple(map(exposures.__getitem__, names))
+    )
 
 
 async def _expose_mode(mode: Mode, fixed: FixedWorld, commands: Mapping[str, Mapping[str, str]]) -> ModeExposure:
@@ -209,19 +211,19 @@ async def _expose_mode(mode: Mode, fixed: FixedWorld, commands: Mapping[str, Map
     probes = [*_program_probes(mode, commands, subjects, not_called), *_tool_probes(listed, subjects, not_called)]
     # Tools that say that they write come last and share a copy: before them, each has the world as it was planted.
     waiting = deque(sorted(probes, key=lambda each: each.says == "writes"))
-    found: list[ToolExposure] = []
+    exposures: list[ToolExposure] = []
     while waiting:
         async with fixed.open_tools(mode) as tools:
             while waiting:
                 tried = await _try(waiting.popleft(), tools)
-                found.append(tried.exposure)
+                exposures.append(tried.exposure)
                 if tried.is_spoilt:
                     break
     order = {(each.server, each.tool): place for place, each in enumerate(probes)}
     return ModeExposure(
         name=mode.name,
         versions=dict(_versions(mode)),
-        tools=tuple(sorted(found, key=lambda each: order[each.server, each.tool])),
+        tools=tuple(sorted(exposures, key=lambda each: order[each.server, each.tool])),
         not_called=tuple(not_called),
     )
 
@@ -270,13 +272,13 @@ async def _try(probe: _Probe, tools: OpenTools) -> _Tried:
         calls.append(call)
         if tools.is_stuck:
             break
-        asked = what if isinstance(what, str) else json.dumps(what, ensure_ascii=False)
-        for text, state in judge(call.answer, planted_texts(), asked=asked).items():
+        request = what if isinstance(what, str) else json.dumps(what, ensure_ascii=False)
+        for text, state in judge(call.answer, planted_texts(), asked=request).items():
             key = (text.carrier, text.author)
             states[key] = most_of((state, states.get(key, "not shown")))
     changing = sum(len(each.changing) for each in calls)
     failed = sum(each.answer.failed for each in calls)
-    gone = calls[-1].answer.complaint if tools.ended else None
+    complaint = calls[-1].answer.complaint if tools.ended else None
     exposure = ToolExposure(
         tool=probe.tool,
         server=probe.server,
@@ -288,7 +290,7 @@ async def _try(probe: _Probe, tools: OpenTools) -> _Tried:
         calls_to_github=sum(bool(each.requests) for each in calls),
         changing_requests=changing,
         gaps=tuple(dict.fromkeys(gap for each in calls for gap in each.gaps)),
-        error=_without_machine(gone or calls[0].answer.text) if gone or failed == len(calls) else None,
+        error=_without_machine(complaint or calls[0].answer.text) if complaint or failed == len(calls) else None,
         states={
             carrier: {author: states[carrier, author] for author in by_author if (carrier, author) in states}
             for carrier, by_author in planted_words().items()
@@ -305,9 +307,9 @@ def _without_machine(text: str) -> str:
 
 
 def _versions(mode: Mode) -> Iterator[tuple[str, str | None]]:
-    wanted = ToolSet.of(mode).tools
+    tools = ToolSet.of(mode).tools
     for each in cast("list[dict[str, str]]", mode.facts.get("tools") or []):
-        if each["name"] in wanted:
+        if each["name"] in tools:
             yield each["name"], each["version"]
     for name, each in cast("dict[str, dict[str, str | None]]", mode.facts.get("mcp_servers") or {}).items():
         yield name, each["version"]

@@ -39,18 +39,18 @@ def built_in_commands() -> Mapping[str, Mapping[str, str]]:
     return validate_document(read_document(BUILT_IN), ReadCommands).programs
 
 
-def read_commands(files: Sequence[Path], known: Mapping[str, JsonValue]) -> Mapping[str, Mapping[str, str]]:
+def read_commands(files: Sequence[Path], values: Mapping[str, JsonValue]) -> Mapping[str, Mapping[str, str]]:
     """Return the built-in commands and those in files; raise `InputError` where one names what no world has."""
     programs = dict(built_in_commands())
     for path in files:
         programs |= validate_document(read_document(path), ReadCommands).programs
     for program, commands in programs.items():
         for name, command in commands.items():
-            if unknown := [each for each in names_in(command) if each not in known]:
+            if unknown := [each for each in names_in(command) if each not in values]:
                 names = f"{{{{{unknown[0]}}}}}"
                 raise InputError(
                     f"the read command {name!r} of {program} names {names}, which the world does not have; it "
-                    f"has {', '.join(sorted(known))}"
+                    f"has {', '.join(sorted(values))}"
                 )
     return programs
 
@@ -69,23 +69,23 @@ class CallPlan(NamedTuple):
 
 def plan_calls(schema: Mapping[str, JsonValue], subjects: Sequence[Mapping[str, JsonValue]]) -> CallPlan:
     """Return the arguments to call a tool with: what it requires, of each subject, then with each option of its own."""
-    found: dict[str, Arguments] = {}
+    plans: dict[str, Arguments] = {}
     bases = [each for values in subjects for each in argument_sets(schema, values)]
     options = [each for values in subjects for each in _with_options(schema, values)]
     for each in (*bases, *options):
-        found.setdefault(json.dumps(each, sort_keys=True), each)
-    arguments = tuple(islice(found.values(), MOST_CALLS))
-    return CallPlan(arguments, len(found) - len(arguments))
+        plans.setdefault(json.dumps(each, sort_keys=True), each)
+    arguments = tuple(islice(plans.values(), MOST_CALLS))
+    return CallPlan(arguments, len(plans) - len(arguments))
 
 
 def _with_options(schema: Mapping[str, JsonValue], values: Mapping[str, JsonValue]) -> Iterator[Arguments]:
     """Yield the first arguments with one optional one added: each value of a choice, a switch, what the world has."""
     properties = cast("dict[str, JsonValue]", schema.get("properties") or {})
     base = next(iter(argument_sets(schema, values)))
-    for name, written in properties.items():
+    for name, property_schema in properties.items():
         if name in base:
             continue
-        part = describe_argument(written)
+        part = describe_argument(property_schema)
         if part.get("type") == "boolean":
             yield {**base, name: True}
         elif world_key(name) in values or "enum" in part:

@@ -96,8 +96,8 @@ def _count(mode: ModeExposure, carrier: str, author: Author) -> str:
 
 
 def _tools(mode: ModeExposure, carrier: str, author: Author) -> str:
-    found = {state: mode.tools_with(state, carrier, author) for state in reversed(STATES) if state != "not shown"}
-    parts = [f"{state}: {', '.join(tools)}" for state, tools in found.items() if tools]
+    by_state = {state: mode.tools_with(state, carrier, author) for state in reversed(STATES) if state != "not shown"}
+    parts = [f"{state}: {', '.join(tools)}" for state, tools in by_state.items() if tools]
     return "; ".join(parts) or "-"
 
 
