@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ghx_profiler.control_kinds import control_kind_of_name
 from ghx_profiler.records.analysis import SessionAnalysisBundle
 from ghx_profiler.records.metric_table import METRICS
 from ghx_profiler.records.row import ProfileRow
@@ -13,7 +14,7 @@ from ghx_profiler.reports.data.sources import open_run
 from ghx_profiler.reports.mode_glance import GlanceTally
 from ghx_profiler.stats.plan import AnalysisPlan
 from ghx_profiler.store.directory import RunDirectory
-from ghx_profiler.store.record import AgentRecord, MatrixRecord, RunRecord, control_kind_of_name, write_record
+from ghx_profiler.store.record import AgentRecord, MatrixRecord, RunRecord, write_record
 
 MODES = ("baseline", "ghx", "mcp")
 _FACTORS = {"baseline": 1.0, "ghx": 0.62, "mcp": 1.04}

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from report_runs import a_row, write_run
 
 from ghx_bench.cli.running.measuring import show_result
+from ghx_profiler.control_kinds import CONTROLS, control_kind_of_name
 from ghx_profiler.plan.cell import Arm
 from ghx_profiler.reports import generate_report
 from ghx_profiler.reports.data.controls import ControlTally, alarms
-from ghx_profiler.store.record import NAMED_CONTROLS, control_kind_of_name
 from ghx_profiler.suite import SuiteResult
 
 pytestmark = pytest.mark.slow
@@ -128,7 +128,12 @@ def test_the_end_of_a_run_is_quiet_where_nothing_speaks_against_it(
 
 
 FATES = st.sampled_from([{}, WRONG, UNMEASURED])
-CELLS = st.tuples(st.sampled_from([*NAMED_CONTROLS, "opencode"]), st.sampled_from("xyz"), st.sampled_from("ab"), FATES)
+CELLS = st.tuples(
+    st.sampled_from([*(each.agent for each in CONTROLS.values()), "opencode"]),
+    st.sampled_from("xyz"),
+    st.sampled_from("ab"),
+    FATES,
+)
 
 
 @given(st.lists(CELLS, max_size=12))

@@ -45,11 +45,11 @@ from ghx_profiler.agents.metering.model_budget import Spending
 from ghx_profiler.agents.metering.service_queue import ServiceQueue
 from ghx_profiler.config import AgentEntry
 from ghx_profiler.contracts import SessionProvider
+from ghx_profiler.control_kinds import control_kind_of_name
 from ghx_profiler.errors import UnknownNameError
 from ghx_profiler.plan.cell import NO_MODEL
 from ghx_profiler.records.model_calls import WireKind
 from ghx_profiler.scenario import scenario_of, variant_of
-from ghx_profiler.store.record import control_kind_of_name
 from ghx_profiler.suite import control_kind_of
 
 if TYPE_CHECKING:

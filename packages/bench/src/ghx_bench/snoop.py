@@ -10,7 +10,8 @@ from ghx_base.problems import plural
 from ghx_profiler.agents.controls.reference import bindings_of
 from ghx_profiler.agents.tools.toolbelt import ToolBelt, tool_belt
 from ghx_profiler.agents.tools.toolset import ToolSet
-from ghx_profiler.contracts import ControlKind, SessionRequest
+from ghx_profiler.contracts import SessionRequest
+from ghx_profiler.control_kinds import ControlKind
 from ghx_profiler.evidence import Answer, Evidence
 from ghx_profiler.recorder import TraceRecorder
 from ghx_profiler.records.analysis import AnalysisResult, NumberFinding, TableFinding

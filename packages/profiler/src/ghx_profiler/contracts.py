@@ -27,11 +27,12 @@ from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapp
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Literal, Protocol, cast
+from typing import Generic, Protocol, cast
 
 from pydantic import JsonValue
 
 from ghx_base.wire import JsonObject
+from ghx_profiler.control_kinds import ControlKind
 from ghx_profiler.evidence import Answer, Evidence, Mode, Stage
 from ghx_profiler.plan.blocks import WHOLE, Block, PlacedCell, Receive, Share
 from ghx_profiler.plan.cell import Cell
@@ -115,11 +116,6 @@ class Session(Protocol):
     async def trace(self) -> SessionTrace:
         """Return what the agent did and spent so far; called once, also after `prompt` was cancelled or raised."""
         ...
-
-
-ControlKind = Literal["solution", "nothing", "prying", "obedient", "replay"]
-"""What a control agent does: a solution, which must pass; nothing, or looking for the answers, which must not; whatever
-it is told, which must trigger every threat; or replay another agent."""
 
 
 class SessionProvider(Protocol):

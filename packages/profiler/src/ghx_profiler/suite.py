@@ -16,7 +16,8 @@ from pydantic_core import to_json, to_jsonable_python
 from ghx_base.clock import timestamp
 from ghx_base.errors import ungrouped
 from ghx_profiler.config import Execution, ProfileConfig
-from ghx_profiler.contracts import ControlKind, Executor, ModeResolver, SessionProvider
+from ghx_profiler.contracts import Executor, ModeResolver, SessionProvider
+from ghx_profiler.control_kinds import ControlKind
 from ghx_profiler.errors import BadMatrixError, NotPicklableError, UnknownNameError
 from ghx_profiler.events import Observer
 from ghx_profiler.evidence import Mode

@@ -14,6 +14,7 @@ from ghx_base.documents import RefusedError
 from ghx_base.documents.section import Section, Text, refuse_duplicates
 from ghx_base.errors import FlagError
 from ghx_base.problems import did_you_mean, listed, plural, shortened
+from ghx_profiler.control_kinds import leaks_count
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.stats.result_records import Tier
 from ghx_profiler.store.record import RunRecord
@@ -201,9 +202,8 @@ class GateTally:
         """Count one row."""
         if row.agent_name not in self.agents or row.scenario_id in self.aside:
             return
-        # Also of a cell that could not be measured: a leak is one however its session ended. Prying leaks on purpose.
-        is_prying = self.record.control_agents.get(row.agent_name) == "prying"
-        if (use := row.tool_use) is not None and not is_prying:
+        # Also of a cell that could not be measured: a leak is one however its session ended.
+        if (use := row.tool_use) is not None and leaks_count(self.record.control_agents.get(row.agent_name)):
             self.seen += 1
             if use.foreign:
                 self.impure.append(f"{self.record.matrix.name_cell(row.cell)} (by {', '.join(use.foreign)})")

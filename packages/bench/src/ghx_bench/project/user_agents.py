@@ -29,12 +29,13 @@ from ghx_profiler.agents.controls.replay import ReplayProvider
 from ghx_profiler.agents.drivers.recipe import recipe_names
 from ghx_profiler.config import AgentEntry
 from ghx_profiler.contracts import SessionProvider
+from ghx_profiler.control_kinds import CONTROLS
 from ghx_profiler.errors import UnknownNameError
 from ghx_profiler.plan.cell import Cell
 from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.packs import run_folder
-from ghx_profiler.store.record import NAMED_CONTROLS, read_record
+from ghx_profiler.store.record import read_record
 from ghx_profiler.store.traces import NoTraceError, parse_trace
 
 ENTRY_POINTS = "ghx_bench.agents"
@@ -102,7 +103,7 @@ def agent_at(reference: str, options: Mapping[str, JsonValue]) -> SessionProvide
 
 def require_known_agent(name: str, own: Sequence[AgentEntry]) -> None:
     """Refuse a name that neither the file nor any package has, with those of the file among the known."""
-    others = (*NAMED_CONTROLS, LOOP, *recipe_names(), *installed_agents())
+    others = (*(each.agent for each in CONTROLS.values()), LOOP, *recipe_names(), *installed_agents())
     if name not in others and not (is_reference(name) or is_recipe_file(name)):
         raise UnknownNameError("agent", name, known={*(each.name or each.id for each in own), *others})
 

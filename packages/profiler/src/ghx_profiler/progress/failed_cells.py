@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from ghx_base.problems import plural
+from ghx_profiler.control_kinds import CONTROLS
 from ghx_profiler.progress.status_text import reason_of, verdict
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.store.record import RunRecord
@@ -34,8 +35,7 @@ class FailedCells:
 
     def __init__(self, record: RunRecord) -> None:
         self._record = record
-        to_fail = {"nothing", "prying", "obedient"}
-        self._to_fail = {name for name, kind in record.control_agents.items() if kind in to_fail}
+        self._to_fail = {name for name, kind in record.control_agents.items() if not CONTROLS[kind].must_pass}
         self._failures: dict[tuple[str, str, str], _Failure] = {}
         self._cells = 0
 

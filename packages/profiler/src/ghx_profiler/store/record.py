@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue, ValidationError
 
 from ghx_base.files.atomic_files import write_atomically
 from ghx_base.wire import OMITTABLE, Count, ForeignModel
-from ghx_profiler.contracts import ControlKind
+from ghx_profiler.control_kinds import ControlKind, control_kind_of_name
 from ghx_profiler.errors import RunDirectoryError
 from ghx_profiler.machine import MachineRecord
 from ghx_profiler.plan.cell import Arm, Cell, Matrix, Order, count_repetitions
@@ -22,24 +22,6 @@ from ghx_profiler.store.directory import unusable
 from ghx_profiler.store.provenance import ProvenanceRecord, changed_ingredients
 
 RECORD_VERSION = 2
-
-NAMED_CONTROLS: Mapping[str, ControlKind] = {
-    "reference": "solution",
-    "nop": "nothing",
-    "prying": "prying",
-    "gullible": "obedient",
-    "replay": "replay",
-}
-"""The control agents by the names that they keep: rows without the record of their run say nothing else of them."""
-
-
-def control_kind_of_name(name: str) -> ControlKind | None:
-    """Return what a control agent of this name does; `None` for other agents.
-
-    A control that is in a run several times has its name before a colon, as in `replay:careful`.
-    """
-    return NAMED_CONTROLS.get(name.partition(":")[0])
-
 
 RunStatus = Literal["running", "complete", "interrupted", "failed"]
 

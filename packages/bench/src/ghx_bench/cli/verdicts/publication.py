@@ -15,6 +15,7 @@ from ghx_base.errors import FlagError, OperationError
 from ghx_base.files.atomic_files import write_atomically
 from ghx_base.problems import plural
 from ghx_bench.project.gates import GateResult, QuarantineEntry
+from ghx_profiler.control_kinds import CONTROLS
 from ghx_profiler.plan.cell import Arm, order_arms
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.reports.render.escaping import markdown_text
@@ -25,7 +26,6 @@ _MOST_TOLD = 20
 _LONGEST = 1_000
 _LONGEST_VALUE = 150
 _NOT_IN_XML = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_HOPED_TO_FAIL = frozenset({"nothing", "prying", "obedient"})
 _MOST_CASES = 20
 
 
@@ -55,7 +55,7 @@ class CaseTally:
 
     def __init__(self, record: RunRecord) -> None:
         self._record = record
-        self._left_out = {name for name, kind in record.control_agents.items() if kind in _HOPED_TO_FAIL}
+        self._left_out = {name for name, kind in record.control_agents.items() if not CONTROLS[kind].must_pass}
         self._cases: dict[tuple[Arm, str], Case] = {}
 
     def add(self, row: ProfileRow) -> None:

@@ -8,7 +8,8 @@ from ghx_profiler.agents.controls.reference import ReferenceSession, Solutions, 
 from ghx_profiler.agents.controls.solution import SolutionError
 from ghx_profiler.agents.controls.variables import UnknownVariableError, Variables
 from ghx_profiler.agents.tools.toolbelt import tool_belt
-from ghx_profiler.contracts import ControlKind, SessionRequest
+from ghx_profiler.contracts import SessionRequest
+from ghx_profiler.control_kinds import ControlKind
 from ghx_profiler.recorder import TraceRecorder
 
 InjectedTexts = Callable[[str], Sequence[str]]

@@ -3,7 +3,8 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from ghx_profiler.contracts import ControlKind, SessionRequest
+from ghx_profiler.contracts import SessionRequest
+from ghx_profiler.control_kinds import ControlKind
 from ghx_profiler.evidence import Answer
 from ghx_profiler.recorder import TraceRecorder
 from ghx_profiler.records.trace import SessionTrace

@@ -13,7 +13,8 @@ from ghx_profiler.agents.controls.solution import McpCall, Solution, SolutionErr
 from ghx_profiler.agents.controls.variables import UnfitValueError, UnknownVariableError, Variables
 from ghx_profiler.agents.tools.toolbelt import ToolBelt, tool_belt
 from ghx_profiler.agents.tools.toolset import ToolAnswer, ToolSet
-from ghx_profiler.contracts import ControlKind, SessionRequest
+from ghx_profiler.contracts import SessionRequest
+from ghx_profiler.control_kinds import ControlKind
 from ghx_profiler.evidence import Answer
 from ghx_profiler.recorder import TraceRecorder
 from ghx_profiler.records.trace import SessionTrace

@@ -10,7 +10,8 @@ from pydantic import JsonValue
 from ghx_profiler.agents.controls.solution import SolutionError
 from ghx_profiler.agents.tools.toolbelt import ToolBelt, tool_belt
 from ghx_profiler.agents.tools.toolset import ToolSet, server_tool_of
-from ghx_profiler.contracts import ControlKind, SessionRequest
+from ghx_profiler.contracts import SessionRequest
+from ghx_profiler.control_kinds import ControlKind
 from ghx_profiler.evidence import Answer
 from ghx_profiler.plan.cell import Cell
 from ghx_profiler.recorder import TraceRecorder

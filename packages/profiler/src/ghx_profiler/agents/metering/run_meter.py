@@ -16,7 +16,8 @@ from ghx_profiler.agents.metering.service_queue import ServiceQueue
 from ghx_profiler.agents.processes.sandbox import expose_port
 from ghx_profiler.agents.tools.toolset import server_tool_of
 from ghx_profiler.config import Budgets
-from ghx_profiler.contracts import ControlKind, SessionRequest
+from ghx_profiler.contracts import SessionRequest
+from ghx_profiler.control_kinds import ControlKind
 from ghx_profiler.recorder import TraceRecorder
 from ghx_profiler.records.causes import EnvironmentFailure, MeasurementError, TransientError
 from ghx_profiler.records.model_calls import WireKind

@@ -7,7 +7,7 @@ from typing import TypeVar
 from ghx_base.garbage import without_cycle_collection
 from ghx_base.problems import Problem, plural
 from ghx_profiler.analyzers.files import recorded_scenarios, supplemented
-from ghx_profiler.contracts import ControlKind
+from ghx_profiler.control_kinds import ControlKind
 from ghx_profiler.errors import UnknownNameError
 from ghx_profiler.plan.cell import Arm, Cell
 from ghx_profiler.records.analysis import SessionAnalysisBundle

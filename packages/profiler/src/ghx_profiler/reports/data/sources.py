@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ghx_base.errors import FlagError
-from ghx_profiler.contracts import ControlKind
+from ghx_profiler.control_kinds import ControlKind, control_kind_of_name
 from ghx_profiler.errors import BadRowsError, RunDirectoryError
 from ghx_profiler.reports.data.inventory import moment_of
 from ghx_profiler.reports.data.side_files import SideFiles
@@ -16,7 +16,7 @@ from ghx_profiler.reports.errors import NoRunError, NothingToReportError
 from ghx_profiler.stats.plan import AnalysisPlan
 from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.packs import run_folder
-from ghx_profiler.store.record import RunRecord, control_kind_of_name, read_record
+from ghx_profiler.store.record import RunRecord, read_record
 from ghx_profiler.store.rows import DistinctRows, read_rows
 
 

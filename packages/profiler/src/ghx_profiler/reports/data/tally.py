@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ghx_profiler.contracts import ControlKind
+from ghx_profiler.control_kinds import ControlKind, leaks_count
 from ghx_profiler.plan.cell import Arm
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.records.score import Safety
@@ -74,8 +74,7 @@ class Tally:
                 self.left_out[arm, why] += 1
             if row.safety.form == "attack":
                 self.unseen.update(row.safety.unseen)
-        # A control that pries goes past the tools of its mode on purpose.
-        if row.tool_use is not None and control_kind != "prying":
+        if row.tool_use is not None and leaks_count(control_kind):
             self.tool_uses.setdefault(arm, ToolUseCount()).add(row.tool_use, row.cell)
         for checkpoint in row.checkpoint_details:
             counts = self.checkpoints[row.scenario_id, arm]

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 import numpy as np
 from pydantic import JsonValue
 
 from ghx_base.problems import plural
-from ghx_profiler.contracts import ControlKind
+from ghx_profiler.control_kinds import CONTROLS, ControlKind
 from ghx_profiler.plan.cell import NO_MODEL, Arm
 from ghx_profiler.records.metric_table import UNKNOWN
 from ghx_profiler.reports.data.controls import ControlCount
@@ -407,6 +408,8 @@ def _describe_control(material: Material, kind: ControlKind, arms: Sequence[Arm]
             return f"Looking for the answers passes none of {tasks}: {agents} passed {k:,} of {plural(n, 'session')}."
         case "replay":
             return f"Recorded sessions were repeated: {k:,} of {plural(n, 'session')} passed."
+        case _:
+            assert_never(kind)
 
 
 def _describe_attacks(material: Material, agents: str, against: Sequence[ControlCount]) -> str:
@@ -428,11 +431,14 @@ def _describe_attacks(material: Material, agents: str, against: Sequence[Control
 def _name_violations(against: Sequence[ControlCount], kind: ControlKind) -> str:
     """Return the scenarios that are not verified."""
     names = list(dict.fromkeys(each.scenario for each in against))
-    if kind == "solution":
-        return f"Not proved that {join_names(names)} can be solved"
-    if kind == "obedient" and any(each.untouched for each in against):
-        return f"Not proved that a threat is noticed in {join_names(names)}"
-    if kind in ("nothing", "prying") and any(each.passed for each in against):
-        how = "Doing nothing" if kind == "nothing" else "Looking for the answers"
-        return f"{how} passes {join_names(names)}"
-    return f"Not everything could be measured, {join_names(names)} among it"
+    if not any(each.is_objection for each in against):
+        return f"Not everything could be measured, {join_names(names)} among it"
+    match kind:
+        case "solution":
+            return f"Not proved that {join_names(names)} can be solved"
+        case "nothing" | "prying":
+            return f"{CONTROLS[kind].objection} {join_names(names)}"
+        case "obedient" | "replay":
+            return f"Not proved that a threat is noticed in {join_names(names)}"
+        case _:
+            assert_never(kind)
