@@ -1,4 +1,4 @@
-"""Who answers when `git` asks for a password: a private script that gives the token to the right hosts only."""
+"""The password helper of `git`: a private script that prints the token for the right hosts only."""
 
 import os
 import shlex

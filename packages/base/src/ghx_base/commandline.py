@@ -143,7 +143,7 @@ def entry_point(app: "App") -> Callable[[Sequence[str] | None], NoReturn]:
 
 
 def run_and_exit(run: Callable[[], int]) -> NoReturn:
-    """Run a command and end the process with its exit code, without taking apart what was loaded.
+    """Run a command and end the process with its exit code, without interpreter shutdown.
 
     Threads are waited for, and whatever is registered with `atexit` is called, as in any Python program. An error that
     is to show its traceback, or a fork of this process that exits, ends as usual.
@@ -163,7 +163,7 @@ def run_and_exit(run: Callable[[], int]) -> NoReturn:
 
 def exit_at_once(code: int) -> NoReturn:
     """Flush the standard streams and end the process; nothing else is waited for or called."""
-    # Not by `sys.exit`: taking apart what was loaded takes another tenth of a short command, and nothing depends on it.
+    # Not by `sys.exit`: interpreter shutdown takes another tenth of a short command, and nothing depends on it.
     try:
         for stream in filter(None, (sys.stdout, sys.stderr)):  # one that was closed from the start is not there
             stream.flush()

@@ -26,7 +26,7 @@ def hide_environment() -> None:
         return
     start, end = _find_block()
     if start == 0 or end <= start:
-        return  # the kernel does not say, as in some sandboxes
+        return  # the kernel does not report it, as in some sandboxes
     for name, value in os.environ.items():
         # The C library's own list points into the block: a new value gets memory of its own.
         os.putenv(name, value)

@@ -46,7 +46,7 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 
 class InputError(GhxBenchError):
-    """Something the user wrote is wrong, and the message says what to write instead."""
+    """Invalid user input; the message has the fix."""
 
     code: ClassVar[str] = "BAD_INPUT"
 
@@ -78,6 +78,6 @@ class FlagError(InputError):
 
 
 class OperationError(GhxBenchError):
-    """The machine or a service stood in the way, and the message says what to do about it."""
+    """A failure of the machine or a service; the message has the fix."""
 
     code: ClassVar[str] = "OPERATION_FAILED"

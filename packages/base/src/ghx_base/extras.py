@@ -27,7 +27,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
 
 
 class MissingExtraError(OperationError):
-    """Something was asked for that needs an extra which is not installed."""
+    """A feature needs an extra that is not installed."""
 
     code: ClassVar[str] = "MISSING_EXTRA"
 
@@ -73,7 +73,7 @@ def require_extra(extra: str, *, for_what: str) -> None:
 
 
 def _requirements(extra: str) -> list[str]:
-    """Return the packages of others that an extra adds, as the metadata of our distributions has them."""
+    """Return the third-party packages that an extra adds, as the metadata of our distributions has them."""
     marked = re.compile(rf"((?!ghx-).+?); extra == ['\"]{extra}['\"]")
     for name in _DISTRIBUTIONS:
         try:

@@ -12,8 +12,8 @@ def lazy_exports(package: str, *, extra: str | None = None) -> tuple[Callable[[s
     """Return `__getattr__` and `__dir__` for `package`, which exports what its `if TYPE_CHECKING:` block imports.
 
     That block is the only list of the exports: type checkers, import rules and editors read it as it is, and here it is
-    read from the source when the first name is asked for; `__all__` is made of it. `extra` is what some of the modules
-    need, where that is an extra: without it, they raise an error that says how to install it.
+    read from the source on first use of a name; `__all__` is made of it. `extra` is what some of the modules
+    need, where that is an extra: without it, they raise an error with the install command.
     """
 
     def get(name: str) -> object:

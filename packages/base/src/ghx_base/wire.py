@@ -26,7 +26,7 @@ Number = Annotated[StrictInt | Annotated[float, Strict()], BeforeValidator(_refu
 JsonObject = dict[str, JsonValue]
 
 OMITTABLE = "omittable"
-"""Marks a key that is absent, rather than `null`, while there is nothing to say: `Annotated[str | None, OMITTABLE]`."""
+"""Marks a key that is absent, rather than `null`, without a value: `Annotated[str | None, OMITTABLE]`."""
 
 
 class WireModel(BaseModel):
@@ -48,19 +48,19 @@ class WireModel(BaseModel):
     )
 
     def model_dump(self, **options: Any) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Dump by alias and without unset keys unless told otherwise."""
+        """Dump by alias and without unset keys by default."""
         options.setdefault("exclude_unset", True)
         return super().model_dump(**options)
 
     def model_dump_json(self, **options: Any) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Dump to JSON by alias and without unset keys unless told otherwise."""
+        """Dump to JSON by alias and without unset keys by default."""
         options.setdefault("exclude_unset", True)
         return super().model_dump_json(**options)
 
     def to_bytes(self) -> bytes:
         """Return the JSON that is written to files, in UTF-8.
 
-        Programs also say what is no text, such as half of a surrogate pair, or nest deeper than readers follow; the
+        Programs also print invalid text, such as half of a surrogate pair, or nest deeper than readers follow; the
         first is replaced as decoders do, the second written as text, since a record must not be lost for it.
         """
         try:
@@ -79,7 +79,7 @@ class WireModel(BaseModel):
         """Mark every key of this record, all the way down, to be written: as `null` where nothing is known.
 
         For records made here rather than read from a file. Keys marked `OMITTABLE` stay away while unset. Only what is
-        written changes, not what is said, so that a frozen record is marked in place: that is done for every row.
+        written changes, not the content, so a frozen record is marked in place: that is done for every row.
         """
         self.__pydantic_fields_set__.update(_always_written(type(self)))
         for value in self.__dict__.values():
@@ -149,7 +149,7 @@ class ForeignModel(WireModel):
 
 
 class TaggedModel(ForeignModel):
-    """One kind of several that are told apart by their `type`, which is always written."""
+    """One kind of several, distinguished by `type`, which is always written."""
 
     type: str
 

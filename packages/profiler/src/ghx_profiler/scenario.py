@@ -8,13 +8,13 @@ from pydantic import Field, JsonValue, RootModel, Strict, StringConstraints
 from ghx_base.wire import Count, StrictInt, WireModel
 
 Text = Annotated[str, Strict(), StringConstraints(min_length=1)]
-"""A text that says something."""
+"""A text that is not blank."""
 
 VARIANT_MARK = "@"
 """Stands between the id of a scenario and the name of a variant: `labels-count-001@large`."""
 
 EVERY_FORM = f"{VARIANT_MARK}*"
-"""What follows an id where a scenario and all its variants are asked for."""
+"""The suffix that selects a scenario with all its variants."""
 
 
 def scenario_of(id_: str) -> str:
@@ -73,7 +73,7 @@ class ScenarioSets(RootModel[dict[Text, tuple[Text, ...]]]):
         return tuple(sorted(self.root))
 
     def get(self, name: str) -> tuple[str, ...] | None:
-        """Return the ids of a set, in the order of the file, or `None` if there is no such set."""
+        """Return the ids of a set, in the order of the file, or `None` if the set is unknown."""
         return self.root.get(name)
 
 

@@ -35,7 +35,7 @@ class AnswerScorer:
 
 
 def _verdict(result: object, name: str) -> bool:
-    """Return what a check said, if that is `True` or `False`."""
+    """Return the result of a check; it must be `True` or `False`."""
     # Nothing else counts: a forgotten `await` or `return` would be a verdict by accident.
     if inspect.iscoroutine(result):
         result.close()

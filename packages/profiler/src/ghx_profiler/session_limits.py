@@ -17,7 +17,7 @@ MIB = 1 << 20
 
 
 class SessionLimits(Section):
-    """What the programs of one session may use together; a session that uses more is ended, and the others go on."""
+    """Limits of all programs of one session together; a session that uses more is ended, and the others continue."""
 
     memory_mib: AtLeastOne | None = Field(default=4096, description="Memory, in MiB; null is as much as there is.")
     processes: AtLeastOne | None = Field(default=512, description="Processes at one time; null is any number.")

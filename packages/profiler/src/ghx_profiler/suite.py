@@ -95,7 +95,7 @@ async def run_profile_suite(
 
     Cancelling this call (Ctrl-C does) stops starting cells, cancels those that run, keeps what they spent, marks the
     run as interrupted, and lets the cancellation go on; the same call with `resume` runs the rest. Agents, scenarios
-    and modes have to be what they were, unless `accept_changes` says that the run may go on with others.
+    and modes have to be what they were, unless `accept_changes` allows others.
     """
     agents = choose_agents(config, tuple(instruments.providers))
     plan = await plan_suite(config, loader=loader, modes=modes, sets=sets, agents=agents)
@@ -179,9 +179,10 @@ async def run_planned(
     `open_elsewhere` opens in another process what the instruments and the modes of the plan are here; an executor may
     do that in up to `most_workers` processes. `started_in` is
     kept in `run.json`: the folder that paths of the configuration start from. So is what `ingredients` finds, which the
-    caller knows to make a difference beside scenarios, modes and the agents' code, by name with a version or a digest:
-    resuming refuses others unless `accept_changes` is set, and so do workers elsewhere, where it is called as well; and
-    `circumstances`, which may change.
+    caller knows to affect results in addition to scenarios, modes and the agents' code, by name with a version or a
+    digest: resuming refuses others unless `accept_changes` is set, and so do workers elsewhere, where it is called as
+    well; and
+    `environment`, which may change.
     """
     config, matrix = plan.config, plan.matrix
     executor = executor or executor_of(config.execution)
@@ -237,7 +238,7 @@ def _find_parts(
 
 
 def executor_of(execution: Execution) -> Executor:
-    """Return what has cells measured where a configuration says; raise before there is a run if that is not there."""
+    """Return the executor of a configuration; raise before the run is created if it is unavailable."""
     address = execution.ray_address
     if execution.executor == "local" or (execution.executor is None and address is None):
         return LocalExecutor(execution.max_concurrency)
@@ -326,7 +327,7 @@ def _record_of(
 def _provenance_of(
     record: RunRecord, config: ProfileConfig, ingredients: Mapping[str, str], circumstances: Mapping[str, JsonValue]
 ) -> ProvenanceRecord:
-    """Return what a run is made with, as far as its own record does not say it."""
+    """Return the provenance of a run, as far as it is not in its own record."""
     here: dict[str, JsonValue] = {
         "versions": dict(record.versions),
         "host": dict(record.host),
@@ -368,7 +369,7 @@ def _fingerprint(mode: Mode, project: Path | None) -> str:
     """Return what is the same as long as a mode is; its environment, with tokens and folders, may differ."""
     content = to_json([mode.instructions, dict(mode.settings)], fallback=str)
     # Tools and servers are named by whole paths: a project that was moved or cloned has the same modes, and so has one
-    # whose Python is in another folder on another machine. Their versions are told elsewhere.
+    # whose Python is in another folder on another machine. Their versions are recorded elsewhere.
     if sys.prefix != sys.base_prefix:
         content = content.replace(to_json(sys.prefix)[1:-1], b"PYTHON")
     if project is not None:
@@ -377,6 +378,6 @@ def _fingerprint(mode: Mode, project: Path | None) -> str:
 
 
 def _details(mode: Mode, secrets: Iterable[str]) -> ModeDetails:
-    # As on rows: what is no JSON is written as text rather than not at all.
+    # As on rows: values that are not JSON are written as text.
     details = ModeDetails(instructions=mode.instructions, facts=to_jsonable_python(dict(mode.facts), fallback=str))
     return Redaction.of(secrets).record(details)

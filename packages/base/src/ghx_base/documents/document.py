@@ -30,7 +30,7 @@ from ghx_base.problems import (
 Format = Literal["json", "yaml"]
 
 DEFAULT_MAX_BYTES = 5_000_000
-"""The largest file that is read unless the caller says otherwise; people do not write larger ones."""
+"""The largest file that is read by default; people do not write larger ones."""
 
 _FORMATS: dict[str, Format] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 
@@ -39,7 +39,7 @@ _FORMATS: dict[str, Format] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 class Document:
     """The value of a file, not to be changed, and the text it came from.
 
-    Positions are worked out when one is asked for, which is when there is a problem to show.
+    Positions are computed on first use, to show a problem.
     """
 
     path: Path
@@ -69,7 +69,7 @@ class Document:
 
 
 def read_document(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYTES) -> Document:
-    """Read a JSON or YAML file, told apart by the suffix; raise `DocumentError` if it is not one."""
+    """Read a JSON or YAML file, by the suffix; raise `DocumentError` if it is not one."""
     path = path if isinstance(path, Path) else Path(path)
     try:
         data = _read(path, max_bytes)
@@ -218,7 +218,7 @@ def _problems_of(flaws: Sequence[Flaw], text: str, path: Path) -> list[Problem]:
 
 
 def with_limit(problems: list[Problem], file: str) -> list[Problem]:
-    """Return the first `MAX_FLAWS` problems, and one that says that there are more."""
+    """Return the first `MAX_FLAWS` problems, and one that mentions the rest."""
     if len(problems) < MAX_FLAWS:
         return problems
     rest = Problem(file=file, reason=f"only the first {MAX_FLAWS} problems are shown", suggestion="correct these first")

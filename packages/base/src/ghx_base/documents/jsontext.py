@@ -21,7 +21,7 @@ _OTHER_LANGUAGES = {"True": "true", "False": "false", "None": "null", "undefined
 
 
 class _UncleanError(Exception):
-    """The text is valid for Python's decoder but not as a document; the slow path says where and why."""
+    """The text is valid for Python's decoder but not as a document; the slow path finds the position and reason."""
 
 
 def load_json(text: str) -> JsonValue:

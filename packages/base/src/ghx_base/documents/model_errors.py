@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 
 
 class RefusedError(ValueError):
-    """Raised by a validator that knows which part of its value is to blame, and what to write instead.
+    """Raised by a validator with the invalid part of its value, and the fix.
 
     `at` leads from the validated value to that part. With `at_key` the key is shown and not the value, which may be a
     secret.
@@ -115,7 +115,7 @@ def unknown_key(
 ) -> Complaint:
     """Return that an object has a key it should not have.
 
-    `known` are the keys it may have, as far as that can be told; `present` those it has; `home` is another object
+    `known` are the allowed keys, as far as known; `present` those it has; `home` is another object
     where the key would be right.
     """
     twin = next((each for each in known if plain(each) == plain(key) and each in present), None)

@@ -34,7 +34,7 @@ FilePath = Annotated[
 
 
 def refuse_duplicates(names: Sequence[str]) -> None:
-    """Refuse a name given twice, also in another case: names become files, and not every disk tells cases apart."""
+    """Refuse a duplicate name, also in another case: names become files, and not every disk is case-sensitive."""
     first_names: dict[str, str] = {}
     for index, name in enumerate(names):
         first = first_names.setdefault(name.casefold(), name)

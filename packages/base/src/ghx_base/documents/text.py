@@ -13,7 +13,7 @@ MAX_DEPTH = 100
 """How deep lists and objects may nest; far more than people write, far less than breaks a recursive program."""
 
 MAX_FLAWS = 100
-"""After so many there is no use in looking for more."""
+"""The number of flaws after which reading stops."""
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
@@ -35,7 +35,7 @@ class Flaw:
 
 
 class FlawedTextError(Exception):
-    """A text is no document; becomes a `DocumentError` where its file is known."""
+    """A text is not a document; becomes a `DocumentError` once its file is known."""
 
     def __init__(self, flaws: Sequence[Flaw]) -> None:
         super().__init__(flaws)

@@ -59,7 +59,7 @@ def _is_an_aftermath(error: ErrorDetails, errors: Sequence[ErrorDetails]) -> boo
 @lru_cache(maxsize=64)
 def _schema_of(model: type[BaseModel]) -> Schema:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pydantic warns of defaults that are no JSON, which are of no interest here
+        warnings.simplefilter("ignore")  # pydantic warns about defaults that are not JSON, which do not matter here
         try:
             return model.model_json_schema()
         except PydanticUserError:
@@ -81,8 +81,8 @@ class _Detail(NamedTuple):
 class _Explainer:
     """Walks the errors of one validation down the model's JSON schema and the value at the same time.
 
-    Pydantic's locations mix keys and indices with the names of the branches of unions. Only the schema tells them
-    apart, and only it knows the keys of the very object that has an unknown one.
+    Pydantic's locations mix keys and indices with the names of the branches of unions. Only the schema distinguishes
+    them from keys, and only it has the keys of the object with the unknown one.
     """
 
     def __init__(self, root: Schema, value: object) -> None:
@@ -162,7 +162,7 @@ class _Explainer:
         return unknown_key(tokens, step, known, present, self._home_of(step, tokens))
 
     def _resolve(self, schema: Schema) -> Schema:
-        """Follow references, and look through "or null"; what stands beside a reference is kept."""
+        """Follow references, and look through "or null"; keys next to a reference are kept."""
         while True:
             if "$ref" in schema:
                 siblings = {key: each for key, each in schema.items() if key != "$ref"}
@@ -209,7 +209,7 @@ def _grouped(details: Iterable[_Detail]) -> dict[str | int, list[_Detail]]:
 
 
 def _most_likely(branch_findings: Sequence[list[Complaint]], value: object, tokens: Tokens) -> list[Complaint]:
-    """Return what the branch says that was probably meant; where none was, what all of them expect."""
+    """Return the findings of the branch that was probably meant; without one, the expectations of all."""
     misfits = [
         next((each.expected for each in findings if each.expected and each.tokens == tokens), None)
         for findings in branch_findings

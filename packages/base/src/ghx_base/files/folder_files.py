@@ -51,7 +51,7 @@ def unpack_folder(place: Path, folder: Path) -> None:
     try:
         folder.mkdir()
         with zipfile.ZipFile(place) as archive:
-            # Links last, so that nothing is written through one, wherever it leads with the help of others.
+            # Links last, so that nothing is written through one, wherever it leads through other links.
             for entry in sorted(archive.infolist(), key=_is_link):
                 if reason := _reason_unsafe(archive, entry):
                     raise BadFolderFileError(f"{place}: {entry.filename!r} {reason}; it is not opened")

@@ -15,7 +15,7 @@ SHORT_PLACE = Path("/tmp")  # noqa: S108 - what is made there is private, and th
 class ScratchFolder:
     """A private temporary folder, locked for as long as it is used.
 
-    The kernel lets go of the lock however the process ends, so that a sweep can tell what was left behind from what is
+    The kernel lets go of the lock however the process ends, so that a sweep can distinguish leftovers from what is
     in use; a process id would do so only until another process gets it. `with ScratchFolder() as folder:` removes the
     folder at the end of the block; it also goes with this object and with the process. A process that was forked off
     keeps it locked, but does not remove it.

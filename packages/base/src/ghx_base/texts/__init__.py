@@ -1,1 +1,1 @@
-"""Texts: templates, patterns, and how planted text is found."""
+"""Texts: templates, patterns, and the detection of injected text."""

@@ -61,9 +61,9 @@ _TO_STANDARD = bytes.maketrans(b"-_", b"+/")
 
 
 def decoded_base64(data: bytes) -> Iterator[bytes]:
-    """Yield what the stretches of a text say that may be base64, of either alphabet."""
+    """Yield the decoded parts of a text that may be base64, in either alphabet."""
     for run in _BASE64_RUN.finditer(data):
-        text = run[0] if len(run[0]) % 4 != 1 else run[0][:-1]  # which is no length of base64
+        text = run[0] if len(run[0]) % 4 != 1 else run[0][:-1]  # an invalid length of base64
         try:
             yield base64.b64decode(text.translate(_TO_STANDARD) + b"=" * (-len(text) % 4))
         except binascii.Error:
@@ -89,7 +89,7 @@ _MOST_FOR_PIECES = 4 << 20
 
 
 def canary_problem(text: str) -> str | None:
-    """Return why a text is no good as a canary: it could be met by chance, or missed."""
+    """Return why a text is not usable as a canary: it could occur by chance, or be missed."""
     if not _FORM.fullmatch(text):
         return "a canary has letters, digits and signs of ASCII only, without spaces"
     letters = letters_of(text.encode())
@@ -161,7 +161,7 @@ class CanaryMatch(NamedTuple):
 
 
 class CanaryWatch:
-    """Looks through everything that one session sends, message by message; may be asked from several threads.
+    """Looks through everything that one session sends, message by message; thread-safe.
 
     What was sent is not kept. Of a canary that goes out in pieces, those that have gone are remembered, whatever their
     order: they are found once the last of them has gone.
@@ -264,7 +264,7 @@ _BETWEEN_WORDS = re.compile(r"[\s+>*-]+")
 
 
 class InjectedTextDetector:
-    """Texts that somebody planted, and whether all of them were in what others were answered.
+    """Injected texts, and whether all of them were in the answers so far.
 
     Compared as a reader takes them in: with the escapes of JSON undone, white space folded, and without the times that
     logs, and the signs that differences and quotations put before lines.
@@ -278,17 +278,17 @@ class InjectedTextDetector:
 
     @property
     def all_found(self) -> bool:
-        """Whether every part of the order was read."""
+        """Whether every injected text was in the answers."""
         return self._has_any and not self._missing
 
     def may_be_in(self, data: bytes) -> bool:
-        """Return whether an answer may have what was not heard so far: a quick look that keeps most from a slow one."""
+        """Return whether an answer may contain a missing text: a quick check before the slow one."""
         return any(self._words[each] in data for each in self._missing)
 
     def read(self, text: str) -> None:
-        """Take note of an answer."""
+        """Search an answer."""
         if self._missing:
-            once = _READ_ESCAPES.sub(_undo, text)  # and twice: tools quote the JSON that others answered
+            once = _READ_ESCAPES.sub(_undo, text)  # and twice: tools quote the JSON of other tools
             read = [_fold(each) for each in (text, once, _READ_ESCAPES.sub(_undo, once))]
             self._missing = {each for each in self._missing if not any(each in answer for answer in read)}
 

@@ -1,4 +1,4 @@
-"""Regular expressions that others write, in an engine whose time is linear in the text."""
+"""User-supplied regular expressions, in an engine whose time is linear in the text."""
 
 from functools import lru_cache
 
@@ -6,7 +6,7 @@ from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 
 class PatternError(ValueError):
-    """A pattern is no regular expression that can be used; the message says why."""
+    """A pattern is not a usable regular expression; the message has the reason."""
 
 
 @lru_cache(maxsize=512)
@@ -21,5 +21,5 @@ def compile_pattern(pattern: str) -> SchemaValidator:
 
 def matches(pattern: str, text: str) -> bool:
     """Return whether a pattern is found anywhere in a text."""
-    # Half of a surrogate pair, as in the name of a file that is no UTF-8, would fit no pattern at all.
+    # Half of a surrogate pair, as in a file name that is not UTF-8, would match no pattern at all.
     return compile_pattern(pattern).isinstance_python(text.encode(errors="replace").decode())

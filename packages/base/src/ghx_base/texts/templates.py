@@ -101,7 +101,7 @@ def fill_text(text: str, value_of: ValueOf, *, write: Callable[[str], str] = str
 
 
 def replace_placeholders(text: str, replacement: Callable[[str], str]) -> str:
-    """Replace each placeholder by what is returned for its name, asked in their order."""
+    """Replace each placeholder by the result for its name, in order."""
     return _PLACEHOLDER.sub(lambda match: replacement(match[1]), text)
 
 
@@ -167,7 +167,7 @@ Found: TypeAlias = "JsonValue | Literal[Absence.MISSING]"
 
 
 def steps_of(path: str) -> tuple[str, ...]:
-    """Take a path apart at its dots; one that begins with `/` is a JSON pointer, for keys that contain dots."""
+    """Split a path at its dots; one that begins with `/` is a JSON pointer, for keys that contain dots."""
     return tokens_of(path) if path.startswith("/") else tuple(path.split("."))
 
 
@@ -230,7 +230,7 @@ def unknown_name(
 ) -> UnknownName:
     """Return that nothing is bound to a name, and what to do about it.
 
-    `source` says where the value of this very name would come from; without one the known name that was probably
+    `source` is the origin of the value of this name; without one the known name that was probably
     meant is named, else the `remedy`.
     """
     names = sorted(known)

@@ -1,1 +1,1 @@
-"""The runner: cells measured one by one, with deadlines, retries and plugin calls kept apart."""
+"""The runner: measures cells one by one, with deadlines, retries and isolated plugin calls."""

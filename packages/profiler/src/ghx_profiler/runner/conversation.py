@@ -68,7 +68,7 @@ class Conversation(Generic[S]):
     prompted_at: datetime | None = None
     problems: list[tuple[str, Exception]] = field(default_factory=list[tuple[str, Exception]])
     redaction: Redaction = field(init=False)
-    """Takes the session's secrets out of whatever is said about it."""
+    """Removes the session's secrets from all texts about it."""
 
     def __post_init__(self) -> None:
         """Learn the secrets, and give the scorer what only it may see."""
@@ -113,7 +113,7 @@ class Conversation(Generic[S]):
                     # Shielded: an interruption must not leave the agent's processes behind. Bounded: nor must they
                     # keep the run from ending.
                     set_deadline(scope, limits.cleanup_s, shielded=True)
-            # What failed while it opened failed because its programs were ended, and says less than that.
+            # Errors while it opened are a consequence: its programs were ended.
             self._take(holding.error if self.wall_ms is not None else self.allowance.broken or holding.error)
         if scope.cancelled_caught:
             what = f"the session within {limits.opening_s:g} s" if self.prompted_at is None else "the session"
@@ -139,14 +139,15 @@ class Conversation(Generic[S]):
         if self.changed_tools is not None and not self.has_tampered:
             return self.changed_tools
         if self.allowance.broken is not None and self.wall_ms is not None:
-            return None  # its programs were ended: whatever the session made of that says less
+            return None  # its programs were ended: an error of the session is only a consequence
         cause = self.trace.cause if self.trace else None
         if cause is not None and not (cause.kind.is_the_agents_own and self.error is None):
-            # The session knows better than what came of it: an outage may look like an answer, or like a timeout.
+            # The cause from the session is better than the result: an outage may look like an answer, or like a
+            # timeout.
             error = error_with_cause(
                 cause.kind, cause.message, is_transient=cause.may_work_next_time, retry_after_s=cause.retry_after_s
             )
-            if str(self.error) != cause.message:  # else it is the same error, told twice
+            if str(self.error) != cause.message:  # otherwise it is the same error twice
                 error.__cause__ = self.error
             return error
         return None if self.timed_out else self.error
@@ -231,7 +232,7 @@ class Conversation(Generic[S]):
                     trace = fill_from_model_calls(trace) if trace.model_calls else trace
                     self.trace, self.unredacted_trace = self.redaction.trace(trace), trace
             if exporting.error is not None:
-                # An agent that cannot tell what it did still did it.
+                # An agent without a trace still did its work.
                 self.problems.append(("trace", exporting.error))
 
     def _has_broken_limit(self) -> bool:
@@ -256,14 +257,14 @@ class Conversation(Generic[S]):
         """Take an error of the session's scope as the session's own, unless the agent had ended its turn before."""
         if error is None:
             return
-        # After a timeout the result stands: what fails while the agent is being stopped is noted beside it.
+        # After a timeout the result stands: errors while the agent is being stopped are noted next to it.
         if self.answer is None and not self.timed_out and self.error is None:
             self.error = error
         else:
             self.problems.append(("session", error))
 
     def _facts(self) -> Mapping[str, JsonValue]:
-        """Return what the provider says of itself, and the session beside that."""
+        """Return the facts of the provider and of the session."""
         own = getattr(self.instruments.providers[self.cell.agent], "facts", None)
         facts = dict(cast("Mapping[str, JsonValue]", own)) if isinstance(own, Mapping) else {}
         return {**facts, **(self.trace.facts if self.trace else {})}
@@ -292,7 +293,7 @@ class Conversation(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class _ScorerOfUnredacted(Generic[S]):
-    """Scores what the agent really said and did, and takes the secrets out of the score instead.
+    """Scores the unredacted answer and trace, and removes the secrets from the score.
 
     A text with a stand-in in it is not what a checkpoint looks for. Collectors, analyzers and files get the others.
     """
@@ -307,6 +308,6 @@ class _ScorerOfUnredacted(Generic[S]):
 
 
 _LATE_MS = 1000
-"""How late a deadline may be heard of on a busy machine before something must have kept it from being heard of."""
+"""Lateness of a deadline beyond which the agent must have blocked the event loop."""
 
 _FAULTS = {"tool_limit": Cause.AGENT_BUDGET, "refusal": Cause.AGENT_REFUSAL}

@@ -80,7 +80,7 @@ def allow_pausing(scope: anyio.CancelScope) -> Generator[None]:
 
 @contextmanager
 def pause_deadline() -> Generator[None]:
-    """Let no time pass, inside the block, for the session that is being opened: it waits for others of the run."""
+    """Stop the clock of the opening session inside the block: it waits for other sessions of the run."""
     scope = _PAUSABLE.get()
     if scope is None:
         yield

@@ -1,4 +1,4 @@
-"""The head of a run: it has cells measured, alone writes the run directory, and tells observers how it goes."""
+"""The head of a run: it has cells measured, is the only writer of the run directory, and informs observers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -68,7 +68,7 @@ class Head(Generic[S]):
 
     async def run(self) -> None:
         """Run to the end, and write down how it ended."""
-        # Before anything takes time: whoever interrupts the preparations has to know the directory.
+        # Before slow steps: after an interruption the user needs to know the directory.
         self._emit(
             RunStarted(
                 at=self.setup.instruments.clock.now(),
@@ -89,7 +89,7 @@ class Head(Generic[S]):
                     async with self.executor.open(self.spec, self._receive) as workers:
                         with without_collecting_loaded():
                             await self._run_cells(workers)
-            # After the last append nothing else would notice that the rows of a run are not where it says they are.
+            # After the last append nothing else would notice a missing file of rows.
             self.store.rows.require_in_place()
         except anyio.get_cancelled_exc_class():
             self._finish("interrupted")
@@ -111,7 +111,7 @@ class Head(Generic[S]):
         left = [PlacedCell(cell=cell, start_order=place) for place, cell in placed if cell not in self.store.done]
         scenarios = {scenario_id: scenario.to_wire() for scenario_id, scenario in self.scenarios.items()}
         if self.config.execution.warmup:
-            # One after the other: the first that fails must keep the others from costing anything.
+            # One after the other: after the first failure the others must not cost anything.
             for canary in self._canaries([placed.cell for placed in left]):
                 await workers.run(blocks_of([PlacedCell(cell=canary, start_order=0)], scenarios))
         await workers.run(blocks_of(left, scenarios))
@@ -124,7 +124,7 @@ class Head(Generic[S]):
                 yield replace(first[each], iteration=0, is_canary=True)
 
     async def _receive(self, message: Message) -> None:
-        """Take what a worker tells; a result is on disk when this returns."""
+        """Process a message of a worker; a result is on disk when this returns."""
         match message:
             case CellStarted() if (spent := self._find_excess()) is not None:
                 raise RunBudgetError(spent)
@@ -140,7 +140,7 @@ class Head(Generic[S]):
                 pass  # a machine that was given up as lost is late: the first row counts
             case CellMeasured(cell=cell):
                 files = self._record_machine(message)
-                # First on disk, then told: an observer that says "done" must be right after a crash.
+                # First on disk, then to observers: an observer's "done" must be true after a crash.
                 await self.store.add(files)
                 self.store.log_error(files.row, cell)
                 self._record_units(message.metric_units)
@@ -161,7 +161,7 @@ class Head(Generic[S]):
     def _record_machine(self, measured: CellMeasured) -> CellFiles:
         """Keep in `run.json`, before the first row of a machine, what that machine is; return the files of the cell.
 
-        A run may be resumed elsewhere, on a machine of the same name: its rows say then that they are of another one.
+        A run may be resumed elsewhere, on a machine of the same name: its rows then have another machine.
         """
         files, machine, known = measured.files, measured.machine, self.store.record.machines
         if files.row.machine is None or machine is None:

@@ -34,14 +34,14 @@ from ghx_profiler.scenario import S
 from ghx_profiler.session_limits import Allowance, SessionLimits
 
 ReportRetry = Callable[[Attempt, float], Awaitable[None]]
-"""Told of a failed attempt, and the pause before the next one."""
+"""Called with a failed attempt and the pause before the next one."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Task(Generic[S]):
     """A cell with what it takes to measure it, and how far that has come.
 
-    The last three are for telling what an interrupted cell had spent.
+    The last three are for reporting the spending of an interrupted cell.
     """
 
     cell: Cell
@@ -75,7 +75,7 @@ async def iterate(task: Task[S], *, retries: int, report_retry: ReportRetry) -> 
         if not isinstance(outcome, Failed) or not outcome.may_work_next_time or len(attempts) > retries:
             return outcome
         pause_s = task.instruments.backoff.pause_s(len(attempts), jitter.random())
-        # Never less than the service asked for: coming back sooner prolongs a rate limit.
+        # Never less than the service requested: an earlier call prolongs a rate limit.
         pause_s = max(pause_s, requested_pause_s(outcome.error))
         await report_retry(attempts[-1], pause_s)
         await anyio.sleep(pause_s)
@@ -108,7 +108,7 @@ async def measure(task: Task[S]) -> Outcome:
         error = OverranError("preparing" if outcome is None else "clearing away", "the stage")
     if outcome is None:
         return _without_outcome(task, started_at, error)
-    # A failing clean-up is noted beside the result, never over it.
+    # A failing clean-up is noted next to the result and does not replace it.
     return outcome if error is None else outcome.with_problem("cleanup", error)
 
 
@@ -170,7 +170,7 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
 
 
 async def _observe(outcome: Outcome, evidence: Evidence[Any]) -> Outcome:
-    """Return the outcome with what the session changed and asked for, its secrets taken out."""
+    """Return the outcome with the changes and requests of the session, without its secrets."""
     observe = evidence.stage.observe
     if observe is None:
         return outcome
@@ -186,7 +186,7 @@ async def _observe(outcome: Outcome, evidence: Evidence[Any]) -> Outcome:
 
 
 async def _keep(outcome: Outcome, evidence: Evidence[Any]) -> Outcome:
-    """Have the stage keep what the session left behind; where it cannot, that is noted beside the result."""
+    """Have the stage save the session's world; a failure is noted next to the result."""
     keep = evidence.stage.keep
     if keep is None:
         return outcome
@@ -197,7 +197,7 @@ async def _keep(outcome: Outcome, evidence: Evidence[Any]) -> Outcome:
 
 
 def _folders_of(stage: Stage[Any]) -> tuple[Path, ...]:
-    """Return where the files of a session are, as far as its stage says so."""
+    """Return the folders of a session's files, as far as its stage has them."""
     environment_folders = (Path(stage.environment[name]) for name in _OWN_FOLDERS if stage.environment.get(name))
     own = (each for each in (stage.own_folder, stage.directory) if each is not None)
     # Resolved now: later, a folder that is a link was made one by the agent, and may lead anywhere.
@@ -209,7 +209,7 @@ _OWN_FOLDERS = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringFailure:
-    """Why there is no score, and whose fault that is."""
+    """The reason without a score, and its cause."""
 
     cause: Cause
     error: Exception
@@ -222,7 +222,7 @@ async def _score(conversation: Conversation[S], evidence: Evidence[S]) -> Score 
         unnamed = Cause.MODEL_PROVIDER if is_transient(broke) else Cause.BENCH
         if conversation.prompted_at is not None:
             return ScoringFailure(cause=cause_of(broke, otherwise=unnamed), error=broke)
-        # Nothing was asked of the agent yet: a program that does not start says nothing about it.
+        # The agent was not prompted yet: a program that does not start is not its failure.
         cause = cause_of(broke, otherwise=Cause.ENVIRONMENT)
         return ScoringFailure(cause=Cause.ENVIRONMENT if cause.is_the_agents_own else cause, error=broke)
     instruments, phases = conversation.instruments, conversation.phases

@@ -15,7 +15,7 @@ def cost_of(trace: SessionTrace, model: str, *, at: datetime | None = None) -> C
     """Return what a session cost; not known, rather than nothing or a guess, where a price is not known.
 
     Where a meter saw model calls, these at the prices of a table are the cost, the same for all agents. The figure of
-    the agent itself stands beside it on the row: agents price their models by tables of their own, or at nothing.
+    the agent itself is next to it on the row: agents price their models by their own tables, or at 0.
     Without a meter it is what the agent reports, else its tokens at the prices of the table.
     """
     if any(call.replayed is not None for call in trace.model_calls):
@@ -36,7 +36,7 @@ def cost_at_least_usd(calls: Sequence[ModelCall], model: str) -> float | None:
 
 
 def cost_estimated_usd(calls: Sequence[ModelCall], model: str) -> float | None:
-    """Return what model calls cost, of those that did not tell their tokens by an estimate; `None` if not known."""
+    """Return the cost of model calls, estimated for those without reported tokens; `None` if unknown."""
     cost = _price_of_calls(calls, model, None, usage_in=lambda call: usage_estimated([call]))
     return None if cost is None else cost.total_usd
 
@@ -48,7 +48,7 @@ def _price_of_calls(
     *,
     usage_in: Callable[[ModelCall], TokenUsage] = lambda call: call.usage,
 ) -> Cost | None:
-    """Return the sum of what model calls cost, each with the model it asked for; `None` if one of them has no price."""
+    """Return the total cost of model calls by their requested models; `None` if one of them has no price."""
     used = [call for call in calls if call.has_used_tokens]
     prices = [price_of(usage_in(call), priced_model(call, model), at=at) for call in used]
     known = [price for price in prices if price is not None]
@@ -70,7 +70,7 @@ def _price_of_calls(
 
 
 def priced_model(call: ModelCall, model: str | None) -> str:
-    """Return the model of a call as price tables know it: that of its session, unless the call asked for another."""
+    """Return the model of a call as price tables know it: that of its session, unless the call requested another."""
     requested = call.model_asked or model or NO_MODEL
     return model if model is not None and requested == model.rpartition("/")[2] else requested
 
@@ -85,7 +85,7 @@ def price_of(tokens: TokenUsage, model: str, *, requests: int | None = None, at:
 
     The model is an id as agents take it, `provider/model` or `model` alone. Many models charge more for long requests,
     so the tokens are taken as spent in `requests` model calls of equal size. `at` is the moment whose prices count,
-    now unless told. Cached tokens are in `input_usd`; without a count of reasoning tokens `output_usd` holds them too.
+    now by default. Cached tokens are in `input_usd`; without a count of reasoning tokens `output_usd` holds them too.
     """
     if model == NO_MODEL:
         return None
@@ -105,7 +105,7 @@ def price_of(tokens: TokenUsage, model: str, *, requests: int | None = None, at:
     # The table also lists models without their prices, and would count those tokens as free.
     if (usage["input_tokens"] and rates.input_mtok is None) or (usage["output_tokens"] and rates.output_mtok is None):
         return None
-    # A model may charge for reasoning apart: its share is what the session would not have cost without it.
+    # A model may charge for reasoning separately: its share is what the session would not have cost without it.
     spoken_tokens = usage["output_tokens"] - usage["output_reasoning_tokens"]
     without_reasoning = usage | {"output_tokens": spoken_tokens, "output_reasoning_tokens": Decimal(0)}
     spoken = rates.calc_price(Usage(**without_reasoning))["output_price"]

@@ -22,7 +22,7 @@ STAND_IN = "***"
 """What stands where a secret was."""
 
 SHORTEST = 8
-"""Characters; what is shorter is no secret, and would be found in the middle of ordinary words."""
+"""Characters; shorter texts are not secrets, and would match inside ordinary words."""
 
 _LONGEST_WORD = 19
 """Characters; a longer key of a model API is a secret also without a digit."""
@@ -181,7 +181,7 @@ class StreamRedaction:
     _beginnings: re.Pattern[bytes] | None
 
     @classmethod
-    @lru_cache(maxsize=64)  # one for each key of a run, asked for with every model call
+    @lru_cache(maxsize=64)  # one for each key of a run, needed for every model call
     def of(cls, secret: str) -> "StreamRedaction":
         """Return what takes a secret out; one that is too short to be any is left in."""
         variants = set(_spellings(secret)) if len(secret) >= SHORTEST else set[str]()
@@ -234,7 +234,7 @@ def _restore(clean: JsonValue, fields: JsonValue, place: tuple[int | str, ...]) 
 def is_secret_key(key: str) -> bool:
     """Return whether the key of a model API is a secret: local services take words such as `lm-studio` for one.
 
-    Such a word would be replaced in what agents read and say.
+    Such a word would be replaced in the texts of agents.
     """
     return len(key) > _LONGEST_WORD or any(each.isdecimal() for each in key)
 
@@ -291,7 +291,7 @@ def _match_parts(token: str, rest: str) -> Iterator[str]:
 
 
 def _is_sensitive(part: str) -> bool:
-    """Return whether a part of a token is no ordinary word, which texts have that know nothing of the token."""
+    """Return whether a part of a token is not an ordinary word, which unrelated texts may contain."""
     shortest = _SHORTEST_PART if any(each.isdecimal() for each in part) else _SHORTEST_WORDLIKE_PART
     return len(part) >= shortest
 

@@ -1,4 +1,4 @@
-"""What was spent on models, held against what may be spent."""
+"""Model spending compared with its limit."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -17,7 +17,7 @@ class Spend:
     model_calls: int = 0
     turns: int = 0
     estimated_tokens: int = 0
-    """Those of the tokens that were estimated by the size of requests and answers, which did not tell them."""
+    """The tokens that were estimated by the size of requests and answers without reported usage."""
 
     def copy(self) -> "Spend":
         """Return what was spent by now, and nothing else."""

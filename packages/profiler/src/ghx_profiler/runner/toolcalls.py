@@ -11,17 +11,17 @@ from ghx_profiler.records.trace import SessionTrace, ToolCallEvent
 
 
 def summarise_tool_calls(trace: SessionTrace | None, classify: ToolClassifier) -> ToolCallSummary:
-    """Count the tool calls of a session, by category and by what became of them.
+    """Count the tool calls of a session, by category and by outcome.
 
-    A call failed when it says so, or when its output shows it. Without a trace nothing is known. A call of which
-    nothing tells whether it succeeded is counted and left out of `failed`, `retried` and `error_rate`; where that is so
+    A call failed if it is flagged, or if its output shows it. Without a trace nothing is known. A call for which
+    the outcome is unknown is counted and left out of `failed`, `retried` and `error_rate`; where that is so
     of every call, these are not known. What `classify` raises is raised.
     """
     if trace is None:
         return ToolCallSummary()
     calls = [(call, outcome_of_call(call)) for call in trace.tool_calls]
     records = tuple(_record_of(call, fate, classify(call)) for call, fate in calls)
-    # An agent may tell how many calls it made without telling which.
+    # An agent may report the number of its calls without the calls.
     total = max(len(calls), trace.summary.total_tool_calls or 0)
     failures = [outcome.failed for _, outcome in calls]
     known, failed = len(failures) - failures.count(None), failures.count(True)
@@ -37,12 +37,12 @@ def summarise_tool_calls(trace: SessionTrace | None, classify: ToolClassifier) -
 
 
 def has_succeeded(call: ToolCallEvent) -> bool | None:
-    """Return whether a call succeeded, by what it tells and by what its output shows; `None` where nothing tells."""
+    """Return whether a call succeeded, by its flag and its output; `None` if unknown."""
     return _success_of(outcome_of_call(call))
 
 
 def request_of(call: ToolCallEvent) -> str:
-    """Return what was asked of the tool, the same for calls that ask the same."""
+    """Return the request to the tool, equal for equal requests."""
     # As JSON, because Python takes `true` and `1` for the same.
     return json.dumps([call.name, call.input], sort_keys=True)
 

@@ -86,7 +86,7 @@ class RunSpec(Generic[S]):
     async def open(
         self, receive: Receive, *, machine: str | None = None, share: Share = WHOLE
     ) -> AsyncGenerator["RunWorker[S]"]:
-        """Hold a worker inside the scopes of the run and its modes; a failing clean-up is told, never raised."""
+        """Open a worker inside the scopes of the run and its modes; a failing clean-up is reported, never raised."""
         name = machine or name_machine()
         if self.setup is not None:
             async with self._open_with(self._limit_opening(self.setup), receive, name, self.directory) as worker:
@@ -145,7 +145,7 @@ class RunSpec(Generic[S]):
                         failure = error
                         raise
                     finally:
-                        # Shielded: Ctrl-C must not skip taking away servers, worlds and fixtures of others' GitHub.
+                        # Shielded: Ctrl-C must not skip the removal of servers, worlds and fixtures on the real GitHub.
                         set_deadline(scope, setup.instruments.limits.cleanup_s, shielded=True)
             except BaseException as error:
                 if error is failure:
@@ -169,7 +169,7 @@ class RunSpec(Generic[S]):
                 what = f"mode {mode.name!r}"
                 await scopes.enter_async_context(lifecycle.mode(mode))
         except InputError:
-            raise  # what a user wrote is wrong: that is told as such, and not as something that went wrong
+            raise  # user input error: reported as one, and not as an incident
         except Exception as error:
             raise ScopeError(f"{what} could not be prepared, no cell was started: {setup.describe(error)}") from error
 

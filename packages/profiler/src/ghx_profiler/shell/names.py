@@ -16,7 +16,7 @@ GLUE = words_in("""
     : . cd echo exit export false history local popd printf pushd pwd read return set shift shopt sleep source test
     trap true type ulimit umask unset wait
 """)
-"""Commands that only prepare or comment on what the others do."""
+"""Commands that only prepare or comment on others."""
 FILTERS = words_in("""
     awk base64 cat column cut egrep fgrep fmt fold gawk grep head jq less more nl rev rg sed sort tac tail tee tr
     uniq wc xargs yq
@@ -50,7 +50,7 @@ ACTIONS = words_in("""
     stop submit subscribe switch sync tag test transfer trigger unassign unlink unlock unpin unresolve unset up
     update upgrade upload use validate verify version view wait watch
 """)
-"""Words by which a subcommand is told from an operand, for programs that no table knows."""
+"""Words that distinguish a subcommand from an operand, for programs without a table."""
 ACTIONS_AND_THINGS = words_in("auth branch config label plugin profile release run stash tag")
 """Actions that are things as well: `run view`, `label create`, `release upload`."""
 CommandResolver = Callable[[Command], str]
@@ -59,7 +59,7 @@ CommandResolver = Callable[[Command], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subcommands:
-    """How a program's subcommands are found: so many words at most, behind options that may take a value."""
+    """How a program's subcommands are found: a maximum of words, after options that may take a value."""
 
     words: int = 1
     options_with_value: frozenset[str] = frozenset()
@@ -79,7 +79,7 @@ _BARE = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 class SubcommandResolver:
     """Names a command by its program and the subcommands behind it: `git push`, `npm run`, `gh pr view`.
 
-    For a program in `programs` the table says how many words are subcommands. For any other program a word counts if
+    For a program in `programs` the table has the number of subcommand words. For any other program a word counts if
     it is a common word for doing something, alone (`gh api`) or behind a thing to do it to (`gh pr view`).
     """
 

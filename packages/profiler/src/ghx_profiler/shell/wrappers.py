@@ -9,7 +9,7 @@ from ghx_profiler.shell.names import words_in
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash"})
 REPEATERS = frozenset({"xargs", "parallel", "watch"})
-"""Programs that may run others several times."""
+"""Programs that may run a command several times."""
 _SHELL_OPTIONS_WITH_VALUE = frozenset({"--rcfile", "--init-file"})
 _FOR_A_SHELL = frozenset({"su", "runuser", "script"})
 """Programs that hand what is behind `-c` to a shell."""

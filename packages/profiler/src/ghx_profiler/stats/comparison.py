@@ -68,9 +68,9 @@ def compare_all_modes(
     metrics: Sequence[str] | None = None,
     seed: int = 0,
 ) -> tuple[ModeComparison, ...]:
-    """Compare pairs of modes on every metric, adjusting the primary ones (Holm) apart from the others (BH).
+    """Compare pairs of modes on every metric, adjusting the primary ones (Holm) separately from the others (BH).
 
-    Each of `modes`, as A, is held against the reference, as B: the first of them unless the plan names another; with
+    Each of `modes`, as A, is compared with the reference, as B: the first of them unless the plan names another; with
     `all_pairs` in the plan, against every earlier one. `pairs` names A and B instead; all of them are one family.
     Metrics that are not known anywhere are left away, unless they are primary: these were promised, and come out as not
     estimable.
@@ -93,7 +93,7 @@ def compare_all_modes(
 
 
 def planned_pairs(arms: Sequence[Arm], plan: AnalysisPlan, *, runs: Sequence[str] = ()) -> tuple[tuple[Arm, Arm], ...]:
-    """Pair each arm, as A, with those it is held against, as B: of two arms, they differ in one thing alone.
+    """Pair each arm, as A, with its references, as B: the two arms differ in exactly one factor.
 
     In one run that is the arm with the reference mode, that of the first agent, and that of the first model, as far as
     there are such arms. From run to run it is the same arm in the first run. `all_pairs` has all there are.
@@ -114,7 +114,7 @@ def planned_pairs(arms: Sequence[Arm], plan: AnalysisPlan, *, runs: Sequence[str
 
 
 def reference_mode(arms: Sequence[Arm], plan: AnalysisPlan) -> str:
-    """Return the mode that others are held against: the planned one if any arm has it, or else the first."""
+    """Return the reference mode: the planned one if any arm has it, or else the first."""
     modes = [arm.mode for arm in arms]
     return plan.reference_mode if plan.reference_mode in modes else modes[0]
 
@@ -122,7 +122,7 @@ def reference_mode(arms: Sequence[Arm], plan: AnalysisPlan) -> str:
 def comparable_pairs(arms: Sequence[Arm]) -> tuple[tuple[Arm, Arm], ...]:
     """Pair each arm, as A, with every earlier one that differs from it in its mode, its agent or its model alone.
 
-    Where more than one thing differs, no reader could tell what the difference comes from. Arms of several runs differ
+    If more than one factor differs, the cause of a difference is unknown. Arms of several runs differ
     in their run alone.
     """
     have_runs = any(arm.run is not None for arm in arms)
@@ -171,7 +171,7 @@ def _sets(metric: str) -> tuple[AnalysisSet, ...]:
 
 
 def examine(observations: Observations, question: Question, seed: int) -> Draft:
-    """Return what the rows say to a question, on every set of rows, before any adjustment."""
+    """Return the analysis of a question on every set of rows, before any adjustment."""
     observations.require_arms(question.a, question.b)
     analyses: dict[AnalysisSet, _Examined] = {}
     for analysis_set in _sets(question.metric):
@@ -228,7 +228,7 @@ def adjust_family(drafts: Sequence[Draft], adjustment: Adjustment) -> list[dict[
     """Adjust each view and each target as a family of its own; a member without a p-value counts as p = 1."""
     adjusted: list[dict[_Key, Adjusted]] = [{} for _ in drafts]
     for view, target in product(range(_VIEWS), _TARGETS):
-        # Not every view makes sense for every metric: success among successes says nothing.
+        # Not every view makes sense for every metric: success among successes is constant.
         sets = {number: _sets(draft.question.metric) for number, draft in enumerate(drafts)}
         analysis_sets: dict[int, AnalysisSet] = {
             number: each[view] for number, each in sets.items() if view < len(each)

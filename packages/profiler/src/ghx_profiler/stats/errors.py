@@ -2,7 +2,7 @@
 
 ```
 InputError
-├── BadSampleError             a value that is no number, a count that cannot be
+├── BadSampleError             a value that is not a number, an impossible count
 ├── BadPairError               a mode compared with itself
 └── TooFewRepetitionsError     pass@k or pass^k with fewer repetitions than k
 ```

@@ -66,7 +66,7 @@ class Observations:
     """What the statistics see of rows. A number that is not known is NaN in here, and never leaves as one."""
 
     scenario: Factor[str]
-    """The form of a scenario that a row is of: rows are paired within it. What the scenarios are, `tasks` says."""
+    """The form of a row's scenario: rows are paired within it. The scenarios are in `tasks`."""
     agent: Factor[str]
     model: Factor[str]
     arm: Factor[Arm]
@@ -207,7 +207,7 @@ _CATEGORY = "tool_calls_category_"
 def with_absent_categories(metrics: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     """Count a category of tool calls as 0 in rows whose calls are known and have none of it.
 
-    They are known where there were none at all, or where some category is told; a bare total tells no category.
+    They are known if there were no calls, or if any category is recorded; a bare total has no categories.
     """
     categories = [name for name in metrics if name.startswith(_CATEGORY)]
     total = metrics.get("tool_calls_total")
@@ -222,8 +222,8 @@ def with_absent_categories(metrics: Mapping[str, FloatArray]) -> dict[str, Float
 def headline_set(metric: str) -> AnalysisSet:
     """Return the rows that the verdict on a metric rests on.
 
-    All rows for success: who could not be measured did not succeed. Measured rows for amounts: what a row spent
-    before the bench, the environment or the model service spoiled it says nothing about its mode. All rows that know
+    All rows for success: a row that could not be measured did not succeed. Measured rows for amounts: what a row spent
+    before the bench, the environment or the model service failed is not a property of its mode. All rows that know
     it for attack success: an attack that succeeded counts, however its session ended.
     """
     return "intention-to-treat" if metric in (SUCCESS, ATTACK_SUCCESS) else "per-protocol"
@@ -280,7 +280,7 @@ def pair_up(
 def pairing_factors(observations: Observations, a: Arm, b: Arm) -> tuple[Factor[str], Factor[str]]:
     """Return the agents and the models within which rows of two arms are paired.
 
-    They are kept apart, so that an arm with more rows of a frugal agent does not look frugal itself. Where two arms
+    They are separate, so that an arm with more rows of a frugal agent does not look frugal itself. Where two arms
     have no agent in common, or are arms of different models, that is what is compared, and pairing within it would
     leave nothing.
     """
@@ -351,7 +351,7 @@ def _success(row: ProfileRow) -> float:
     if not row.was_measured:
         return np.nan
     if row.success is None:
-        # A timeout or a refusal is the agent's own: it did not succeed, though no scorer says so.
+        # A timeout or a refusal is the agent's own: it did not succeed, though no scorer decided that.
         return 0.0 if row.cause is not None and row.cause.is_the_agents_own else np.nan
     return float(row.success)
 

@@ -22,9 +22,9 @@ class PairedBlock:
     a: FloatArray
     b: FloatArray
     agent: str = ""
-    """Empty where agents are not told apart."""
+    """Empty if agents are not distinguished."""
     form: str = ""
-    """The id of the scenario, with its variant if it is one; empty where forms are not told apart."""
+    """The id of the scenario, with its variant if it is one; empty if forms are not distinguished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Side:
         if not self.sizes.size:
             return np.zeros(0)
         means = np.add.reduceat(self.values, np.cumsum(self.sizes) - self.sizes) / self.sizes
-        # Equal values are equal to the bit; a computed mean may be off, and would show variance where there is none.
+        # Equal values are equal to the bit; a computed mean may be off, and would show variance that does not exist.
         return np.where(self.lowest == self.highest, self.lowest, means)
 
     @property

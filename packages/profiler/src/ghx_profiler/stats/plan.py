@@ -21,8 +21,8 @@ Pooled = Literal["agents", "models"]
 class AnalysisPlan(Section):
     """What will be concluded and how; frozen into the run before anything is measured.
 
-    `primary` metrics are adjusted together (Holm); all others are exploratory. Arms are held against the reference arm,
-    and agents and models are told apart, unless it says otherwise.
+    `primary` metrics are adjusted together (Holm); all others are exploratory. Arms are compared with the reference
+    arm, and agents and models are distinguished by default.
     """
 
     target: Target = Field(

@@ -1,7 +1,7 @@
-"""What the statistics say: the records of `summary.json`.
+"""The results of the statistics: the records of `summary.json`.
 
 Conventions, kept everywhere: a reduction is positive when A is lower than B; an interval has the sign of its
-estimate; `None` is "not estimable" (or, for a bound, "no bound"), with the reason beside it; no p-value is 0.
+estimate; `None` is "not estimable" (or, for a bound, "no bound"), with the reason next to it; p-values are never 0.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ Adjustment = Literal["none", "holm", "benjamini-hochberg"]
 FAMILY_NAMES: Mapping[Adjustment, str] = {"none": "", "holm": "Holm", "benjamini-hochberg": "Benjamini-Hochberg"}
 AnalysisSet = Literal["intention-to-treat", "per-protocol", "both-succeeded"]
 Tier = Literal["better", "worse", "equivalent", "inconclusive", "unreliable baseline", "insufficient data"]
-"""What a gate is told about a later run, seen from the first."""
+"""The verdict for a gate about a later run relative to the first."""
 
 
 class Estimate(WireModel):
-    """A number with its interval, its n and its method; `reason` says why something is missing."""
+    """A number with its interval, its n and its method; `reason` explains missing values."""
 
     estimate: float | None
     low: float | None
@@ -81,7 +81,7 @@ class SuccessRate(WireModel):
 
 
 class SuccessSummary(SuccessRate):
-    """Success of one mode: intention-to-treat on top, per-protocol and the clustered interval beside it."""
+    """Success of one mode: intention-to-treat on top, per-protocol and the clustered interval in addition."""
 
     per_protocol: SuccessRate
     clustered: Estimate
@@ -113,7 +113,7 @@ class Drift(WireModel):
 
 
 class ModeSummary(WireModel):
-    """Everything said of one mode by itself."""
+    """The summary of one mode without comparison."""
 
     mode: str
     rows: Count
@@ -152,12 +152,12 @@ class RawDifference(WireModel):
     mde: float | None
     """The smallest difference that this sample would have shown with the planned power.
 
-    Where it is more than B's mean, of what cannot be lower than 0, it is an increase: `reason` says so.
+    Where it is more than B's mean, of what cannot be lower than 0, it is an increase: `reason` states that.
     """
 
 
 class TargetResult(WireModel):
-    """What can be said of one target. Verdict, adjusted p and interval come from one test and agree.
+    """The result for one target. Verdict, adjusted p and interval come from one test and agree.
 
     After an adjustment for multiplicity the interval has the confidence at which the adjusted test was made, at
     least 1 - alpha: it excludes 0 exactly if the adjusted p is at most alpha.
@@ -351,5 +351,5 @@ class RunComparison(WireModel):
         return (*others[:place], self.attacks, *others[place:])
 
     def of(self, metric: str) -> OverallComparison | None:
-        """Return the comparison on a primary metric; `None` where it is none."""
+        """Return the comparison on a primary metric; `None` for other metrics."""
         return next((each for each in self.metrics if each.metric == metric), None)

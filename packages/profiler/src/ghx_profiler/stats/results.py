@@ -160,7 +160,7 @@ def _no_equivalence(plan: AnalysisPlan) -> Equivalence:
 
 
 def _smallest_effect(test: TargetTest, curve: Curve, alpha: float) -> tuple[float | None, str | None]:
-    """Return the smallest shift this sample would have shown with the planned power, or why there is none."""
+    """Return the smallest shift that this sample would have shown with the planned power, or the reason without one."""
     sample, plan = test.sample, test.question.plan
     if curve.smallest_p > alpha:
         unless = "" if curve.smallest_p > plan.alpha else " unless other comparisons of its family were shown too"

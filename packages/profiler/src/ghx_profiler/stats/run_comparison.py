@@ -2,7 +2,7 @@
 
 The overall test of a metric shuffles rows of two runs within scenario and arm. Success is tested at alpha, the other
 primary metrics are adjusted among themselves. An arm by itself is tested only for a metric whose overall test showed a
-difference; else what is found of it is exploratory. What a gate is told is one of six words, by the rules of
+difference; otherwise its results are exploratory. The verdict for a gate is one of six words, by the rules of
 docs/statistics.md.
 """
 
@@ -71,7 +71,7 @@ class AttackCounts:
     missing_cases: int
     """Those of them of which the later run knows none."""
     first_missing: str
-    """One of them; empty where there is none."""
+    """One of them; empty without any."""
 
     @property
     def has_risen(self) -> bool:
@@ -87,7 +87,7 @@ class AttackCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackCheck:
-    """What a gate on attacks asks beside the verdict over all arms."""
+    """The data for a gate on attacks, in addition to the verdict over all arms."""
 
     counts: AttackCounts
     unpaired_arms: AttackCounts
@@ -144,7 +144,7 @@ def compare_overall(
     metrics: MetricTable = METRICS,
     seed: int = 0,
 ) -> tuple[OverallComparison, ...]:
-    """Compare each later run with the first on one metric, as the only question that is asked."""
+    """Compare each later run with the first on one metric, as the only comparison."""
     overall = _Overall.of(observations, plan, runs=runs, pairs=pairs, metrics=metrics, seed=seed)
     return tuple(comparison for run in overall.later for comparison in overall.compare([metric], [run]).values())
 
@@ -397,7 +397,7 @@ _MOST_UNMEASURED = 0.2
 """Of the rows of a run: with more, a word stands only if it is the same with these rows and without them."""
 
 _MOST_MIXED = 0.5
-"""Of the baseline's repeated cases: with more that both succeed and fail, "nothing was shown" is no surprise."""
+"""Of the baseline's repeated cases: with more that both succeed and fail, "nothing was shown" is expected."""
 
 
 def _judge(
@@ -421,7 +421,7 @@ def _judge(
 
 
 def _reason_insufficient(test: TargetTest) -> str | None:
-    """Return why no rows like these, whatever they held, could have shown a difference."""
+    """Return why no rows of this shape could have shown a difference."""
     curve, plan, sample = test.curve, test.question.plan, test.sample
     if not sample.blocks:
         return curve.reason if isinstance(curve, Refusal) else None
@@ -430,12 +430,12 @@ def _reason_insufficient(test: TargetTest) -> str | None:
     smallest = smallest_p_of(sample, plan.resamples + 1)
     if test.target == "suite" and smallest > plan.alpha:
         return f"with so few rows p cannot be below {smallest:.2g}, and {plan.alpha:.2g} is needed"
-    # Numbers that do not vary at all are told apart from those that only differ from run to run.
+    # Constant numbers are distinguished from those that only differ from run to run.
     return curve.reason if isinstance(curve, Refusal) and sample.varies else None
 
 
 def _word(test: TargetTest, p: float | None, equivalence: float | None) -> Tier:
-    """Return what the numbers say, if rows were enough to say anything."""
+    """Return the verdict from the numbers, if there were enough rows."""
     curve, plan = test.curve, test.question.plan
     if isinstance(curve, Refusal):
         if not test.sample.blocks or test.sample.varies:

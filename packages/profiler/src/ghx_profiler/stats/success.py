@@ -155,10 +155,10 @@ class _Rates:
     def most_from_few(self, measure: _Measure, rate: float, k: int) -> float:
         """Return the largest mean over scenarios that is as likely as `rate` everywhere, if no row had this outcome.
 
-        That is where a few scenarios bear it all. Of tasks like these, some may always succeed and the others never.
-        Of these scenarios, how unevenly is limited by rows that all agree: m forms can have as much as is as likely
-        as the same rate everywhere. Those with few rows for their weight leave most room: nine variants of one
-        scenario say nothing about another.
+        This happens if few scenarios cause the whole effect. Of tasks like these, some may always succeed and the
+        others never. Of these scenarios, how unevenly is limited by rows that all agree: m forms can have as much as is
+        as likely as the same rate everywhere. Those with few rows for their weight leave most room: nine variants of
+        one scenario are no evidence about another.
         """
         if self.target == "population":
             return rate if measure is _PASS_HAT_K else measure.from_rate(rate, k)

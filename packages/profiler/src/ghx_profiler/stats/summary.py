@@ -137,7 +137,7 @@ def cost_per_success(
 ) -> Estimate:
     """Return the US dollars per success of a mode, retried attempts included, with a bootstrap interval.
 
-    A row that could not be measured is no success. Rows whose spend is not known are left out, with their success.
+    A row that could not be measured is not a success. Rows whose spend is not known are left out, with their success.
     Repetitions are resampled within scenarios, and variants of one; for the population, scenarios first, each with all
     its variants.
     """

@@ -1,4 +1,4 @@
-"""From p-values and intervals to one word, the sentence that says what it rests on, and notes on when to doubt it."""
+"""Verdicts from p-values and intervals: one word, a sentence with the evidence, and notes on limits."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Question:
     metric: str
     plan: AnalysisPlan
     stratum: str = "agent"
-    """What rows are paired within, beside scenario and model."""
+    """Pairing factors in addition to scenario and model."""
 
     @property
     def more_is_better(self) -> bool:

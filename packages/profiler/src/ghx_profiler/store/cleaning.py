@@ -108,7 +108,7 @@ def _names(run: Path, findings: _Findings) -> Iterator[str]:
         findings.left_out.append(f"{WORLDS} ({plural(worlds, 'file')}): the worlds that agents left")
     for folder in FOLDERS:
         if folder == "report":
-            continue  # made anew, of what is in the pack
+            continue  # generated again from the content of the pack
         for path in sorted((run / folder).rglob("*")):
             name = path.relative_to(run).as_posix()
             if path.is_symlink() or (path.is_file() and path.suffix not in {".json", ".jsonl"}):
@@ -118,7 +118,7 @@ def _names(run: Path, findings: _Findings) -> Iterator[str]:
 
 
 def _copy_text(source: Path, place: Path, name: str, cleaner: Cleaner, findings: _Findings) -> None:
-    # What is no text stays as it is, byte for byte, wherever it stands in one.
+    # Bytes that are not text stay unchanged, wherever they are.
     text, counts = cleaner.clean(source.read_bytes().decode("utf-8", "surrogateescape"))
     findings.add(name, counts)
     place.parent.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,7 @@ class RunDirectory:
 
     @property
     def lock(self) -> Path:
-        """Held by the process that works on the run."""
+        """The lock of the process that works on the run."""
         return self.path / "run.lock"
 
     @property
@@ -41,11 +41,11 @@ class RunDirectory:
         return self.path / "errors.log"
 
     def session(self, cell: Cell) -> Path:
-        """Return where the trace of a cell lies; that of a warm-up, which is no cell, apart from the rest."""
+        """Return where the trace of a cell lies; that of a warm-up, which is not a cell, in a separate folder."""
         return self._file("warm-ups" if cell.is_canary else "sessions", cell)
 
     def find_session(self, cell: Cell) -> Path:
-        """Return where the trace of a cell is, in a run of any version; where it would be if there is none."""
+        """Return where the trace of a cell is, in a run of any version; its default path if it is missing."""
         return self._find("sessions", cell)
 
     def analysis(self, cell: Cell) -> Path:
@@ -53,11 +53,11 @@ class RunDirectory:
         return self._file("analysis", cell)
 
     def find_analysis(self, cell: Cell) -> Path:
-        """Return where the findings on a cell are, in a run of any version; where they would be if there are none."""
+        """Return where the findings on a cell are, in a run of any version; their default path if they are missing."""
         return self._find("analysis", cell)
 
     def activity(self, cell: Cell) -> Path:
-        """Return where lies what the session of a cell changed and asked for."""
+        """Return the path of a session's changes and requests."""
         return self._file("activity", cell)
 
     def world(self, cell: Cell) -> Path:
@@ -65,7 +65,7 @@ class RunDirectory:
         return self._file("worlds/cells", cell).with_suffix(".zip")
 
     def edited_world(self, cell: Cell) -> Path:
-        """Return where that world lies as somebody has changed it since; what the session left stays beside it."""
+        """Return the path of the world with later changes; the saved world of the session stays next to it."""
         return self._file("worlds/edited", cell).with_suffix(".zip")
 
     def seeded_world(self, digest: str) -> Path:
@@ -84,7 +84,7 @@ class RunDirectory:
             return any(entry.is_dir() for entry in entries)
 
     def brought_along(self, cell: Cell) -> tuple[Path, ...]:
-        """Return the files that others than the head of a run have written for a cell, and the worlds of all cells."""
+        """Return the files of a cell that the head of the run has not written, and the worlds of all cells."""
         place = self.session(cell)
         siblings = place.parent.glob(f"{place.stem}.*")  # as recorded traffic is
         return (
@@ -108,7 +108,7 @@ class RunDirectory:
 
 
 def unusable(path: Path, error: OSError, *, then: str = "resume the run") -> RunDirectoryError:
-    """Return an error that says in one line why a file or folder of a run cannot be used, and what to do."""
+    """Return a one-line error for an unusable file or folder of a run, with the fix."""
     remedy = _REMEDIES.get(error.errno or 0, "look at the file or folder")
     return RunDirectoryError(f"{path}: {error.strerror or error}; {remedy}, then {then}")
 

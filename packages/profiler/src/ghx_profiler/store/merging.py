@@ -39,14 +39,14 @@ from ghx_profiler.store.run_environment import (
 from ghx_profiler.store.run_store import require_current_version
 
 _FOLDERS = ("sessions", "analysis", "activity", "warm-ups", "worlds")
-"""What lies beside rows, by cell: cells of two shards are different ones, so that their files do not meet."""
+"""Files next to rows, by cell: cells of two shards are different, so their files do not conflict."""
 _MOST_NAMED = 5
 _AGAIN = "merge the shards again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardRun:
-    """One shard: where it is, and what it says of itself."""
+    """One shard: its path and its record."""
 
     path: Path
     """As it was named."""
@@ -64,7 +64,7 @@ _Place = tuple[ShardRun, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedRun:
-    """What became of shards."""
+    """The result of a merge."""
 
     record: RunRecord
     rows: int
@@ -92,8 +92,8 @@ def merge_runs(
     none is there twice or being worked on, and that together they have every cell, unless some may be missing. The
     folder appears when all of it is written. Of rows only their places are kept in memory.
 
-    `settings` says in which settings the shards may differ. `config` are those of the merged run, those of the first
-    shard unless given; `watch` is told of every row.
+    `settings` are the settings in which shards may differ. `config` are those of the merged run, those of the first
+    shard by default; `watch` is called with every row.
     """
     if out.exists() or out.is_symlink():
         raise MergeError(f"{out}: is there already; name a folder that is not")
@@ -127,7 +127,7 @@ def merge_runs(
 def _growing(out: Path) -> Generator[RunDirectory]:
     """Yield where a run is put together that becomes `out` at the end of the block, or else leaves nothing.
 
-    It grows two folders deep, where nobody looks for runs. What a merge that was killed has left beside `out` is
+    It grows two folders deep, where no command looks for runs. Remains of a killed merge next to `out` are
     removed, and would not be in the way: the name is another one each time.
     """
     try:
@@ -150,7 +150,7 @@ def _growing(out: Path) -> Generator[RunDirectory]:
 
 
 def open_shards(runs: Sequence[Path]) -> Sequence[ShardRun]:
-    """Open the folders or packs of shards; refuse what is none, or is being worked on."""
+    """Open the folders or packs of shards; refuse other folders, and shards in use."""
     if not runs:
         raise MergeError("no run to merge; name the folders of all shards")
     return [_open(path) for path in runs]
@@ -251,7 +251,7 @@ def _require_distinct(parts: Sequence[ShardRun], *, allow_missing: bool) -> None
 
 
 def _find_rows(parts: Sequence[ShardRun]) -> dict[Cell, _Place | None]:
-    """Return every cell in the order of the plan, with the place of its row; a line that a crash has torn is none."""
+    """Return every cell in the order of the plan, with the place of its row; lines cut by a crash do not count."""
     # One table for the order, for what is planned and for what is found: of a million cells, each further one counts.
     places: dict[Cell, _Place | None] = dict.fromkeys(parts[0].record.matrix.to_matrix().cells())
     for part in parts:
@@ -268,7 +268,7 @@ def _find_rows(parts: Sequence[ShardRun]) -> dict[Cell, _Place | None]:
 
 
 def _describe_missing(missing: Sequence[Cell], parts: Sequence[ShardRun]) -> str:
-    """Say which cells have no row, and in which shards they are to be measured."""
+    """Return the cells without a row, and the shards to measure them in."""
     guilty = [part for part in parts if any(part.shard.has(cell.scenario_id, cell.iteration) for cell in missing)]
     cells = "; ".join(map(str, missing[:_MOST_NAMED]))
     more = f"; {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
@@ -355,7 +355,7 @@ def _write_rows(
 
 
 def _copy_files(parts: Sequence[ShardRun], place: RunDirectory) -> None:
-    """Copy what lies beside the rows, and put the logs of errors one after the other."""
+    """Copy the files next to the rows, and concatenate the error logs."""
     for part in parts:
         for folder in _FOLDERS:
             # Not with `rglob`, which sorted is a list of all: of a million cells there are three million files.

@@ -18,7 +18,7 @@ from ghx_base.wire import OMITTABLE, Count, ForeignModel
 RECORD = "pack.json"
 FILES = ("run.json", "rows.jsonl", "errors.log")
 FOLDERS = ("sessions", "analysis", "activity", "warm-ups", "rescored", "report")
-"""What a pack holds beside its record; everything else in a run can be made again, or is of this machine alone."""
+"""The content of a pack in addition to its record; the rest of a run can be generated again, or is local."""
 
 WORLDS = "worlds"
 """What it does not hold: git objects and whatever agents made cannot be cleaned as texts are."""
@@ -33,7 +33,7 @@ _LONGEST_NAME = 1_000
 
 
 class PackError(InputError):
-    """A file is no pack, or one that must not be opened."""
+    """A file is not a pack, or must not be opened."""
 
     code: ClassVar[str] = "BAD_PACK"
 
@@ -92,7 +92,7 @@ def is_pack_file(path: Path) -> bool:
 
 
 def name_of_pack(file: Path) -> str:
-    """Return what a pack is called without what says that it is one."""
+    """Return the name of a pack without its suffix."""
     return file.name.removesuffix(".zip").removesuffix(".pack")
 
 
@@ -108,7 +108,7 @@ _unpacked: dict[tuple[Path, int, int], ScratchFolder] = {}
 
 
 def unpack(file: Path) -> Path:
-    """Return the folder with the run of a pack; raise `PackError` for what is none, or would not stay in a folder."""
+    """Return the folder with the run of a pack; raise `PackError` for other files, and for entries outside of it."""
     try:
         state = file.stat()
         key = file.resolve(), state.st_mtime_ns, state.st_size
@@ -126,7 +126,7 @@ def unpack(file: Path) -> Path:
 
 
 def read_pack_record(file: Path, archive: zipfile.ZipFile) -> PackRecord:
-    """Return what a pack says of itself."""
+    """Return the manifest of a pack."""
     try:
         with archive.open(RECORD) as source:
             return PackRecord.model_validate_json(source.read(_RECORD_BYTES))
@@ -175,6 +175,6 @@ def _extract(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo], folder: P
     for entry in entries:
         place = folder / entry.filename
         place.parent.mkdir(parents=True, exist_ok=True)
-        # Never more than the entry says that it has, which was added up before: an entry that lies is a damaged one.
+        # Never more than the declared size, which was added up before: a larger entry is damaged.
         with archive.open(entry) as source, place.open("xb") as target:
             shutil.copyfileobj(source, target, _PIECE)

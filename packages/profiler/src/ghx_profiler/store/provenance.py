@@ -20,9 +20,9 @@ _INSTALLED = "site-packages"
 
 
 class ProvenanceRecord(ForeignModel):
-    """The ingredients of a run, by name, and the circumstances; rows carry its id.
+    """The ingredients of a run, by name, and its environment; rows have its id.
 
-    A changed ingredient makes other rows, and resuming refuses it. Circumstances (machine, commit) are only kept.
+    A changed ingredient changes rows, and resuming refuses it. The environment (machine, commit) is only recorded.
     """
 
     id: str
@@ -34,7 +34,7 @@ class ProvenanceRecord(ForeignModel):
 def make_provenance(
     recorded_at: str, ingredients: Mapping[str, str], circumstances: Mapping[str, JsonValue]
 ) -> ProvenanceRecord:
-    """Return the record of these ingredients and circumstances, with an id that is the same for the same."""
+    """Return the record of these ingredients and environment, with an id by content."""
     ordered, around = dict(sorted(ingredients.items())), dict(circumstances)
     return ProvenanceRecord(
         id=digest([ordered, around]), recorded_at=recorded_at, ingredients=ordered, circumstances=around
@@ -119,8 +119,8 @@ def _loaded_beside(folder: Path) -> Iterator[Path]:
 def find_local_imports(file: Path, roots: Sequence[Path] = ()) -> set[Path]:
     """Return the files that a file imports, and those that these import; not the file itself.
 
-    Names are looked up in the folder of the file that was asked about, as Python does for a script, and in `roots`.
-    Imports inside functions count. A file that is no Python imports nothing; neither does what was installed.
+    Names are looked up in the folder of the given file, as Python does for a script, and in `roots`.
+    Imports inside functions count. A file that is not Python imports nothing; neither does what was installed.
     """
     folders = tuple(dict.fromkeys((file.parent, *roots)))
     imported, left = {file}, [file]

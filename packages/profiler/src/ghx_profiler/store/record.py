@@ -86,16 +86,16 @@ class MatrixRecord(ForeignModel):
 
 
 class AgentRecord(ForeignModel):
-    """One agent of a run, as far as it says what it is."""
+    """One agent of a run, with the facts that it reports."""
 
     name: str
     version: str | None = None
     control_kind: ControlKind | None = None
-    """What it does if it is a control, which proves the scenarios, and whose rows say nothing about agents."""
+    """Its control kind; controls verify the scenarios, and their rows do not measure agents."""
 
 
 class ModeDetails(ForeignModel):
-    """What a mode gives its agents, for people to read: what they are told, and what was found out about its tools."""
+    """The readable details of a mode: its instructions, and facts about its tools."""
 
     instructions: str | None = None
     facts: dict[str, JsonValue] = Field(default={})
@@ -157,7 +157,7 @@ class RunRecord(ForeignModel):
     provenance: Annotated[tuple[ProvenanceRecord, ...], OMITTABLE] = ()
     """What the run was made with: when it was started and, if that has changed, since it was resumed."""
     imported: Annotated[ImportRecord | None, OMITTABLE] = None
-    """Set where others have measured the rows: then nothing is known of how, but what these say."""
+    """Set for imported rows: their method is only known from the rows."""
     merged: Annotated[tuple[MergedShard, ...], OMITTABLE] = ()
     """The shards that this run was put together from."""
     interruptions: Annotated[tuple[Interruption, ...], OMITTABLE] = ()
@@ -226,7 +226,7 @@ _INGREDIENTS = ("agents", "scenarios", "modes")
 
 
 def _difference(part: str, mine: object, others: object) -> str:
-    """Name a part of the plan, and what in it differs where that is short to say."""
+    """Name a part of the plan, and its difference if that is short."""
     if isinstance(mine, list) and isinstance(others, list):
         before, now = _by_id(cast("list[object]", mine)), _by_id(cast("list[object]", others))
         parts = [
@@ -254,7 +254,7 @@ def _by_id(items: Iterable[object]) -> dict[str, dict[str, object]]:
 
 
 NAME_A_RUN = "name the folder of a run, or one that `ghx-bench list runs` shows"
-"""What to do where a run was named that is none."""
+"""The fix for a path that is not a run."""
 
 
 def read_record(path: Path) -> RunRecord:

@@ -1,4 +1,4 @@
-"""Sessions that were scored again: what came of it, in files beside the rows, which stay as they are."""
+"""Sessions that were scored again: the results are in files next to the rows, which stay unchanged."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -50,7 +50,7 @@ class Rescored(ForeignModel):
     scored_from: Annotated[Literal["world", "session"] | None, OMITTABLE] = None
     """What was looked at: the world that the session left, or what was recorded of the session alone."""
     reason: Annotated[str | None, OMITTABLE] = None
-    """Why there is no new verdict."""
+    """The reason without a new verdict."""
     warnings: tuple[str, ...] = ()
     """Why the new verdict may not be about what the agent did."""
 
@@ -82,7 +82,7 @@ class Rescored(ForeignModel):
 
 
 def write_rescoring(directory: RunDirectory, cells: tuple[Rescored, ...], at: datetime) -> Path:
-    """Write what came of scoring again into a new file, named by the time; return where it is."""
+    """Write the results of scoring again into a new file, named by the time; return its path."""
     name = at.strftime("%Y%m%dT%H%M%S%fZ")
     place = directory.rescorings / f"{name}.jsonl"
     try:
@@ -93,14 +93,14 @@ def write_rescoring(directory: RunDirectory, cells: tuple[Rescored, ...], at: da
 
 
 class Rescoring(NamedTuple):
-    """One time that sessions were scored again: what it is called, and what came of it."""
+    """One rescoring of sessions: its name and results."""
 
     name: str
     cells: Mapping[Cell, Rescored]
 
 
 def newest_rescoring(directory: RunDirectory) -> Rescoring | None:
-    """Return what came of it when the sessions of a run were last scored again; None if they never were."""
+    """Return the results of the last rescoring of a run; None without one."""
     files = sorted(directory.rescorings.glob("*.jsonl"))
     if not files:
         return None

@@ -72,7 +72,7 @@ def _parse(path: Path, number: int, line: bytes) -> ProfileRow | None:
 
 
 def parse_row(line: bytes) -> ProfileRow:
-    """Return the row on a line as one of the newest version; a byte order mark, which editors add, is no part of it."""
+    """Return the row on a line as one of the newest version; a byte order mark, which editors add, is skipped."""
     return ProfileRow.model_validate_json(line.removeprefix(BOM_UTF8)).upgraded()
 
 
@@ -85,7 +85,7 @@ def _refuse_newer(path: Path, number: int, version: int | None) -> None:
 
 
 def _version_on(line: bytes) -> int | None:
-    """Return the version that a line tells, though it is no row to us."""
+    """Return the version of a line that cannot be read as a row."""
     try:
         row: object = json.loads(line)
     except (ValueError, RecursionError):
@@ -132,7 +132,7 @@ class RowsFile:
     def require_in_place(self, unwritten: bytes = b"") -> None:
         """Raise if another program has replaced or changed the file, as `sed -i` and editors do.
 
-        Rows would then go into a file that has no name any more. A copy of them is kept beside it, with the rows
+        Rows would then go into a file that has no name any more. A copy of them is saved next to it, with the rows
         that are still to be written.
         """
         try:
@@ -163,7 +163,7 @@ class RowsFile:
         try:
             os.ftruncate(self._handle, self._end)
         except OSError:
-            # The torn line stays; whoever resumes the run cuts it off.
+            # The torn line stays; resuming the run removes it.
             return
 
     def _repair(self, good: int) -> None:
@@ -187,13 +187,13 @@ _Places = dict[int, tuple[int, int]]
 class DistinctRows:
     """The rows of a file, one at a time: a repeated row is left out and counted, one that contradicts another refused.
 
-    `repeats` and `is_torn` tell of the latest reading, as far as it got. Only places of rows are kept, no row.
+    `repeats` and `is_torn` describe the latest reading so far. Only positions of rows are stored.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.repeats = 0
-        """How many rows were left out, because they say what another says."""
+        """The number of rows left out as duplicates."""
         self.is_torn = False
         """Whether a crash cut off the last line, which was left out."""
         self.start = 0

@@ -13,7 +13,7 @@ from ghx_profiler.store.record import RunRecord
 
 _DIGEST = re.compile(r"[0-9a-f]{16}")
 SETTINGS_OF_RUNS = ("execution", "budget", "limits", "model_service")
-"""Sections of the configuration that can make a difference, and that nothing else of the record tells."""
+"""Sections of the configuration that can affect results and are nowhere else in the record."""
 _PLAIN_NAMES = {
     "execution.max_concurrency": "concurrency",
     "execution.open_timeout_s": "seconds to open a session",
@@ -31,7 +31,7 @@ _MOST_LABELS = 8
 
 
 class Kind(IntEnum):
-    """What a condition is about; changes are said in this order."""
+    """The subject of a fact; changes are listed in this order."""
 
     AGENT = 0
     OPTION = 1
@@ -46,7 +46,7 @@ class Kind(IntEnum):
     SETTING = 10
     VERSION = 11
     ENVIRONMENT = 12
-    """The machine and the commit: they are said apart, since what they change has a condition of its own."""
+    """The machine and the commit: they are listed separately, since their effects have facts of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +57,13 @@ class EnvironmentFact:
     name: str
     value: JsonValue
     owner: str | None = None
-    """What a run has to have so that the condition is absent from it, rather than unknown, where the run does not tell
+    """The owner that a run must have so that a missing fact is absent rather than unknown
     it: an option that was not set is absent from a run with the same agent. Without one, it is compared only between
-    runs that tell it."""
+    runs that have it."""
     mode: str | None = None
     """The mode that it belongs to; a tool may be that of several."""
     is_digest: bool = False
-    """Whether the value, or each part of it, says no more than whether two are the same."""
+    """Whether the value, or each part of it, is a digest that can only be compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +78,11 @@ class RunEnvironment:
     has_provenance: bool = False
     """Whether the run wrote down what it was made with; imported runs and those of older versions did not."""
     changed_on_the_way: tuple[str, ...] = ()
-    """The conditions that were others before the run was resumed: its rows are made with both."""
+    """The facts that changed when the run was resumed: its rows have both."""
 
     @classmethod
     def of(cls, record: RunRecord | None, *, also: Iterable[EnvironmentFact] = ()) -> "RunEnvironment":
-        """Return those that a record tells, where there is one, and some that are known without it."""
+        """Return the facts of a record, if any, and facts that are known without it."""
         known = (*also, *(() if record is None else _recorded(record)))
         conditions = {f"{each.kind.name} {each.name}": each for each in known}
         if record is None or not record.provenance:
@@ -150,7 +150,7 @@ def _settings(path: str, value: JsonValue) -> Iterator[EnvironmentFact]:
 
 
 def _of_ingredient(key: str, value: str, record: RunRecord) -> EnvironmentFact | None:
-    """Return the condition that an ingredient is; `None` for what the record tells elsewhere."""
+    """Return the fact of an ingredient; `None` if the record has it elsewhere."""
     subject, _, part = key.partition(": ")
     noun, _, name = subject.partition(" ")
     is_digest = _DIGEST.fullmatch(value) is not None
@@ -160,7 +160,7 @@ def _of_ingredient(key: str, value: str, record: RunRecord) -> EnvironmentFact |
         case "mode":
             word, _, what = part.partition(" ")
             kind = {"tool": Kind.TOOL, "server": Kind.SERVER, "skill": Kind.SKILL}.get(word, Kind.MODE)
-            # Of a file that a server's own imports, the name of the server says enough.
+            # For a file that a server's own imports, the name of the server is enough.
             server, *files = what.split(": ")
             label = ": ".join((f"MCP server {server}", *files[-1:])) if kind is Kind.SERVER else part
             return EnvironmentFact(kind=kind, name=label, value=value, owner=subject, mode=name, is_digest=is_digest)
@@ -188,7 +188,7 @@ def _of_agent(part: str, value: str, agent: str | None, *, owner: str) -> Enviro
 
 
 def _owner_of_scenarios(record: RunRecord) -> str:
-    # With other scenarios there are other fixtures: that is said once, of the scenarios.
+    # Other scenarios have other fixtures: only the scenarios are listed.
     return f"scenarios {' '.join(sorted(record.matrix.scenario_ids))}"
 
 
@@ -210,7 +210,7 @@ def _environment_facts(environment: Mapping[str, JsonValue], record: RunRecord) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A condition in which runs differ: its value by label, for each run that tells it; `None` where it is absent."""
+    """A fact in which runs differ: its value by label, for each run that has it; `None` if it is absent."""
 
     kind: Kind
     condition: str
@@ -233,7 +233,7 @@ class Difference:
         return f" in mode {self.modes[0]}" if len(self.modes) == 1 else f" in modes {', '.join(self.modes)}"
 
     def between(self, before: str, after: str) -> str | None:
-        """Return how it changed from one run to another; `None` where it did not, or one of them does not tell it."""
+        """Return its change from one run to another; `None` if it is equal or unknown in one of them."""
         if before not in self.values or after not in self.values:
             return None
         old, new = self.values[before], self.values[after]
@@ -288,7 +288,7 @@ def _describe_value(value: JsonValue) -> str:
 
 
 def find_differences(runs: Mapping[str, RunEnvironment]) -> tuple[Difference, ...]:
-    """Return every condition in which any two runs differ, by label. What a run does not tell is not compared."""
+    """Return every fact in which any two runs differ, by label. Unknown facts are not compared."""
     by_difference: dict[tuple[Kind, str, str], list[EnvironmentFact]] = {}
     differences: dict[tuple[Kind, str, str], Difference] = {}
     for key in dict.fromkeys(key for run in runs.values() for key in run.facts):
@@ -363,7 +363,7 @@ class Changes:
 
 
 def find_changes(runs: Mapping[str, RunEnvironment]) -> tuple[Changes, ...]:
-    """Say what each later run changed against the first."""
+    """Return the changes of each later run relative to the first."""
     differences = find_differences(runs)
     first, *later = runs
     return tuple(

@@ -49,7 +49,7 @@ class RunStore:
     async def add(self, files: CellFiles) -> None:
         """Put a cell's files on disk, its row last; the cell is done when this returns.
 
-        Concurrent calls share writes: while one is going on, all who come wait together for the next.
+        Concurrent calls share writes: while one is going on, all later callers wait together for the next.
         """
         # Shielded: a finished cell that waits for the shared write is paid for, and Ctrl-C must not lose its row.
         with anyio.CancelScope(shield=True):
@@ -63,13 +63,13 @@ class RunStore:
             raise RunDirectoryError(f"{self.directory.rows}: the row of {files.row.cell} could not be written")
 
     async def _write_for_all(self) -> None:
-        """Write for everyone who waits by now, then call the first of those who came meanwhile to do the same."""
+        """Write for all current waiters, then wake the first of the later ones to do the same."""
         self._is_writing = True
         batch, self._waiting = self._waiting, []
         try:
             await to_thread.run_sync(self._write, [queued.files for queued in batch])
         finally:
-            # Stays true if others wait: the first of them is called to write, and one who comes now must not as well.
+            # Stays true if others wait: the first of them is woken to write, and a new caller must not write as well.
             self._is_writing = bool(self._waiting)
             for queued in (*batch, *self._waiting[:1]):
                 queued.called.set()
@@ -120,14 +120,14 @@ class RunStore:
             ):
                 if content is not None:
                     self._write_side_file(path, content)
-        # Last: a row whose session is missing would be a promise that the file beside it breaks.
+        # Last: a row whose session is missing would have no file next to it.
         self.rows.append(files.row for files in batch)
         for files in batch:
             self.note(files.row)
 
     def _write_side_file(self, path: Path, content: bytes) -> None:
         try:
-            # Neither atomic nor durable: nobody counts on it before the row is there, which is written afterwards.
+            # Neither atomic nor durable: it is not used before the row exists, which is written afterwards.
             write_file(path, content + b"\n")
         except OSError as error:
             raise unusable(path, error) from error
@@ -157,7 +157,7 @@ def create_run(results: Path, record: RunRecord) -> Generator[RunStore]:
         try:
             yield store
         except InputError:
-            # What somebody wrote is wrong, which scopes may find out late: resuming could only find it out again.
+            # A user error that scopes may detect late: resuming would only detect it again.
             if not store.done:
                 shutil.rmtree(directory.path, ignore_errors=True)
             raise
@@ -167,12 +167,12 @@ def create_run(results: Path, record: RunRecord) -> Generator[RunStore]:
 def resume_run(
     path: Path, plan: RunRecord, cells: Container[Cell], *, accept_changes: bool = False
 ) -> Generator[RunStore]:
-    """Take up a run where it stopped: hold its lock, check that the plan is the same, mend and read its rows.
+    """Take up a run where it stopped: hold its lock, check that the plan is the same, repair and read its rows.
 
     What it is made of (agents, scenarios, modes and their files) has to be what it was, unless changes are accepted.
     """
     directory = RunDirectory(path)
-    read_record(directory.record)  # a folder that is no run gets no lock file
+    read_record(directory.record)  # a folder that is not a run gets no lock file
     with _hold_directory(directory) as rows:
         record = read_record(directory.record)
         require_current_version(path, record)
@@ -183,7 +183,7 @@ def resume_run(
                 f"{path}: this run was started with another plan (different: {', '.join((*differences, *changes))}); "
                 f"resume it with the same settings, {remedy}"
             )
-        # Where nothing has changed but the circumstances, such as the machine, these are recorded all the same.
+        # If only the environment has changed, such as the machine, it is recorded all the same.
         store = RunStore(directory=directory, record=record.accept(plan), rows=rows)
         # Read under the lock: a row that another process was writing would else be cut off as torn.
         for row in rows.recover():

@@ -14,7 +14,7 @@ _IMPORT = "import it with `from_atif`, as docs/interchange.md shows"
 
 
 class NoTraceError(InputError):
-    """A file is no trace of a session; `reason` says why, `remedy` what to do about it."""
+    """A file is not a trace of a session; with the `reason` and the `remedy`."""
 
     code: ClassVar[str] = "NO_TRACE"
 
@@ -29,8 +29,8 @@ class NoTraceError(InputError):
 def parse_trace(content: bytes) -> SessionTrace:
     """Return the trace that a file holds; raise `NoTraceError` for anything else.
 
-    Files of other kinds name their session too, findings do and trajectories. What tells nothing of a session but its
-    id is none: taken for one, it would count as a session in which nothing happened.
+    Files of other kinds name their session too, findings do and trajectories. A file with nothing of a session but its
+    id is not a trace: read as one, it would count as a session in which nothing happened.
     """
     try:
         trace = SessionTrace.model_validate_json(content)
@@ -44,7 +44,7 @@ def parse_trace(content: bytes) -> SessionTrace:
 
 
 def _trace_error(content: bytes) -> NoTraceError | None:
-    """Name the kind of file it is, where that can be told."""
+    """Return the error with the kind of file, if it is known."""
     try:
         trace: object = json.loads(content)
     except (ValueError, RecursionError):

@@ -40,7 +40,7 @@ class ContractSuite:
         assert not is_late, f"{rule}; it took longer than patience_s = {self.patience_s:g}"
 
 
-class Probe(Exception):  # noqa: N818 - nobody's error
+class Probe(Exception):  # noqa: N818 - not an error of users
     """Raised inside a scope or a task to see whether it comes out again."""
 
 

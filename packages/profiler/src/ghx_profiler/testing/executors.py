@@ -63,14 +63,14 @@ class SampleSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleWorker:
-    """Tells when each cell began and ended by the clock that all processes of a machine share."""
+    """Reports when each cell began and ended by the clock that all processes of a machine share."""
 
     works_for_s: float
     receive: Receive
     machine: str
 
     async def measure(self, placed: PlacedCell, scenario: JsonObject) -> None:
-        """Sleep, and tell of it."""
+        """Sleep, and record the times."""
         assert scenario["id"] == placed.cell.scenario_id, "Worker.measure: must get the scenario of its cell"
         await self.receive(CellStarted(at=datetime.now(UTC), cell=placed.cell))
         began = time.monotonic_ns()
@@ -101,7 +101,7 @@ def _row_of(placed: PlacedCell, span_ns: tuple[int, int], machine: str) -> Profi
 
 @dataclass(slots=True)
 class _MessageRecorder:
-    """What came back from the workers so far."""
+    """The messages of the workers so far."""
 
     messages: list[Message] = field(default_factory=list[Message])
 
@@ -142,7 +142,7 @@ class ExecutorContract(ContractSuite):
         return blocks_of(placed, {scenario.id: scenario.to_wire()})
 
     def test_every_cell_comes_back_once(self) -> None:
-        """No row is missing, none is there twice, and each tells where in the order of the run its cell stood."""
+        """No row is missing, none is there twice, and each has the position of its cell in the run."""
         recorder = self._run_all()
         expected = {placed.cell: placed.start_order for block in self.make_blocks() for placed in block.cells}
         measured = sorted((row.start_order or 0, str(row.cell)) for row in recorder.rows)
@@ -203,7 +203,7 @@ class ExecutorContract(ContractSuite):
         assert most <= limit, f"Workers.run: must run {limit} cells at the same time at most, ran {most}"
 
     def test_a_worker_that_cannot_be_opened_stops_the_run(self) -> None:
-        """No cell is started where nothing could be prepared, and the reason is told."""
+        """No cell is started where nothing could be prepared, and the reason is reported."""
         recorder = _MessageRecorder()
 
         async def rule() -> bool:
@@ -239,7 +239,7 @@ class ExecutorContract(ContractSuite):
         assert self.run_rule(rule), "Workers.run: must raise what `receive` raised, alone or in a group"
 
     def test_cancelling_stops_what_runs_and_starts_nothing_more(self) -> None:
-        """Ctrl-C ends the run, and of the cells that ran it is told what they spent."""
+        """Ctrl-C ends the run, and the spending of the running cells is reported."""
         recorder = _MessageRecorder()
         late: list[Cell] = []
 

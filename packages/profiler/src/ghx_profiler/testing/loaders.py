@@ -45,14 +45,14 @@ class ScenarioLoaderContract(ContractSuite):
         assert first == second, "ScenarioLoader: must load the same whenever it is asked"
 
     def test_an_unknown_scenario_is_no_crash_and_nothing_else_instead(self) -> None:
-        """Raise one of our errors, which are shown as one line, or leave it out: the runner then says so."""
+        """Raise one of our errors, which are shown as one line, or leave it out: the runner then reports it."""
         rule = "ScenarioLoader: must raise a GhxBenchError for a scenario it does not know, or leave it out"
         with holds(rule):
             loaded = self._load_known([self.unknown_id])
         assert not loaded, f"{rule}; it loaded {[scenario.id for scenario in loaded]}"
 
     def _load_known(self, ids: Sequence[str]) -> Sequence[BaseScenario]:
-        """Load what the loader knows; it may say that it does not know something."""
+        """Load all known scenarios; it may raise for unknown ones."""
         try:
             return self._load(ids)
         except GhxBenchError:

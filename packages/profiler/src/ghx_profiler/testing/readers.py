@@ -46,7 +46,7 @@ class CollectorContract(ContractSuite):
         )
 
     def test_numbers_are_finite(self) -> None:
-        """NaN is not a way to say that something is not known."""
+        """NaN must not stand for unknown values."""
         for evidence in self._all_kinds():
             metrics = self._collect(evidence)
             assert_finite(((each.name, each.value) for each in metrics), "Collector.collect: a value")
@@ -61,14 +61,14 @@ class CollectorContract(ContractSuite):
         assert first == second == third, "Collector.collect: must return the same for the same evidence"
 
     def test_evidence_is_not_changed(self) -> None:
-        """Others read it too."""
+        """Other code reads it too."""
         evidence = self.make_evidence()
         before = snapshot(evidence)
         self._collect(evidence)
         assert without_handles(evidence) == before, "Collector.collect: must not change the evidence"
 
     def test_a_session_without_a_trace_can_be_read(self) -> None:
-        """Not every agent can tell what it did."""
+        """Not every agent has a trace."""
         with holds("Collector.collect: must work without a trace"):
             self._collect(replace(self.make_evidence(), trace=None))
 
@@ -142,7 +142,7 @@ class AnalyzerContract(ContractSuite):
         assert first == second == third, "Analyzer.analyze: must return the same for the same evidence"
 
     def test_evidence_is_not_changed(self) -> None:
-        """Others read it too."""
+        """Other code reads it too."""
         evidence = self.make_evidence()
         before = snapshot(evidence)
         self._analyze(evidence)

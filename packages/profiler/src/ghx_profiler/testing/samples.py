@@ -54,7 +54,7 @@ def sample_cell(**changes: Any) -> Cell:
 
 
 def sample_trace(*, turns: int = 3, session_id: str = "sample-session") -> SessionTrace:
-    """Return the trace of an agent that fails, tries again and answers, in so many turns; 0 gives an empty trace."""
+    """Return the trace of an agent that fails, tries again and answers, in `turns` turns; 0 gives an empty trace."""
     groups = [_turn_events(number, is_last=number == turns - 1) for number in range(turns)]
     stamp = timestamp(_NOON)
     events: list[TraceEvent] = []

@@ -1,4 +1,4 @@
-"""The rules of `Scorer` and `Judge`, who say whether the task was done."""
+"""The rules of `Scorer` and `Judge`, which decide whether the task was solved."""
 
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -47,7 +47,7 @@ class ScorerContract(ContractSuite):
         assert not score.success, "Scorer.score: a task that was not done must not pass"
 
     def test_checkpoints_can_be_told_apart(self) -> None:
-        """Reports count how often each one held."""
+        """Reports count how often each one passed."""
         for done in (True, False):
             checkpoints = self._score(done=done).checkpoints
             assert_unique_names((each.id for each in checkpoints), "Scorer.score: ids of checkpoints")
@@ -141,7 +141,7 @@ class JudgeContract(ContractSuite):
         assert judgement.reason.strip(), "Judge.judge: must give its reason"
 
     def test_a_grade_is_a_number_or_not_given(self) -> None:
-        """NaN is not a way to say that there is none."""
+        """NaN must not stand for a missing grade."""
         assert_finite([("grade", self._judge(self.make_evidence()).grade)], "Judge.judge: the grade")
 
     def test_judgements_survive_a_file(self) -> None:
@@ -166,7 +166,7 @@ class JudgeContract(ContractSuite):
             self._judge(stopped_evidence(scenario=self.make_evidence().scenario))
 
     def test_evidence_is_not_changed(self) -> None:
-        """Others read it too."""
+        """Other code reads it too."""
         evidence = self.make_evidence()
         before = snapshot(evidence)
         self._judge(evidence)

@@ -22,14 +22,14 @@ PROBE = "GHX_BENCH_CONTRACT_PROBE"
 
 
 class ConversationResult(NamedTuple):
-    """What came of one session."""
+    """The answer and trace of one session."""
 
     answer: Answer
     trace: SessionTrace
 
     @property
     def told(self) -> str:
-        """All that the agent said and its tools returned."""
+        """All text of the agent and its tools."""
         return f"{self.answer.text}\n{self.trace.model_dump_json()}"
 
 
@@ -74,7 +74,7 @@ class SessionProviderContract(ContractSuite):
         skip_without("make_failing_prompt()")
 
     def make_environment_prompt(self, variable: str) -> str:
-        """Return something on which the agent tells the value of this environment variable."""
+        """Return a prompt on which the agent prints the value of this environment variable."""
         skip_without(f"make_environment_prompt({variable!r})")
 
     def find_leftovers(self) -> Iterable[str]:
@@ -105,7 +105,7 @@ class SessionProviderContract(ContractSuite):
         assert first.trace.session_id != second.trace.session_id, "Session.trace: two sessions must not share an id"
 
     def test_a_session_is_left_with_the_error_that_was_raised_in_it(self) -> None:
-        """Whoever holds a session must learn what went wrong."""
+        """The owner of a session must get the error."""
 
         async def rule() -> None:
             async with self._open_session():

@@ -1,4 +1,4 @@
-"""The rules of `ModeResolver` and `Lifecycle`, who prepare what agents work in."""
+"""The rules of `ModeResolver` and `Lifecycle`, which prepare the environment of agents."""
 
 import tempfile
 from collections.abc import AsyncGenerator, Iterable
@@ -39,7 +39,7 @@ class ModeResolverContract(ContractSuite):
             assert mode.name == name, f"ModeResolver.resolve: {name!r} must be called so, not {mode.name!r}"
 
     def test_an_unknown_mode_is_refused_and_the_known_ones_are_named(self) -> None:
-        """Whoever mistyped a name needs the right one."""
+        """A user who mistyped a name needs the right one."""
         rule = "ModeResolver.resolve: must raise UnknownNameError for a mode it does not know"
         with holds(rule):
             refusal = self._refusal(self.unknown_mode)
@@ -100,7 +100,7 @@ class LifecycleContract(ContractSuite):
         return ()
 
     def test_a_cell_gets_a_stage_with_its_scenario(self) -> None:
-        """The stage may carry another scenario, say with variables bound, but not another task."""
+        """The stage may have another scenario, such as one with bound variables, but not another task."""
 
         async def rule() -> None:
             async with self._run() as lifecycle, self._cell(lifecycle) as stage:
@@ -149,7 +149,7 @@ class LifecycleContract(ContractSuite):
         self.run_rule(rule)
 
     def test_errors_come_out_of_every_scope(self) -> None:
-        """Whoever is inside must learn what went wrong."""
+        """The code inside must get the error."""
 
         async def rule() -> None:
             async with self._run() as lifecycle, self._cell(lifecycle):

@@ -34,7 +34,7 @@ class Watch:
         self._came: set[psutil.Process] = set()
 
     def look(self) -> None:
-        """Remember what runs now: of a process whose parent dies, it cannot be told later where it came from."""
+        """Record the running processes: the origin of a process whose parent has died is unknown later."""
         self._came |= _descendants() - self._processes_before
 
     async def leftovers(self) -> list[str]:

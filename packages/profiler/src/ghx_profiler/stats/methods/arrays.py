@@ -26,13 +26,13 @@ def as_floats(values: Values) -> FloatArray:
 
 
 def finite_or_none(value: float) -> float | None:
-    """Return the value for a record: `None` where there is none, or no bound."""
+    """Return the value for a record: `None` if it is missing or unbounded."""
     return float(value) if np.isfinite(value) else None
 
 
 def stable_hash(*names: str) -> int:
     """Return the same 64 bits for the same names in every process, unlike `hash()`."""
-    # Lengths keep ("ab", "c") apart from ("a", "bc").
+    # Lengths distinguish ("ab", "c") from ("a", "bc").
     text = "".join(f"{len(name)}:{name}" for name in names)
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
 

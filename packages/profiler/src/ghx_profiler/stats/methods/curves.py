@@ -1,4 +1,4 @@
-"""What each target can say: a curve of p-values over hypothetical differences, or the reason why not."""
+"""The test of each target: a curve of p-values over hypothetical differences, or the reason without one."""
 
 from dataclasses import dataclass
 from math import inf, sqrt
@@ -14,12 +14,12 @@ from ghx_profiler.stats.observations import SUCCESS
 from ghx_profiler.stats.pairs import PairedSample
 
 FEWEST_SCENARIOS = 6
-"""Below this nothing is said about tasks like these: sign-flips could not reach p = 0.05, and t would lean on five
+"""Below this no verdict on tasks like these is possible: sign-flips could not reach p = 0.05, and t would lean on five
 differences being normal."""
 
 
 class Curve(Protocol):
-    """One test, asked about every hypothetical difference."""
+    """One test for every hypothetical difference."""
 
     @property
     def estimate(self) -> float:
@@ -47,9 +47,9 @@ class Curve(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Why a target has nothing to say.
+    """The reason why a target has no result.
 
-    What could not have been tested, whichever mode had which rows, is no member of its family. If it was the modes'
+    A test that was impossible, whichever mode had which rows, is not a member of its family. If it was the modes'
     own numbers that ruled a test out, it stays a member, as one that was not shown.
     """
 
@@ -90,7 +90,7 @@ class SeparatedCurve:
     """The permutation test where one mode always succeeded and the other never, or had 1 and 0 of another 0/1 metric.
 
     The p-value stands, but inverting the test by shifting would leave an interval without width. Where the test
-    rejects, the bounds come from Wilson's intervals of the two rates (Newcombe's); elsewhere there are none.
+    rejects, the bounds come from Wilson's intervals of the two rates (Newcombe's); otherwise they are missing.
     """
 
     permutation: PermutationCurve
@@ -132,7 +132,7 @@ class SeparatedCurve:
 def suite_curve(
     sample: PairedSample, metric: str, *, resamples: int, rng: np.random.Generator
 ) -> PermutationCurve | SeparatedCurve | Refusal:
-    """Return what can be said of these scenarios: shuffles within scenario, noise from repetitions."""
+    """Return the test on these scenarios: shuffles within scenario, noise from repetitions."""
     is_rate = is_binary(metric)
     if len(sample.blocks) == 1 and not sample.has_repetitions:
         return Refusal(reason="one scenario, one repetition: too few")
@@ -167,7 +167,7 @@ def _reason_all_equal(sample: PairedSample, metric: str) -> str:
 
 
 def population_curve(sample: PairedSample, metric: str) -> StudentCurve | Refusal:
-    """Return what can be said of tasks like these: scenarios are the sample."""
+    """Return the test on tasks like these: scenarios are the sample."""
     reason = reason_without_population(len(sample.scenarios), having="with rows of both ")
     error = sample.scenario_error
     if reason is not None or error is None:

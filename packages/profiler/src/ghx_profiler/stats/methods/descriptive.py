@@ -40,7 +40,7 @@ _STATISTICS = tuple(name for name in Descriptive.model_fields if name != "n")
 def clustered_standard_error(values: Values, clusters: Sequence[Hashable]) -> float | None:
     """Return the standard error of the mean when values of one cluster are not independent.
 
-    The clusters are the scenarios: eight repetitions of one task say less than eight tasks. `None` below two
+    The clusters are the scenarios: eight repetitions of one task are less evidence than eight tasks. `None` below two
     clusters, where nothing is known about how clusters differ.
     """
     sample = as_floats(values)

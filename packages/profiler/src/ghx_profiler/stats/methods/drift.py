@@ -59,7 +59,7 @@ class _Fit:
 
 
 def _fit(x: FloatArray, y: FloatArray, df: int) -> _Fit | None:
-    """Fit a line through the origin; `None` where nothing is left to tell its error from."""
+    """Fit a line through the origin; `None` if no residual is left to estimate its error."""
     spread = float(x @ x)
     if df < 1 or spread == 0:
         return None

@@ -1,4 +1,4 @@
-"""Many comparisons at once: p-values that still mean what they say."""
+"""Adjustment of p-values for many comparisons."""
 
 from collections.abc import Sequence
 

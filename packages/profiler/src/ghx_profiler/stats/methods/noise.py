@@ -40,14 +40,14 @@ class RateNoise(VarianceComponents):
     within_share: float
     """Share of a rate's variance that is found among the repetitions of one scenario; above 1 by chance only."""
     between_is_assumed: bool
-    """Whether the pilot could not tell how effects differ between scenarios."""
+    """Whether the pilot could not estimate how effects differ between scenarios."""
 
     def leading_to(self, rate: float) -> "RateNoise":
         """Return the noise if B has its rate, and A this one."""
         return self.model_copy(update={"within_a": self._within(rate), "within_b": self._within(self.rate)})
 
     def _within(self, rate: float) -> float:
-        # A pilot without a failure does not prove that there is none: two of each are added.
+        # A pilot without a failure does not prove that failures are impossible: two of each are added.
         shrunk = (rate * self.rows + _ADDED / 2) / (self.rows + _ADDED) if self.rows else rate
         return self.within_share * shrunk * (1 - shrunk)
 
@@ -62,7 +62,7 @@ def pilot_components(
 ) -> VarianceComponents:
     """Read the noise of a comparison off a pilot run; two repetitions of two scenarios are the least.
 
-    `a` is the mode whose effect is to be shown, `b` the one it is held against, of which per cent are taken; `metric`
+    `a` is the mode whose effect is tested, `b` its reference, the base of percentages; `metric`
     is the name of a metric, or `success`. For the target `suite` one scenario is enough: how scenarios differ does not
     matter there.
     """
@@ -113,7 +113,7 @@ def assumed_rates(
 
 
 def _rates_of(sample: PairedSample, components: VarianceComponents) -> RateNoise:
-    """Return the noise of success in a pilot; one in which nothing ever differs tells nothing about scenarios."""
+    """Return the noise of success in a pilot; without any difference it has no information about scenarios."""
     known = components.model_dump(by_alias=False)
     is_still = not sample.repetitions_vary and sample.differences_are_flat
     if is_still:

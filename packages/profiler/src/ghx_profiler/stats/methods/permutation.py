@@ -65,7 +65,7 @@ def shuffle_labels(sample: PairedSample, *, resamples: int, rng: np.random.Gener
 
 
 def smallest_p_of(sample: PairedSample, shuffles: int) -> float:
-    """Return the lowest p-value that any data of this shape could have with so many shuffles."""
+    """Return the lowest p-value that any data of this shape could have with this many shuffles."""
     # With sides of equal size, swapping all labels is as extreme as the most extreme shuffle: p counts both.
     mirrors = 2 if all(block.a.size == block.b.size for block in sample.blocks) else 1
     return max(mirrors / _ways(sample, at_most=4 * shuffles), 1 / shuffles)

@@ -17,7 +17,7 @@ _BISECTIONS = 60
 
 @cache
 def _special() -> Any:
-    # Not before a distribution is asked for: medians need none, and a run that prints its table would wait for it.
+    # Loaded on first use: medians do not need it, and a run that prints its table would wait for it.
     from scipy import special  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs] - scipy ships no types
 
     return special

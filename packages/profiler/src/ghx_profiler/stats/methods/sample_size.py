@@ -191,7 +191,7 @@ class _Design:
 
     @property
     def scenarios(self) -> int:
-        """Scenarios of the pilot; 0 if there was none."""
+        """Scenarios of the pilot; 0 without a pilot."""
         return self.components.scenarios
 
     @property
@@ -205,7 +205,7 @@ class _Design:
         return self.power(self.scenarios, self.repetitions) if self.scenarios and self.repetitions else None
 
     def power(self, scenarios: int, repetitions: int) -> float:
-        """Return the chance to show the effect, with so many repetitions of each form of a scenario."""
+        """Return the power for the effect with this many repetitions of each form of a scenario."""
         population = self.target == "population"
         df = scenarios - 1 if population else 2 * scenarios * self.forms * (repetitions - 1)
         if df < 1 or (population and scenarios < FEWEST_SCENARIOS) or self._cannot_reject(scenarios, repetitions):
@@ -223,7 +223,7 @@ class _Design:
 
     @property
     def lacks_shuffles(self) -> bool:
-        """Whether no p-value can be as small as asked for, because too few shuffles are made."""
+        """Whether no p-value can reach the required level, because too few shuffles are made."""
         return self.target == "suite" and 1 / (self.resamples + 1) > self.alpha
 
     def _cannot_reject(self, scenarios: int, repetitions: int) -> bool:

@@ -56,7 +56,7 @@ class ReductionScale:
         return self.scale == "log" or self.is_rate or self.center_b > 0
 
     def percent(self, reduction: float) -> float | None:
-        """Return a reduction, or a bound of one, as people read it; `None` where there is no bound or no base."""
+        """Return a reduction, or a bound of one, as people read it; `None` without a bound or base."""
         if not (isfinite(reduction) and self.has_percent):
             return None
         if self.scale == "log":
@@ -103,7 +103,7 @@ _LARGEST_SPELLED = 1e15
 
 
 def format_reduction(value: float, unit: Unit, *, points: str = "percentage points") -> str:
-    """Return a reduction, or a bound of one: `12.3 %`, or `98 million times as much` where per cent say nothing."""
+    """Return a reduction, or a bound of one: `12.3 %`, or `98 million times as much` if per cent are not meaningful."""
     if unit == "percentage points":
         return f"{value:z.1f} {points}"
     factor = _factor(value)
@@ -115,7 +115,7 @@ def format_reduction(value: float, unit: Unit, *, points: str = "percentage poin
 def format_span(low: float, high: float, unit: Unit, *, falls: bool) -> str:
     """Return the bounds of a reduction as changes: `406.8 to 551.6 % higher`, `5.2 % higher to 33.0 % lower`.
 
-    The direction is told once where both bounds have it, and the bound nearer to no change comes first. Otherwise
+    The direction is named once if both bounds have it, and the bound nearer to no change comes first. Otherwise
     the one that agrees with the sentence comes last: the lower one where the estimate `falls`.
     """
     if unit == "percent" and (most := _factor(low)) is not None:
@@ -167,7 +167,7 @@ def _is_reportable(amount: str) -> bool:
 
 
 def _factor(reduction_pct: float) -> float | None:
-    """Return how many times as much A is, where that says more than per cent."""
+    """Return the ratio of A to B if it is clearer than per cent."""
     factor = 1 - reduction_pct / _ALL
     return factor if factor >= _LARGEST_FACTOR else None
 
