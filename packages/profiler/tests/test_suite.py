@@ -299,6 +299,7 @@ async def test_a_row_that_could_not_be_measured_has_nulls_and_no_zeros(tmp_path:
     assert failed["tokens"] == dict.fromkeys(failed["tokens"])
     assert failed["timing"]["wallMs"] is None
     assert failed["toolCalls"]["total"] is None
+    assert failed["agentTurns"] is None
     assert failed["cost"]["totalUsd"] is None
     assert failed["checkpointsTotal"] is None
     assert failed["errorCode"] == "OSError"
