@@ -254,3 +254,15 @@ def test_an_option_that_cannot_be_set_is_one_line(option: str, reason: str) -> N
         AGENTS.override(agent_option=[option])
 
     assert str(refused.value).startswith(f"--agent-option: {reason}")
+
+
+@pytest.mark.parametrize("text", ["agents: [snoop]", "agents: [prying]", "provider: {id: snoop}"])
+def test_snoop_is_another_name_of_the_agent_prying(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "eval.config.yaml"
+    file.write_text(f"modes: [ghx]\n{text}\n")
+    config = load_eval_config(file)
+
+    for each in (config, config.override(agent=["snoop"]), config.override(agent=["prying"])):
+        assert [agent.id for agent in each.chosen_agents] == ["prying"]
+        dump = each.model_dump()
+        assert "snoop" not in str([dump.get("agents"), dump.get("provider")])

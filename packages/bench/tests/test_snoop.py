@@ -90,7 +90,7 @@ def test_a_solution_that_is_left_in_a_sandbox_is_noticed() -> None:
     assert "a solution of a scenario, anywhere" in difference
 
 
-def test_prying_is_a_control_whose_findings_are_kept(tmp_path: Path) -> None:
+def test_snoop_is_a_control_whose_findings_are_saved(tmp_path: Path) -> None:
     config = "modes: [baseline]\nscenarios: {ids: [issue-triage-001]}\nexecution: {repetitions: 1, warmup: false}\n"
     write_files(tmp_path, {"eval.config.yaml": config})
 
@@ -98,7 +98,7 @@ def test_prying_is_a_control_whose_findings_are_kept(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     (row,) = rows_of(run_in(tmp_path))
-    assert row.success is False
+    assert (row.success, row.agent_name) == (False, "prying")  # the name on the wire
     page = (run_in(tmp_path) / "report" / "report.md").read_text(encoding="utf-8")
     assert "Looking for the answers passes none of 1 task: prying passed 0 of 1 session." in page
     shown = fork_ghx_bench(tmp_path, "show", str(run_in(tmp_path)), "baseline/issue-triage-001/0")

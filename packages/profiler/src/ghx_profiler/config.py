@@ -428,7 +428,7 @@ def _put(values: dict[str, Any], setting: Setting, value: object) -> None:
 class ProfileFile(ProfileConfig):
     """The configuration of a profile in Python, which has modes of its own."""
 
-    TOLD_BY_PLAN: ClassVar[frozenset[str]] = ProfileConfig.SET_BY_PLAN | {"profile"}
+    SET_BY_PLAN: ClassVar[frozenset[str]] = ProfileConfig.SET_BY_PLAN | {"profile"}
 
     modes: Annotated[tuple[ModeName, ...], Distinct, SetBy("--mode")] = Field(
         default=(), description="The modes to run; all of the profile's unless given."

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Self, cast
 
 from pydantic import (
+    AfterValidator,
     Field,
     JsonValue,
     SerializerFunctionWrapHandler,
@@ -24,6 +25,7 @@ from ghx_bench.modes.definitions import (
     take_modes_apart,
 )
 from ghx_bench.project.config_sections import (
+    AGENT_ALIASES,
     EvalOutput,
     FixtureChoice,
     HostName,
@@ -50,6 +52,10 @@ REPLAY = "replay"
 """The agent that `--replay` is for."""
 
 
+def _resolve_aliases(agents: tuple[AgentEntry, ...]) -> tuple[AgentEntry, ...]:
+    return tuple(each.model_copy(update={"id": AGENT_ALIASES.get(each.id, each.id)}) for each in agents)
+
+
 class EvalConfig(ProfileConfig):
     """What an evaluation is to do: `eval.config.yaml`."""
 
@@ -60,7 +66,7 @@ class EvalConfig(ProfileConfig):
         "output.keep_worlds",
         "quarantine",
     }
-    TOLD_BY_PLAN: ClassVar[frozenset[str]] = ProfileConfig.SET_BY_PLAN | {
+    SET_BY_PLAN: ClassVar[frozenset[str]] = ProfileConfig.SET_BY_PLAN | {
         "fixtures.folders",
         "fixtures.manifest",
         "mode_files",
@@ -76,7 +82,7 @@ class EvalConfig(ProfileConfig):
     provider: ProviderChoice = Field(
         default=ProviderChoice(), description="Which agent is evaluated, where it is one; several go into `agents`."
     )
-    agents: Annotated[tuple[AgentEntry, ...], SetBy("--agent")] = Field(
+    agents: Annotated[tuple[AgentEntry, ...], AfterValidator(_resolve_aliases), SetBy("--agent")] = Field(
         default=(),
         description="The agents to compare, instead of `provider`: each its id alone, or an object with `id`, `name` "
         "and `options`.",
@@ -206,6 +212,7 @@ class EvalConfig(ProfileConfig):
             base = self.model_copy(update={"agents": agents})
         agent, replay = changes.pop("agent", None), changes.pop("replay", None)
         names = [agent] if isinstance(agent, str) else list(cast("Sequence[str]", agent or ()))
+        names = [AGENT_ALIASES.get(name, name) for name in names]
         if not names and replay is not None:
             names = [REPLAY]
         if not names:
@@ -307,6 +314,7 @@ def _is_path(agent: str) -> bool:
 
 def _is_meant(entry: AgentEntry, name: str) -> bool:
     """Return whether a name on the command line is that of an agent, or its id, however its path is written."""
+    name = AGENT_ALIASES.get(name, name)
     if name in {entry.name, entry.id}:
         return True
     if is_recipe_file(name) and is_recipe_file(entry.id):

@@ -1,5 +1,6 @@
 """The parts of an evaluation's configuration: agent, fixtures, model traffic, output."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -44,10 +45,18 @@ HostName = Annotated[
 ]
 
 
+AGENT_ALIASES: Mapping[str, str] = {"snoop": "prying"}
+"""Other names of agents in files and flags, with the id that rows and `run.json` have."""
+
+
+def _resolve_alias(name: str) -> str:
+    return AGENT_ALIASES.get(name, name)
+
+
 class ProviderChoice(Section):
     """Which agent is evaluated."""
 
-    id: Text = Field(
+    id: Annotated[Text, AfterValidator(_resolve_alias)] = Field(
         default="reference",
         description="The agent: one that comes with the package, one of an installed package, a recipe of your own, as "
         "in ./my-agent.yaml, or a class of your own, as in ./my_agent.py:MyAgent.",
