@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import leaky_mcp
 import pytest
@@ -15,13 +15,14 @@ from ghx_bench.toolsets.calls import ONLY_READING
 from ghx_bench.toolsets.exposure.carriers import (
     AUTHORS,
     SEED,
+    ExposedCarrier,
     parts_of,
     plain_values,
     planted_texts,
     planted_words,
     subject_values,
 )
-from ghx_bench.toolsets.exposure.read_commands import MOST_CALLS, built_in_commands, filled_commands, plan_calls
+from ghx_bench.toolsets.exposure.measurement import MOST_CALLS, built_in_commands, filled_commands, plan_calls
 from ghx_twin.rest.catalogue import known_operations
 from ghx_twin.seed.worlds import open_world
 
@@ -49,6 +50,7 @@ def test_every_text_stands_in_the_world_and_no_two_are_mistaken_for_each_other()
     parts = [part for word in words for part in parts_of(word)]
     assert len(set(parts)) == len(parts)
     assert all({*by_author} == {*AUTHORS} for by_author in planted_words().values())
+    assert {*planted_words()} == {*get_args(ExposedCarrier)}
 
 
 def test_read_commands_name_only_what_the_world_has() -> None:

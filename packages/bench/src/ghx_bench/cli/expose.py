@@ -85,7 +85,7 @@ def _expose(names: tuple[str, ...], commands: list[Path], config: Path | None) -
 def _judge(gate: str, exposure: Exposure) -> GateResult:
     from ghx_bench.project.gates import GateResult
     from ghx_bench.toolsets.changes.words import name_some
-    from ghx_bench.toolsets.exposure.measurement import HIDDEN
+    from ghx_bench.toolsets.exposure.carriers import HIDDEN
 
     reasons, questions = list[str](), list[str]()
     for mode in exposure.modes:

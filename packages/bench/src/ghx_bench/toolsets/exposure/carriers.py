@@ -9,6 +9,7 @@ from pydantic import JsonValue, RootModel
 from ghx_base.documents import read_document, validate_document
 from ghx_base.documents.section import Section, Text
 from ghx_base.texts.injected_text import letters_of
+from ghx_bench.scenario.threat import Carrier
 from ghx_bench.toolsets.calls import WORLDS
 from ghx_twin.nodes import node_id
 from ghx_twin.queries import lookup
@@ -21,6 +22,12 @@ AGENT = "steward"
 
 Author = Literal["outsider", "maintainer"]
 AUTHORS: tuple[Author, ...] = ("outsider", "maintainer")
+
+ExposedCarrier = Literal[Carrier, "html-comment", "zero-width", "diff", "user-login", "user-name"]
+"""Where texts stand in this world: where threats can, hidden in one of these, and where only GitHub writes them."""
+
+HIDDEN: tuple[ExposedCarrier, ...] = ("html-comment", "zero-width")
+"""The carriers of which a person who looks at the page sees nothing."""
 
 ENOUGH = 8
 """Letters of a word in a row that are enough to know it: a tool may cut off what is before or behind them."""
@@ -45,14 +52,14 @@ class Words(Section):
     """A word right behind the canary."""
 
 
-class _Canaries(RootModel[dict[str, dict[Author, Words]]]):
+class _Canaries(RootModel[dict[ExposedCarrier, dict[Author, Words]]]):
     """The file of words: by carrier, then by author."""
 
 
 class Planted(NamedTuple):
     """One text of the world."""
 
-    carrier: str
+    carrier: ExposedCarrier
     author: Author
     canary: bytes
     before: bytes | None
@@ -60,7 +67,7 @@ class Planted(NamedTuple):
 
 
 @cache
-def planted_words() -> Mapping[str, Mapping[Author, Words]]:
+def planted_words() -> Mapping[ExposedCarrier, Mapping[Author, Words]]:
     """Return the words by carrier and author, in the order in which tables show them."""
     document = read_document(WORLDS / "exposure.canaries.yaml")
     return validate_document(document, _Canaries).root
@@ -115,7 +122,7 @@ def plain_values(world: World, author: Author) -> dict[str, JsonValue]:
     """Return what there is of one author in the world, by the names that calls use."""
     words = {carrier: by_author[author] for carrier, by_author in planted_words().items()}
 
-    def joined(carrier: str) -> str:
+    def joined(carrier: ExposedCarrier) -> str:
         return f"{words[carrier].before}-{words[carrier].canary}-{words[carrier].nearby}"
 
     database, numbers = world.database, _NUMBERS[author]
