@@ -8,6 +8,7 @@ passes to `MetricTable.with_entries`.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 Display = Literal["plan", "glance", "session", "terminal"]
@@ -118,6 +119,10 @@ class MetricTable:
         yield from sorted((each for each in definitions if each[1]), key=lambda each: positions[each[1]])
 
 
+_duration = partial(Metric, unit="ms", source="bench")
+_tokens = partial(Metric, unit="tokens", source="agent or meter")
+_tool_calls = partial(Metric, unit="calls", source="agent or meter")
+
 METRICS = MetricTable(
     (
         Metric(
@@ -130,15 +135,13 @@ METRICS = MetricTable(
             source="bench",
             positions={"plan": 1},
         ),
-        Metric(
+        _duration(
             name="latency_wall_ms",
             label="wall time",
             heading="wall",
-            unit="ms",
             definition="from handing the prompt to the agent until it ended its turn or was stopped: its model "
             "calls and all its tool calls, the start of every program (`gh`, `ghx`) included; neither preparing "
             "nor opening the session, and so no start of an MCP server that is opened with it",
-            source="bench",
             positions={"plan": 3, "glance": 1, "session": 1, "terminal": 1},
         ),
         Metric(
@@ -149,78 +152,54 @@ METRICS = MetricTable(
             "time without what the agent and its MCP servers took to start",
             source="meter",
         ),
-        Metric(
+        _duration(
             name="latency_stage_ms",
-            unit="ms",
             definition="preparing what the agent works in, before there is a session",
-            source="bench",
         ),
-        Metric(
+        _duration(
             name="latency_session_ms",
-            unit="ms",
             definition="opening the session; the agents that come with the bench start their MCP servers here",
-            source="bench",
         ),
-        Metric(
+        _duration(
             name="latency_prompt_ms",
-            unit="ms",
             definition="the stretch of the prompt: the wall time, to the rounding",
-            source="bench",
         ),
-        Metric(
+        _duration(
             name="latency_export_ms",
-            unit="ms",
             definition="asking the agent what it did, after it ended its turn",
-            source="bench",
         ),
-        Metric(
+        _duration(
             name="latency_close_ms",
-            unit="ms",
             definition="closing the session, with every process that it started",
-            source="bench",
         ),
-        Metric(name="latency_score_ms", unit="ms", definition="checking what the agent left behind", source="bench"),
-        Metric(
+        _duration(name="latency_score_ms", definition="checking what the agent left behind"),
+        _duration(
             name="latency_<label>_ms",
-            unit="ms",
             definition="any other stretch that a row tells, summed over its parts of that label",
-            source="bench",
         ),
-        Metric(
+        _tokens(
             name="tokens_input",
-            unit="tokens",
             definition="tokens read by the model, without those that came from a cache or went into one",
-            source="agent or meter",
         ),
-        Metric(
+        _tokens(
             name="tokens_output",
-            unit="tokens",
             definition="tokens written by the model, without reasoning where the agent tells that apart",
-            source="agent or meter",
         ),
-        Metric(name="tokens_reasoning", unit="tokens", definition="tokens of reasoning", source="agent or meter"),
-        Metric(
-            name="tokens_cache_read", unit="tokens", definition="tokens that a cache served", source="agent or meter"
-        ),
-        Metric(
+        _tokens(name="tokens_reasoning", definition="tokens of reasoning"),
+        _tokens(name="tokens_cache_read", definition="tokens that a cache served", source="agent or meter"),
+        _tokens(
             name="tokens_cache_write",
-            unit="tokens",
             definition="tokens that went into a cache",
-            source="agent or meter",
         ),
-        Metric(
+        _tokens(
             name="tokens_total",
             label="total tokens",
-            unit="tokens",
             definition="all of these; unknown unless at least input and output are told",
-            source="agent or meter",
         ),
-        Metric(
+        _tokens(
             name="tokens_active",
             label="active tokens",
-            unit="tokens",
             definition="the total without what a cache served; unknown unless the agent tells `tokens_cache_read`",
-            source="agent or meter",
             positions={"plan": 2, "glance": 2, "session": 2, "terminal": 2},
         ),
         Metric(
@@ -251,26 +230,20 @@ METRICS = MetricTable(
             definition="the part for reasoning; known only of a computed cost",
             source="prices",
         ),
-        Metric(
+        _tool_calls(
             name="tool_calls_total",
             label="tool calls",
-            unit="calls",
             definition="tool calls of the agent; one shell call is one, whatever programs it runs, and so is a "
             "chain of `ghx`",
-            source="agent or meter",
             positions={"glance": 3, "session": 4, "terminal": 3},
         ),
-        Metric(
+        _tool_calls(
             name="tool_calls_failed",
-            unit="calls",
             definition="tool calls that say they failed, or whose output shows it",
-            source="agent or meter",
         ),
-        Metric(
+        _tool_calls(
             name="tool_calls_retried",
-            unit="calls",
             definition="tool calls that repeat a failed call to the letter, before it has succeeded",
-            source="agent or meter",
         ),
         Metric(
             name="tool_calls_error_rate",
@@ -285,12 +258,10 @@ METRICS = MetricTable(
             definition="different tools called, by the agent's names for them",
             source="agent or meter",
         ),
-        Metric(
+        _tool_calls(
             name="tool_calls_category_<name>",
-            unit="calls",
             better="neither",
             definition="calls of one category; without a classifier, of one tool",
-            source="agent or meter",
         ),
         Metric(
             name="model_calls_total",
