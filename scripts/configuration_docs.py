@@ -14,9 +14,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from ghx_base.documents.section import settings_in
 from ghx_bench.cli.flags import EvaluationFlags, GateFlags, MeasuringFlags
 from ghx_bench.project.config import EvalConfig
-from ghx_profiler.config import settings_in
 
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
 SECTION = re.compile(r"(<!-- generated: settings -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -18,10 +18,11 @@ import pytest
 from nightly import mostly_nightly
 from profiler_fakes import FakeProvider, FakeSession, SaysThree, config, scenario
 
+from ghx_base.documents.section import settings_in
 from ghx_base.files.locks import hold_lock
 from ghx_bench.cli.stored.run_names import records_in
 from ghx_bench.project.config import EvalConfig
-from ghx_profiler.config import ProfileConfig, ProfileFile, settings_in
+from ghx_profiler.config import ProfileConfig, ProfileFile
 from ghx_profiler.errors import BadRowsError, MergeError, RunDirectoryError, RunLockedError
 from ghx_profiler.evidence import Answer, Mode
 from ghx_profiler.profile import Profile

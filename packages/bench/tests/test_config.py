@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from ghx_base.documents.section import settings_in
 from ghx_base.errors import DocumentError, FlagError
 from ghx_bench.cli.flags import EvaluationFlags, GateFlags, MeasuringFlags
 from ghx_bench.project.config import EvalConfig
 from ghx_bench.project.config_file import load_eval_config, project_config
 from ghx_bench.project.config_sections import FixtureChoice, ProviderChoice
-from ghx_profiler.config import settings_in
 from ghx_profiler.errors import UnknownNameError
 from ghx_profiler.stats.plan import AnalysisPlan
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from ghx_base.documents.section import settings_in
 from ghx_base.errors import DocumentError, FlagError
-from ghx_profiler.config import ModelEntry, ProfileConfig, load_config, settings_in
+from ghx_profiler.config import ModelEntry, ProfileConfig, load_config
 from ghx_profiler.plan.cell import Matrix
 
 MINIMAL = "modes: [baseline, ghx]\n"

@@ -1,15 +1,11 @@
 """What a run is to do: the configuration file of the profiler, and the flags that override it."""
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, overload
+from typing import Annotated, ClassVar, Literal, Self, TypeVar, cast, overload
 
 from pydantic import (
     AliasChoices,
-    BaseModel,
     BeforeValidator,
     Field,
     JsonValue,
@@ -28,7 +24,9 @@ from ghx_base.documents.section import (
     Section,
     SetBy,
     Text,
+    put_setting,
     refuse_duplicates,
+    settings_by_name,
 )
 from ghx_base.errors import FlagError
 from ghx_base.problems import describe_value, did_you_mean
@@ -42,45 +40,6 @@ LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"],
     BeforeValidator(lambda level: "warning" if level == "warn" else level),
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A place in a configuration, and the flag that sets it, if one does."""
-
-    path: tuple[str, ...]
-    set_by: SetBy | None = None
-
-    @property
-    def place(self) -> tuple[str, ...]:
-        """The path, with the key that the flag sets where it sets one."""
-        return self.path if self.set_by is None or self.set_by.key is None else (*self.path, self.set_by.key)
-
-
-def settings_in(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Setting]:
-    """Yield every field of a configuration, its sections' own after the others."""
-    sections: list[tuple[type[BaseModel], str]] = []
-    for name, field in model.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            sections.append((field.annotation, name))
-        else:
-            yield Setting((*path, name), next((each for each in field.metadata if isinstance(each, SetBy)), None))
-    for section, name in sections:
-        yield from settings_in(section, (*path, name))
-
-
-@cache
-def _settings_by_name(model: type[BaseModel]) -> Mapping[str, Setting]:
-    """Return what `override` can set: by the name of its flag, else by that of its field, the outermost first."""
-    settings = list(settings_in(model))
-    # Reversed: of two fields with one name or flag, the outermost comes last, and stays.
-    by_flag = {_python_name(each.set_by.flag): each for each in reversed(settings) if each.set_by is not None}
-    by_field = {each.path[-1]: Setting(each.path) for each in reversed(settings)}
-    return {**by_field, **by_flag}
-
-
-def _python_name(flag: str) -> str:
-    return flag.removeprefix("--").replace("-", "_")
 
 
 def _refuse_emptiness(value: object) -> object:
@@ -392,7 +351,7 @@ class ProfileConfig(Section):
         `None`, `()` and `[]` change nothing, since that is what a flag is that was not given. The result is validated
         as a whole; a value that cannot be used raises `FlagError`.
         """
-        known = _settings_by_name(type(self))
+        known = settings_by_name(type(self))
         if unknown := sorted(changes.keys() - known.keys()):
             raise TypeError(f"there is no setting {unknown[0]!r}; {did_you_mean(unknown[0], sorted(known))}")
         settings = {
@@ -404,7 +363,7 @@ class ProfileConfig(Section):
         if ("scenarios", "set") in paths and ("scenarios", "ids") not in paths:
             values.get("scenarios", {}).pop("ids", None)  # ids of the file would win over the set of the flag
         for setting, value in settings.items():
-            _put(values, setting, value)
+            put_setting(values, setting, value)
         try:
             return self.model_validate(values)
         except ValidationError as error:
@@ -412,17 +371,6 @@ class ProfileConfig(Section):
             guilty = [each for each in settings if problem.tokens[: len(each.place)] == each.place]
             names = (each.set_by.flag if each.set_by else each.path[-1] for each in guilty or settings)
             raise FlagError(", ".join(names), str(problem)) from None
-
-
-def _put(values: dict[str, Any], setting: Setting, value: object) -> None:
-    if setting.set_by is not None and setting.set_by.to is not None:
-        if not value:
-            return
-        value = setting.set_by.to
-    *sections, key = setting.place
-    for section in sections:
-        values = values.setdefault(section, {})
-    values[key] = list(cast("tuple[object, ...]", value)) if isinstance(value, tuple) else value
 
 
 class ProfileFile(ProfileConfig):

@@ -1,8 +1,9 @@
 """The base model and the field types of configuration files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from functools import cache
+from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, StringConstraints
 
@@ -70,3 +71,54 @@ class SetBy:
     flag: str
     to: object = None
     key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A place in a configuration, and the flag that sets it, if one does."""
+
+    path: tuple[str, ...]
+    set_by: SetBy | None = None
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The path, with the key that the flag sets where it sets one."""
+        return self.path if self.set_by is None or self.set_by.key is None else (*self.path, self.set_by.key)
+
+
+def settings_in(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Setting]:
+    """Yield every field of a configuration, its sections' own after the others."""
+    sections: list[tuple[type[BaseModel], str]] = []
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            sections.append((field.annotation, name))
+        else:
+            yield Setting((*path, name), next((each for each in field.metadata if isinstance(each, SetBy)), None))
+    for section, name in sections:
+        yield from settings_in(section, (*path, name))
+
+
+@cache
+def settings_by_name(model: type[BaseModel]) -> Mapping[str, Setting]:
+    """Return what `override` can set: by the name of its flag, else by that of its field, the outermost first."""
+    settings = list(settings_in(model))
+    # Reversed: of two fields with one name or flag, the outermost comes last, and stays.
+    by_flag = {_python_name(each.set_by.flag): each for each in reversed(settings) if each.set_by is not None}
+    by_field = {each.path[-1]: Setting(each.path) for each in reversed(settings)}
+    return {**by_field, **by_flag}
+
+
+def _python_name(flag: str) -> str:
+    return flag.removeprefix("--").replace("-", "_")
+
+
+def put_setting(values: dict[str, Any], setting: Setting, value: object) -> None:
+    """Put a value where a setting stands, into sections that are made where they are missing."""
+    if setting.set_by is not None and setting.set_by.to is not None:
+        if not value:
+            return
+        value = setting.set_by.to
+    *sections, key = setting.place
+    for section in sections:
+        values = values.setdefault(section, {})
+    values[key] = list(cast("tuple[object, ...]", value)) if isinstance(value, tuple) else value
