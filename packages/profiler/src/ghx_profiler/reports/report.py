@@ -10,8 +10,10 @@ from pydantic import JsonValue
 from ghx_base.clock import SystemClock, timestamp
 from ghx_base.extras import is_installed, require_extra
 from ghx_base.problems import plural
-from ghx_profiler.records.metric_table import METRICS, MetricTable
+from ghx_profiler.plan.cell import NO_MODEL
+from ghx_profiler.records.metric_table import METRICS, UNKNOWN, MetricTable
 from ghx_profiler.reports.data.controls import alarms
+from ghx_profiler.reports.data.inventory import moment_of
 from ghx_profiler.reports.data.material import Material, gather
 from ghx_profiler.reports.data.reading import ReadRows, read_sources
 from ghx_profiler.reports.data.sources import open_sources
@@ -44,7 +46,9 @@ from ghx_profiler.reports.sections import (
     tool_use,
     verdicts,
 )
-from ghx_profiler.reports.sections.headline import describe_run, headline_of, headline_to_wire
+from ghx_profiler.reports.sections.headline import headline_of
+from ghx_profiler.reports.wording import TIMES
+from ghx_profiler.scenario import scenario_of, variant_of
 
 _BuildSection = Callable[[Material], Section]
 FIRST_SCREEN: tuple[_BuildSection, ...] = (glance.section, scenarios.matrix)
@@ -111,7 +115,7 @@ def generate_report(
         material = gather(read, write_session_pages(read, folder.write), metrics)
         headline = headline_of(material)
         summary = summary_of(material, generated_at=generated_at)
-        summary |= {"headline": headline_to_wire(headline), "matrix": scenarios.matrix_to_wire(material)}
+        summary |= {"headline": _headline_to_wire(headline), "matrix": scenarios.matrix_to_wire(material)}
         if "html" in formats or "markdown" in formats:
             _write_documents(folder, _document(material, headline, generated_at), material, formats)
         _write_data(folder, material, summary, formats)
@@ -160,7 +164,7 @@ def _document(material: Material, headline: Headline, generated_at: str) -> Docu
     details = (section(material) for section in (DETAILS if has_rows else (conditions.section,)))
     return Document(
         title=f"Report on {', '.join(source.label for source in material.sources)}",
-        subtitle=describe_run(material),
+        subtitle=_describe_run(material),
         headline=headline,
         banner=verdicts.banner(material),
         sections=(
@@ -215,3 +219,44 @@ def _analysis(material: Material, headline: Headline | None) -> Document:
         footer="They describe these sessions; no test was made.",
         alarms=tuple(alarms(material.violations)),
     )
+
+
+def _headline_to_wire(headline: Headline) -> dict[str, JsonValue]:
+    """Return a headline as JSON."""
+    return {
+        "sentences": list(headline.sentences),
+        "scope": list(headline.scope),
+        "chips": [{"text": each.text, "tone": each.tone} for each in headline.chips],
+    }
+
+
+def _describe_run(material: Material) -> str:
+    """Return what a report is about, in a line: agents, models, how many sessions of what, when, and of which kind."""
+    inventories = [material.inventories[source.label] for source in material.sources]
+    agents, models, modes, scenarios = (
+        list(dict.fromkeys(getattr(case, name) for each in inventories for case in each.cases))
+        for name in ("agent", "model", "mode", "scenario")
+    )
+    tasks = plural(len(set(map(scenario_of, scenarios))), "task")
+    varied = f" in {plural(len(scenarios), 'variant')}" if any(map(variant_of, scenarios)) else ""
+    size = [f"{tasks}{varied}", plural(len(modes), "mode")]
+    size += [plural(len(agents), "agent")] * (len(agents) > 1) + [plural(len(models), "model")] * (len(models) > 1)
+    repetitions = max((each.repetitions for each in inventories), default=0)
+    size += [plural(repetitions, "repetition")] + [plural(len(inventories), "run")] * (len(inventories) > 1)
+    model_names = [model for model in models if model != NO_MODEL]
+    who = ", ".join("agent unknown" if agent == UNKNOWN else agent for agent in agents)
+    kind = "" if material.arms_under_test or not material.arms else "control run"
+    if imported := {each.record.imported.format for each in material.sources if each.record and each.record.imported}:
+        kind = f"imported {', '.join(sorted(imported))} rows"
+    sessions = f"{f' {TIMES} '.join(size)}, {plural(len(material.observations), 'session')}"
+    return " \N{MIDDLE DOT} ".join(filter(None, (who, ", ".join(model_names), sessions, _date_of(material), kind)))
+
+
+def _date_of(material: Material) -> str:
+    """Return the day of the first run, or the days of the first and the last."""
+    moments = [
+        moment_of(source.record.created_at) if source.record else material.inventories[source.label].began
+        for source in material.sources
+    ]
+    days = [f"{moment.day} {moment:%B %Y}" for moment in moments if moment is not None]
+    return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""

@@ -119,6 +119,12 @@ class ControlTally:
         yield from (facts.confirmation for kind, facts in CONTROLS.items() if kind in kinds)
 
 
+_UNMEASURED = (
+    "Control cells could not be measured: {scenarios}. "
+    "What was not measured proves nothing: its rows say what was in the way."
+)
+
+
 def alarms(violations: Sequence[ControlCount]) -> Iterator[str]:
     """Put objections into sentences, one for each kind; then name what could not be measured."""
     for kind, facts in CONTROLS.items():
@@ -127,10 +133,7 @@ def alarms(violations: Sequence[ControlCount]) -> Iterator[str]:
             objection, consequence = (text.format(agents=agents) for text in (facts.objection, facts.consequence))
             yield f"{objection}: {_name_scenarios(objections)}. {consequence}"
     if unmeasured := [each for each in violations if each.kind != "solution" and each.unmeasured]:
-        yield (
-            f"Control cells could not be measured: {_name_scenarios(unmeasured)}. "
-            "What was not measured proves nothing: its rows say what was in the way."
-        )
+        yield _UNMEASURED.format(scenarios=_name_scenarios(unmeasured))
 
 
 def _name_scenarios(violations: Sequence[ControlCount]) -> str:

@@ -5,14 +5,11 @@ from dataclasses import replace
 from typing import assert_never
 
 import numpy as np
-from pydantic import JsonValue
 
 from ghx_base.problems import plural
 from ghx_profiler.control_kinds import CONTROLS, ControlKind
-from ghx_profiler.plan.cell import NO_MODEL, Arm
-from ghx_profiler.records.metric_table import UNKNOWN
+from ghx_profiler.plan.cell import Arm
 from ghx_profiler.reports.data.controls import ControlCount
-from ghx_profiler.reports.data.inventory import moment_of
 from ghx_profiler.reports.data.material import Material
 from ghx_profiler.reports.data.runs import changes_between
 from ghx_profiler.reports.report_document import Headline
@@ -27,8 +24,7 @@ from ghx_profiler.reports.sections.headline_rules import (
     write_scope,
     write_sentences,
 )
-from ghx_profiler.reports.wording import TIMES, amount, join_names, other_target, percent
-from ghx_profiler.scenario import scenario_of, variant_of
+from ghx_profiler.reports.wording import amount, join_names, other_target, percent
 from ghx_profiler.stats.methods.curves import FEWEST_SCENARIOS
 from ghx_profiler.stats.observations import SUCCESS
 from ghx_profiler.stats.result_records import ModeComparison, OverallComparison, RunComparison, Tier
@@ -57,47 +53,6 @@ def headline_of(material: Material) -> Headline:
         scope=tuple(filter(None, (_scope(material, contrasts), write_open(contrasts)))),
         chips=choose_chips(contrasts),
     )
-
-
-def headline_to_wire(headline: Headline) -> dict[str, JsonValue]:
-    """Return a headline as JSON."""
-    return {
-        "sentences": list(headline.sentences),
-        "scope": list(headline.scope),
-        "chips": [{"text": each.text, "tone": each.tone} for each in headline.chips],
-    }
-
-
-def describe_run(material: Material) -> str:
-    """Return what a report is about, in a line: agents, models, how many sessions of what, when, and of which kind."""
-    inventories = [material.inventories[source.label] for source in material.sources]
-    agents, models, modes, scenarios = (
-        list(dict.fromkeys(getattr(case, name) for each in inventories for case in each.cases))
-        for name in ("agent", "model", "mode", "scenario")
-    )
-    tasks = plural(len(set(map(scenario_of, scenarios))), "task")
-    varied = f" in {plural(len(scenarios), 'variant')}" if any(map(variant_of, scenarios)) else ""
-    size = [f"{tasks}{varied}", plural(len(modes), "mode")]
-    size += [plural(len(agents), "agent")] * (len(agents) > 1) + [plural(len(models), "model")] * (len(models) > 1)
-    repetitions = max((each.repetitions for each in inventories), default=0)
-    size += [plural(repetitions, "repetition")] + [plural(len(inventories), "run")] * (len(inventories) > 1)
-    model_names = [model for model in models if model != NO_MODEL]
-    who = ", ".join("agent unknown" if agent == UNKNOWN else agent for agent in agents)
-    kind = "" if material.arms_under_test or not material.arms else "control run"
-    if imported := {each.record.imported.format for each in material.sources if each.record and each.record.imported}:
-        kind = f"imported {', '.join(sorted(imported))} rows"
-    sessions = f"{f' {TIMES} '.join(size)}, {plural(len(material.observations), 'session')}"
-    return " \N{MIDDLE DOT} ".join(filter(None, (who, ", ".join(model_names), sessions, _date_of(material), kind)))
-
-
-def _date_of(material: Material) -> str:
-    """Return the day of the first run, or the days of the first and the last."""
-    moments = [
-        moment_of(source.record.created_at) if source.record else material.inventories[source.label].began
-        for source in material.sources
-    ]
-    days = [f"{moment.day} {moment:%B %Y}" for moment in moments if moment is not None]
-    return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
 
 
 def unmeasured_arms(material: Material) -> tuple[Arm, ...]:

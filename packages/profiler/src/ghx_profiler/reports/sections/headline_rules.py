@@ -296,7 +296,8 @@ _SAME = {_COST: ", at the same price", _TOKENS: ", with as many tokens", _TIME: 
 
 def write_scope(contrasts: Sequence[Contrast], *, tasks: int, is_suite: bool) -> str:
     """Return the scope of the headline: these tasks, or tasks like these, and why not both."""
-    here, there = (_on_these(tasks), "For tasks like these") if is_suite else ("For tasks like these", _on_these(tasks))
+    these = "On this one task" if tasks == 1 else f"On these {tasks:,} tasks"
+    here, there = (these, "For tasks like these") if is_suite else ("For tasks like these", these)
     differences = _reported_differences(contrasts)
     if not differences:
         return f"{here}."
@@ -330,10 +331,6 @@ def _reported_differences(contrasts: Sequence[Contrast]) -> list[Contrast]:
 def _because(contrasts: Iterable[Contrast]) -> str:
     why = next((each.why_open for each in contrasts if each.why_open), "")
     return f": {why}" if why else ""
-
-
-def _on_these(tasks: int) -> str:
-    return "On this one task" if tasks == 1 else f"On these {tasks:,} tasks"
 
 
 def write_open(contrasts: Sequence[Contrast]) -> str:
