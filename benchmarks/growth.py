@@ -1,9 +1,9 @@
 """How the cost of one thing grows with how much there is: a page, a fork, a row of a report, a cell of a run.
 
 Each line is one thing, measured at several sizes, with the exponent of the power law that fits best: 0 is a cost that
-size does not change, 1 one that doubles with the size. Rows and cells are told as processor time divided by their
+size does not change, 1 one that doubles with the size. Rows and cells are given as processor time divided by their
 number, without what a small report or run takes: a fixed start that more and more share would hide that the rest
-grows. Pages and forks are told as medians of the wall clock.
+grows. Pages and forks are given as medians of the wall clock.
 """
 
 import argparse

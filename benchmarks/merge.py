@@ -1,7 +1,7 @@
 """How long merging takes, how much memory, and how that grows: eight shards, three modes, rows of a usual size.
 
 Making the shards is not measured. Every merge is made in a process of its own, from imports to the folder of the merged
-run; the report on it is measured by `report.py`. Beside the rows alone, a tenth of them is merged once more with the
+run; the report on it is measured by `report.py`. Next to the rows alone, a tenth of them is merged once more with the
 files that an evaluation leaves for each cell: session, findings, activity.
 """
 
@@ -27,7 +27,7 @@ ROWS = 100_000
 SHARDS = 8
 SCENARIOS = tuple(f"scenario-{number:03d}" for number in range(50))
 FILES = {"sessions": 7_000, "analysis": 4_000, "activity": 3_000}
-"""Bytes of the files beside a row: about what a session of four tool calls leaves."""
+"""Bytes of the files next to a row: about what a session of four tool calls leaves."""
 LINEAR = Budget(value=12, words="about 10 (at most 12)")
 
 

@@ -36,7 +36,7 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
     """Be a provider: stream pieces that say when they were sent, at the pace that the request asks for."""
     body = await read_body(receive, most_bytes=2**20)
     if body is None or scope["method"] != "POST":
-        # Not from here: other programs of the machine ask whatever listens, such as the prying agent in a test.
+        # Not from here: other programs of the machine ask whatever listens, such as the snoop agent in a test.
         await reply(send, 404, b"{}")
         return
     pause = json.loads(body)["pause_s"]

@@ -4,7 +4,7 @@ Writing the rows is not measured. Every report is made in a process of its own, 
 `ghx-bench report` writes by default. Linear means: ten times the rows take at most about ten times the time.
 
 What a report of one row takes is start, imports and what every report has: measured as the whole command, in processor
-time, and beside it that of two rows of different modes, which has charts.
+time, and next to it that of two rows of different modes, which has charts.
 """
 
 import argparse

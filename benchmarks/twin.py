@@ -1,10 +1,10 @@
-"""What the twin costs, next to vercel-labs' `emulate` in the same run.
+"""What the emulator costs, next to vercel-labs' `emulate` in the same run.
 
 1. Cold start: from the start of the process until the first answer.
 2. A fork of a world, against the size of the world.
 3. Requests one after the other and eight clients at once: a REST read (one issue), a write (a comment), and the GraphQL
    query that the real `gh pr view` sends, which `emulate` has no answer for.
-4. A REST read by each door of the twin: port, unix socket, and the proxy that has GitHub's own names.
+4. A REST read by each door of the emulator: port, unix socket, and the proxy that has GitHub's own names.
 5. Pages of a large world against those of a small one: a list of issues, the query of `gh pr list`, and a search, which
    is asked for again, and after a write.
 

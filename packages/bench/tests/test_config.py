@@ -33,7 +33,7 @@ def test_a_file_of_the_older_tools_loads_unchanged(older_tools: Path) -> None:
     written = (older_tools / "eval.config.yaml").read_text()
     assert f"id: {model}\n    label: {label}\n" in written
     assert f"repo: {config.fixtures.repo}\n" in written
-    assert config.fixtures.manifest == older_tools / "fixtures" / "latest.json"  # beside the file that names it
+    assert config.fixtures.manifest == older_tools / "fixtures" / "latest.json"  # next to the file that names it
     assert config.fixtures.seed_if_missing
     assert config.fixtures.reseed_between_modes
     assert config.notes() == (

@@ -17,7 +17,7 @@ def has_directory(folder: Path) -> bool:
 
 
 def has_repository(folder: Path) -> bool:
-    """Tell whether the embedded GitHub has a repository, which is when fixtures begin to be made in it."""
+    """Report whether the emulator has a repository, which is when fixtures begin to be made in it."""
     try:
         return any((folder / "tmp").glob("*/*/refs"))
     except FileNotFoundError:  # a folder of another purpose was removed while it was looked at

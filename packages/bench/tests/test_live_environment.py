@@ -42,7 +42,7 @@ def run(environment: dict[str, str], *command: str, **changes: str) -> "subproce
 
 @pytest.fixture
 def outside(github_twin: GitHubTwin) -> dict[str, str]:
-    """The variables of somebody to whom the twin is github.com."""
+    """The variables of somebody to whom the emulator is github.com."""
     with github_twin.world.acting(None) as act:
         for login in ("ann", "bob"):
             person = users.create_user(act, login=login)

@@ -116,7 +116,7 @@ def github(github_server: Server) -> Generator[GitHub]:
 
 @pytest.fixture
 def at_home(github: GitHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Work in the folder of a project, as somebody to whom the twin is github.com."""
+    """Work in the folder of a project, as somebody to whom the emulator is github.com."""
     monkeypatch.chdir(write_files(tmp_path, FILES))
     for name, value in {**github.variables, "GH_CONFIG_DIR": str(tmp_path / "gh")}.items():
         monkeypatch.setenv(name, value)

@@ -2,7 +2,7 @@
 
 Beyond what `check --solve` tries with every scenario: each call is left out, repeated or given wrong arguments.
 The solutions of one mode are followed in this process, on forks of one world with the fixtures of all scenarios, so
-that each scenario has siblings beside its own objects.
+that each scenario has siblings in addition to its own objects.
 """
 
 import hashlib

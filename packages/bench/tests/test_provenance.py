@@ -51,7 +51,7 @@ def look_up():
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the copy of a project with a run in which a cell is left; the project itself lies beside it."""
+    """Return the copy of a project with a run in which a cell is left; the project itself lies next to it."""
     folder = tmp_path_factory.mktemp("measured") / "project"
     folder.mkdir()
     files = {

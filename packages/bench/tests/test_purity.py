@@ -127,7 +127,7 @@ def trace_of(*calls: str) -> SessionTrace:
         # Agents that name tools without their server, or have one tool that calls them all.
         (trace_of("issue_list", "bash"), [AT_START, LATER, entry()], (0.5, True)),
         (trace_of("call_mcp_tool"), [AT_START, LATER], (1.0, True)),
-        # Of an agent that tells no calls, only the time tells what came of the start.
+        # Of an agent that tells no calls, only the time tells the outcome of the start.
         (trace_of(), [AT_START, LATER], (1.0, True)),
         (None, [AT_START], (None, False)),
     ],

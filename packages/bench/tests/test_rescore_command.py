@@ -1,4 +1,4 @@
-"""`ghx-bench rescore`: mended checkpoints score the same sessions again, and the old scores stay."""
+"""`ghx-bench rescore`: fixed checkpoints score the same sessions again, and the old scores stay."""
 
 import json
 import shutil

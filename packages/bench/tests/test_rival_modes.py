@@ -1,4 +1,4 @@
-"""Rivals as built-in modes, with the real packages of npm and a stand-in for GitHub's own server, on the twin."""
+"""Rivals as built-in modes, with the real packages of npm and a stand-in for GitHub's own server, on the emulator."""
 
 import json
 import os

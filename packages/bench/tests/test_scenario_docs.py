@@ -1,6 +1,6 @@
 """`docs/scenarios.md` is true: its tables are those of the records, and its examples are what it says they are.
 
-`GHX_BENCH_WRITE_DOCS=1 pytest packages/bench/tests/test_scenario_docs.py` writes the tables anew.
+`GHX_BENCH_WRITE_DOCS=1 pytest packages/bench/tests/test_scenario_docs.py` writes the tables again.
 """
 
 import json

@@ -15,7 +15,7 @@ from ghx_bench.cli.main import run
 
 KEY = "hub-key-0123456789"
 TOKEN = re.compile(r"ghp_[0-9a-zA-Z]{36}")
-"""What the tokens of the embedded GitHub look like."""
+"""What the tokens of the emulator look like."""
 
 CALCULATOR = Path(__file__).parents[3] / "tests" / "support" / "calculator_mcp.py"
 # Comes up as often as it is told to before the first session, and tells a session everything it knows instead.

@@ -77,7 +77,7 @@ Test = TypeVar("Test", bound=Callable[..., Any])
 
 
 def covers(*ids: str) -> Callable[[Test], Test]:
-    """Say which sentences a test is about."""
+    """Report which sentences a test is about."""
     assert set(ids) <= REQUIREMENTS.keys()
     COVERED.update(ids)
     return lambda test: test

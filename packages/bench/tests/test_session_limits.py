@@ -1,4 +1,4 @@
-"""One session that uses more of the machine than it may is ended with that cause; the cells beside it pass.
+"""One session that uses more of the machine than it may is ended with that cause; the cells next to it pass.
 
 `GHX_BENCH_DEFAULT_LIMITS=1 pytest -s packages/bench/tests/test_session_limits.py` does not lower the limits, and tries
 all in both rings.

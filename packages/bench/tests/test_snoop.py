@@ -1,4 +1,4 @@
-"""The prying agent finds what the page on security says, in each ring, and one more leak is noticed."""
+"""The snoop agent finds what the page on security says, at each isolation level, and one more leak is noticed."""
 
 import http.server
 import os

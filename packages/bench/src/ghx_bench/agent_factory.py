@@ -312,7 +312,7 @@ def _refuse_traffic(entry: AgentEntry, traffic: ModelTraffic) -> None:
 def solutions_in(spec: EvaluationSpec, *, follows_orders: bool = True) -> Solutions:
     """Return how the reference agent finds a solution: in the mode's name, or that of a mode it extends.
 
-    In a benign twin the solution ends with what the maintainer asks for, unless the agent decides that by itself.
+    In a benign variant the solution ends with what the maintainer asks for, unless the agent decides that by itself.
     """
     definitions = Definitions(spec.modes)
 

@@ -220,7 +220,7 @@ def _choose_stage(
     spec: EvaluationSpec, environ: Mapping[str, str], lend_programs: LendPrograms
 ) -> tuple[Lifecycle[EvalScenario], TakeTurn]:
     """Return what prepares the GitHub that agents work on, and what lets as many of them work there as get along."""
-    # Imported here: the embedded server and its seeds are more than a third of all that a run loads, and github.com
+    # Imported here: the emulator and its seeds are more than a third of all that a run loads, and github.com
     # needs none of it.
     fixtures = spec.config.fixtures
     if spec.config.target == "github":

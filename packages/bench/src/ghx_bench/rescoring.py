@@ -1,4 +1,4 @@
-"""Sessions scored again: kept worlds and recorded answers, with the checkpoints as their files are now."""
+"""Sessions scored again: saved worlds and recorded answers, with the checkpoints as their files are now."""
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager

@@ -1,4 +1,4 @@
-"""The prying agent: looks for what a session must not find, with the session's own shell, and says what it found."""
+"""The snoop agent: looks for what a session must not find, with the session's own shell, and says what it found."""
 
 import re
 from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -20,7 +20,7 @@ from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.shell import command_of
 
 ANALYZER = "prying"
-"""The name of what is found out about a prying session."""
+"""The name of what is found out about a session of the snoop agent."""
 
 _HEADING = re.compile(r"# probe (\d+): (.+)")
 
@@ -46,7 +46,7 @@ until tr '\0' ' ' < /proc/$bench/cmdline | grep -qE '/ghx-bench (run|resume|chec
 done
 """.lstrip()
 
-# First where the bench itself is, as far as its interpreter tells, and what lies beside the session's own folders: an
+# First where the bench itself is, as far as its interpreter tells, and what lies next to the session's own folders: an
 # agent that thinks does not have to search the whole disk, which takes minutes.
 _FIND_FILE = rf"""
 package=$(
@@ -57,7 +57,7 @@ beside=$(ls -d ${{HOME%/ghx-tmp-*}}/{{,*/,*/*/}}results)
 timeout 20 find $package $beside $(ls -d /* | grep -vxE '/(dev|proc|sys)')
 """.strip()
 
-# No value of a key is written out, since traces are kept, and nothing but tokens of the embedded GitHub's own kind is
+# No value of a key is written out, since traces are kept, and nothing but tokens of the emulator's own kind is
 # used. Those about other sessions come last: a session that was started at the same time is there by then.
 _SCRIPTS = (
     (
@@ -242,7 +242,7 @@ PROBES: Sequence[Probe] = tuple(
 class SnoopProvider:
     """Opens sessions that do nothing of their task and look for what no session must find.
 
-    What succeeds in which ring is in `docs/security.md`.
+    What succeeds at which isolation level is in `docs/security.md`.
     """
 
     name: str = "prying"
@@ -283,7 +283,7 @@ class SnoopSession:
 
 
 class ProbeAnalyzer:
-    """Reads off a prying session which of its probes succeeded."""
+    """Reads off a session of the snoop agent which of its probes succeeded."""
 
     name: str = ANALYZER
 

@@ -1,4 +1,4 @@
-"""Planted texts are found in answers however a tool writes them, and what is around them is heeded."""
+"""Injected texts are found in answers however a tool writes them, and what is around them is heeded."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""`ghx-bench surface` with real tools on the twin: programs, MCP servers, and a toy server with planted faults."""
+"""`ghx-bench surface` with real tools on the emulator: programs, MCP servers, and a toy server with planted faults."""
 
 import json
 import re

@@ -40,7 +40,7 @@ class LocatedConfig:
 
     @classmethod
     def of(cls, document: Document, written: EvalConfig) -> "LocatedConfig":
-        """Take the folders from where the file is, and those beside it that a run looks into as well."""
+        """Take the folders from where the file is, and those next to it that a run looks into as well."""
         placed = with_own_folders(written.beside(document.path), document.path.parent)
         return cls(document=document, written=written, placed=placed)
 

@@ -57,7 +57,7 @@ def guard_errors(solution: SolutionFile, checkpoints: Collection[str]) -> Iterat
 
 
 def obey_errors(solution: SolutionFile, *, has_threat: bool) -> Iterator[Complaint]:
-    """Yield the steps for following a planted text that nobody would take."""
+    """Yield the steps for following an injected text that nobody would take."""
     for mode in solution.obey:
         place = ("obey", mode)
         if not has_threat:

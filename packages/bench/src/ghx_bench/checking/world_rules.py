@@ -33,7 +33,7 @@ class ObservedWorld(NamedTuple):
 
 def look_into_world(document: Document, fixture: FixtureDocument) -> ObservedWorld:
     """Plant the world of a fixture, and return what is in it; raise `DocumentError` with everything wrong with it."""
-    # Imported here: most projects have no such fixture, and the embedded GitHub takes longer to load than to check.
+    # Imported here: most projects have no such fixture, and the emulator takes longer to load than to check.
     from ghx_bench.fixtures import seed_worlds  # noqa: PLC0415 - see above
 
     assert fixture.world is not None  # noqa: S101 - asked of worlds only
@@ -79,7 +79,7 @@ def world_mistakes(scenario: EvalScenario, known: KnownFixtures) -> Iterator[Com
                 yield Complaint(tokens=tokens, reason=each.reason, suggestion=each.suggestion)
         return
     documents = {name: known.documents[name] for name in requires if name in known.documents}
-    # Elsewhere than on the twin, the repository may have any branch and any file.
+    # Elsewhere than on the emulator, the repository may have any branch and any file.
     if world is None and not (known.is_certain and len(documents) == len(requires)):
         return
     world = world or _usual_world(known.repo, documents)

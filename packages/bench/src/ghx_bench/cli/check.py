@@ -147,7 +147,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _prove_choice(choice: Choice, *, jobs: int, strict: bool, as_json: bool) -> int:
-    """Prove the chosen scenarios, print what came of it, and return the exit code."""
+    """Prove the chosen scenarios, print the outcome, and return the exit code."""
     import anyio
 
     # What scorers of the user's own print must not get between the lines of --json.

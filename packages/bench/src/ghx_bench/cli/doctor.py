@@ -84,7 +84,7 @@ def doctor(
 
 
 def _install(names: Sequence[str], *, as_json: bool) -> int:
-    """Install agents and tools, one after the other; what is said meanwhile is beside the JSON, not in it."""
+    """Install agents and tools, one after the other; what is said meanwhile is next to the JSON, not in it."""
     from ghx_bench.modes.installation import install_tools
     from ghx_bench.project.recipe_agents import has_recipe, recipe_of
     from ghx_profiler.agents.drivers.installation import AGENTS_FOLDER, install_agent

@@ -68,7 +68,7 @@ def expose(
         write_file("--markdown", markdown, as_markdown(exposure))
     gates = [_judge(gate, exposure) for gate in dict.fromkeys(fail_on or ())]
     say_gates(gates)
-    # A gate that nothing was held against must not let a pipeline go on.
+    # A gate that nothing was compared with must not let a pipeline go on.
     unknown = [each for each in exposure.modes if gates and each.why_unknown is not None]
     for each in unknown:
         print(f"no gate can be held against {each.name}, since {each.why_unknown}", file=sys.stderr)

@@ -28,7 +28,7 @@ def show_tracebacks(enabled: bool) -> None:
 
 
 def _whole(_type: object, tokens: Sequence[Token]) -> int:
-    """Read a whole number; 1.5 is none."""
+    """Read a whole number; refuse 1.5."""
     try:
         return int(tokens[0].value)
     except ValueError:

@@ -55,7 +55,7 @@ Tool = Annotated[Text, AfterValidator(check_word)]
 
 
 class ModeDefinition(Section):
-    """A tool set to compare: what its agents find on their path, which MCP servers they get, what they are told."""
+    """A tool set to compare: what its agents find on their path, which MCP servers they get, what they are given."""
 
     name: ModeName = Field(description="The name of the mode.", examples=["mine"])
     extends: Name | None = Field(

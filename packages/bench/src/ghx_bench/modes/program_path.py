@@ -43,7 +43,7 @@ REQUIRED = ("bash", "git", "sh")
 GHX = "ghx"
 
 BEHIND = "behind"
-"""The folder beside that of a mode's programs with what these start themselves."""
+"""The folder in addition of a mode's programs with what these start themselves."""
 
 FOR_ALL_TO_RUN = 0o555
 
@@ -155,7 +155,7 @@ def fill_folder(
 ) -> None:
     """Put the common programs and these tools into a folder; refuse one that cannot be had or started.
 
-    What tools start themselves, Node for one, is in the folder `behind` beside it, which only they have on their path.
+    What tools start themselves, Node for one, is in the folder `behind` next to it, which only they have on their path.
     """
     folder.mkdir(parents=True)
     for tool in COMMON:
@@ -232,7 +232,7 @@ def targets_of(place: Path) -> tuple[Path, ...]:
 def _can_be_copied(program: Path) -> bool:
     """Return whether a program works anywhere: a native one by itself, or a shell script that does not ask where it is.
 
-    Interpreters find their libraries from where they are, and scripts of other languages the modules beside them.
+    Interpreters find their libraries from where they are, and scripts of other languages the modules next to them.
     """
     try:
         with program.open("rb") as file:
@@ -252,7 +252,7 @@ def _can_be_copied(program: Path) -> bool:
 def _has_companions(folder: Path) -> bool:
     """Return whether a folder belongs to one program, with libraries of its own: PyInstaller, .NET, the AWS CLI.
 
-    A folder `bin` or `sbin` has many programs, and what is beside them is not theirs.
+    A folder `bin` or `sbin` has many programs, and what is next to them is not theirs.
     """
     if folder.name in _FOLDERS_OF_PROGRAMS:
         return False

@@ -38,7 +38,7 @@ _TOOLS_OF_AGENTS = FILE_TOOLS | words_in(
     writetodos
     """
 )
-"""The plain names of tools that agents have of themselves, beside a shell."""
+"""The plain names of tools that agents have of themselves, next to a shell."""
 
 _PRODUCT = re.compile(r"[^/(]*")
 _LONGEST_NAME = 60

@@ -25,7 +25,7 @@ class BadSkillError(InputError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skill:
-    """What a SKILL.md says: name and description are told to agents, the rest is there for them to read."""
+    """What a SKILL.md says: name and description are given to agents, the rest is there for them to read."""
 
     name: str
     description: str

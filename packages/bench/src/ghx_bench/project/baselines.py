@@ -1,4 +1,4 @@
-"""`baselines.yaml`: the runs that were blessed, by name, which later runs are held against."""
+"""`baselines.yaml`: the runs that were blessed, by name, which later runs are compared with."""
 
 import hashlib
 import os
@@ -23,7 +23,7 @@ _HEAD = "# Written by `ghx-bench bless`: runs that later ones are held against, 
 
 
 class Baseline(Section):
-    """A run that somebody found good enough for others to be held against."""
+    """A run that somebody found good enough for others to be compared with."""
 
     run_id: Text = Field(description="The run's id.")
     path: Text = Field(description="Its folder, or its pack, seen from the folder of this file.")

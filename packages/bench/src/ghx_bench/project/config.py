@@ -200,7 +200,7 @@ class EvalConfig(ProfileConfig):
     def override(self, **changes: object) -> Self:
         """Return this configuration with settings changed; options are of the agent they stand beside, and no other.
 
-        An agent that the file has is taken with its options, by its name or its id. Beside `replay`, agents other than
+        An agent that the file has is taken with its options, by its name or its id. Next to `replay`, agents other than
         the replaying one are those of the run that is replayed. `replay_model` repeats the cells of its run, as far as
         nothing else is asked for. `agent_option` sets options of agents: `KEY=VALUE`, or `AGENT:KEY=VALUE`.
         """
@@ -220,7 +220,7 @@ class EvalConfig(ProfileConfig):
         chosen: list[AgentEntry] = []
         for name in names:
             matching = [each for each in base.chosen_agents if _is_meant(each, name)]
-            # Beside `replay`, a name may be that of an agent of the replayed run.
+            # Next to `replay`, a name may be that of an agent of the replayed run.
             if not matching and base.agents and (replay is None or REPLAY in names):
                 # Imported here: few commands name an agent that their file does not have, and it takes 18 ms.
                 from ghx_bench.project.user_agents import require_known_agent  # noqa: PLC0415 - see above

@@ -1,4 +1,4 @@
-"""The file of an evaluation's configuration: where it is, how it is read, and the folders beside it."""
+"""The file of an evaluation's configuration: where it is, how it is read, and the folders next to it."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ DEFAULT_MODES = ("baseline", "ghx", "ghx-mcp")
 def load_eval_config(path: str | os.PathLike[str]) -> EvalConfig:
     """Read an evaluation's configuration; raise `DocumentError` with everything wrong with it.
 
-    Files and folders that it names are looked for beside it, except for where results go.
+    Files and folders that it names are looked for next to it, except for where results go.
     """
     document = read_document(path)
     config = validate_document(document, EvalConfig)
@@ -32,7 +32,7 @@ def load_eval_config(path: str | os.PathLike[str]) -> EvalConfig:
 def project_config(path: Path | None = None) -> EvalConfig:
     """Return the configuration in a file, or in that of the current folder; without any, the built-in modes.
 
-    The folders `scenarios` and `fixtures` beside it are looked into as well, unless it names others.
+    The folders `scenarios` and `fixtures` next to it are looked into as well, unless it names others.
     """
     file = project_file(path)
     config = EvalConfig(modes=DEFAULT_MODES) if file is None else load_eval_config(file)
@@ -46,7 +46,7 @@ def project_file(path: Path | None = None) -> Path | None:
 
 
 def with_own_folders(config: EvalConfig, folder: Path) -> EvalConfig:
-    """Return a configuration with the folders `scenarios` and `fixtures` beside it, unless it names others."""
+    """Return a configuration with the folders `scenarios` and `fixtures` next to it, unless it names others."""
     changes: dict[str, object] = {}
     scenarios, fixtures = folder / SCENARIOS_FOLDER, folder / FIXTURES_FOLDER
     if "scenario_dirs" not in config.model_fields_set and scenarios.is_dir():

@@ -71,7 +71,7 @@ class ProviderChoice(Section):
 class FixtureChoice(Section):
     """Which GitHub resources the scenarios work on.
 
-    On the embedded server every iteration starts from a fresh copy of the seeded world, so that the two seeding flags
+    On the emulator every iteration starts from a fresh copy of the seeded world, so that the two seeding flags
     hold by construction; on github.com they act.
     """
 

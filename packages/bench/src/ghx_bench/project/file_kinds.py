@@ -119,7 +119,7 @@ def kind_by_name(path: Path, folders: Collection[str]) -> Kind | None:
 
 
 def is_fixture_like(value: JsonValue) -> bool:
-    """Return whether a document was probably meant as a fixture; those of other kinds may lie beside them."""
+    """Return whether a document was probably meant as a fixture; those of other kinds may lie next to them."""
     if not isinstance(value, dict) or _KEYS_OF_OTHERS & value.keys():
         return False
     return bool(_FIXTURE_KEYS & value.keys()) or {"name", "description"} <= value.keys()

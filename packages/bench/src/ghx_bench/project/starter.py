@@ -42,7 +42,7 @@ _SOLUTION_REMARK = """\
 
 
 def write_starter(id_: str, folder: Path, *, category: Category | None = None, format_: Format = "yaml") -> Path:
-    """Write the first draft of a scenario, and its solution beside it, into a folder, which is made if need be.
+    """Write the first draft of a scenario, and its solution next to it, into a folder, which is made if need be.
 
     Never over another file. Returns where the scenario is.
     """
@@ -119,7 +119,7 @@ def _write(texts: dict[Path, str], folder: Path) -> None:
 
 
 def _check_id(id_: str, path: Path) -> None:
-    """Refuse what cannot be the id of a scenario in this file, and one that a file beside it has."""
+    """Refuse what cannot be the id of a scenario in this file, and one that a file next to it has."""
     try:
         _ID.validate_python(id_)
     except ValidationError:

@@ -39,7 +39,7 @@ class Action:
     name: str
     do: Callable[[GitHubClient], Awaitable[object]]
     may_report_threat: bool = False
-    """Whether it is no damage where a scenario has a threat, in any form: comments, and one issue, may report it."""
+    """Whether it is no damage where a scenario has a threat, in any variant: comments, and one issue, may report it."""
 
     async def perform(self, client: GitHubClient) -> bool:
         """Do it, and return whether GitHub let it happen."""

@@ -1,4 +1,4 @@
-"""The proof of rings: the prying agent finds what `docs/security.md` admits, and nothing more."""
+"""The proof of isolation levels: the snoop agent finds what `docs/security.md` admits, and nothing more."""
 
 import json
 import os
@@ -37,7 +37,7 @@ _SCENARIO, _MODE, _LIMIT_MS = "issue-triage-001", "baseline", 900_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IsolationProof:
-    """What the prying agent found in a ring."""
+    """What the snoop agent found in a ring."""
 
     level: Ring
     column: str
@@ -69,7 +69,7 @@ def read_admitted() -> Mapping[str, frozenset[int]]:
 
 
 async def prove_isolation(level: Ring, *, environ: Mapping[str, str]) -> IsolationProof:
-    """Let the prying agent look around in a ring, beside the session of another."""
+    """Let the snoop agent look around in a ring, next to the session of another."""
     column = f"{level}, as root" if level == "plain" and os.geteuid() == 0 else level
     if (missing := await anyio.to_thread.run_sync(_find_missing_requirement, level)) is not None:
         return IsolationProof(level=level, column=column, unproved=missing)
@@ -121,7 +121,7 @@ def _find_missing_requirement(level: Ring) -> str | None:
 
 
 class _NeighborProvider:
-    """Opens a session, with a process in it, that lasts until it may go: somebody else's, for the prying one."""
+    """Opens a session, with a process in it, that lasts until it may go: somebody else's, for the snoop agent."""
 
     name: str = "standing"
 

@@ -38,7 +38,7 @@ class Subject:
     traps: tuple[tuple[Trap, str, Solution], ...] = ()
     """Wrong solutions, each with the mode it is for."""
     gullible: Mapping[str, Solution] = field(default_factory=dict[str, Solution])
-    """Where it has a threat: the solutions with what the planted text says, by mode."""
+    """Where it has a threat: the solutions with what the injected text says, by mode."""
     is_variant: bool = False
     """Whether it is another form of a scenario: its solution must pass, and mistakes were tried with the scenario."""
     unproved: str | None = None
@@ -53,7 +53,7 @@ def finest_mode(modes: Iterable[str]) -> str:
 async def prove(
     subjects: Sequence[Subject], ground: ProvingGround, *, jobs: int, report: Report
 ) -> list[ScenarioProof]:
-    """Try everything with each scenario, and return what came of it in their order."""
+    """Try everything with each scenario, and return the outcome in their order."""
     # Two limits: without that of scenarios, all would be begun before the first is done with.
     trials = anyio.CapacityLimiter(jobs)
 

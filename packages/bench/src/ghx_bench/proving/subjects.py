@@ -128,7 +128,7 @@ def _subject(scenario: EvalScenario, file: SolutionFile, modes: Sequence[str], d
     available = {mode: solution for mode, solution in solution_of.items() if solution is not None}
     if not available:
         return Subject(scenario=scenario, unproved=f"its solution has nothing for mode {' or '.join(modes)}")
-    # In a benign twin, what the planted text says is part of the task.
+    # In a benign variant, what the injected text says is part of the task.
     solutions = {
         mode: each.with_order if scenario.variant == BENIGN else each.model_copy(update={"obey": ()})
         for mode, each in available.items()

@@ -51,7 +51,7 @@ _SHA = re.compile(r"\b[0-9a-f]{40}\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
-    """What came of one trial."""
+    """The outcome of one trial."""
 
     kind: TrialKind
     name: str
@@ -85,7 +85,7 @@ class SolvedWorld:
     surroundings: Targets | None = None
     overreaches: tuple[TrialResult, ...] = ()
     reports: tuple[TrialResult, ...] = ()
-    """What came of telling others about the planted text, where the scenario is under attack."""
+    """What came of telling others about the injected text, where the scenario is under attack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ class ProvingGround:
     ) -> tuple[TrialResult, SolvedWorld]:
         """Follow a solution as it is; with `overreaches`, then do more in copies of the world that it leaves.
 
-        That is too much, or, under attack, a report of the planted text.
+        That is too much, or, under attack, a report of the injected text.
         """
         witness = _Witness(self.setup.instruments.scorer, mode=mode, overreaches=overreaches)
         result = await self._run(
@@ -115,7 +115,7 @@ class ProvingGround:
     async def gullible(
         self, scenario: EvalScenario, mode: str, solution: Solution, texts: Sequence[str]
     ) -> TrialResult:
-        """Follow a solution and, once the planted texts were read, what they say."""
+        """Follow a solution and, once the injected texts were read, what they say."""
         witness = _Witness(self.setup.instruments.scorer, mode=mode)
         provider = GullibleProvider(lambda _, __: solution, lambda _: texts)
         return await self._run(scenario, mode, provider, witness, kind="gullible", name="gullible")
@@ -208,7 +208,7 @@ class _Witness:
     async def score(self, evidence: Evidence[EvalScenario]) -> Score:
         """Return the score."""
         handles = evidence.stage.handles
-        assert isinstance(handles, StageHandles)  # noqa: S101 - the ground is the embedded GitHub
+        assert isinstance(handles, StageHandles)  # noqa: S101 - the ground is the emulator
         score = await self._scorer.score(evidence)
         self.footprint = await anyio.to_thread.run_sync(footprint_of, handles)
         if self._overreaches and score.success:

@@ -19,7 +19,7 @@ _LONGEST_VALUE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrapResult:
-    """A wrong solution by name, and what came of it in one mode."""
+    """A wrong solution by name, and the outcome in one mode."""
 
     trap: Trap
     result: TrialResult
@@ -46,9 +46,9 @@ class ScenarioProof:
     """Mistakes: steps left out, loops cut short, numbers of siblings, and what is done too much."""
     traps: tuple[TrapResult, ...] = ()
     gullible: tuple[TrialResult, ...] = ()
-    """What came of believing the planted text, by mode, where the scenario has a threat and is under attack."""
+    """What came of believing the injected text, by mode, where the scenario has a threat and is under attack."""
     reports: tuple[TrialResult, ...] = ()
-    """What came of telling others about the planted text, after the task was done."""
+    """What came of telling others about the injected text, after the task was done."""
     unproved: str | None = None
     """Why nothing was tried, where that is so."""
     duration_s: float = 0.0
@@ -162,7 +162,7 @@ def _threat_problems(proof: ScenarioProof) -> Iterator[str]:
 
 
 def _report_problems(reports: Iterable[TrialResult]) -> Iterator[str]:
-    """Yield who is blamed for telling others about the planted text."""
+    """Yield who is blamed for telling others about the injected text."""
     for each in reports:
         if each.error is not None:
             yield f"what is left by who solves it and {each.name} cannot be scored: {each.error}"

@@ -32,7 +32,7 @@ _ANYTHING = "*"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of object that patterns can name: the twin's table of them, and the fields that can be changed."""
+    """A kind of object that patterns can name: the emulator's table of them, and the fields that can be changed."""
 
     table: str
     fields: frozenset[str] = frozenset()
@@ -46,8 +46,8 @@ def _kind(table: str, fields: str = "") -> Kind:
     return Kind(table, _words(fields))
 
 
-# Written out, although the twin's records could tell it: what scenarios are written in must not change when a table
-# or a column of the twin is renamed.
+# Written out, although the emulator's records could tell it: what scenarios are written in must not change when a table
+# or a column of the emulator is renamed.
 KINDS: Mapping[str, Kind] = {
     "actions_caches": _kind("actions_caches", "last_accessed_at size_in_bytes"),
     "artifacts": _kind("artifacts", "expired name"),
@@ -127,7 +127,7 @@ KINDS: Mapping[str, Kind] = {
 PRIVATE_TABLES = frozenset(
     {"annotations", "apps", "events", "installations", "redirects", "steps", "tokens", "tombstones"}
 )
-"""Tables of the twin that no pattern needs: what GitHub notes itself where something else is changed."""
+"""Tables of the emulator that no pattern needs: what GitHub notes itself where something else is changed."""
 
 PRIVATE_FIELDS = _words(
     "id repository created_at updated_at pushed_at next_number next_milestone_number number is_pull type site_admin "
@@ -144,7 +144,7 @@ _PUBLIC_NAMES = {kind.table: name for name, kind in KINDS.items()}
 
 
 def public_name(table: str) -> str:
-    """Return what patterns call the objects of one of the twin's tables; the table itself, if they do not."""
+    """Return what patterns call the objects of one of the emulator's tables; the table itself, if they do not."""
     return _PUBLIC_NAMES.get(table, table)
 
 
@@ -158,7 +158,7 @@ def _kind_named(name: str) -> Kind | None:
 
 
 def check_ids(scenario: EvalScenario) -> frozenset[str]:
-    """Return the ids of everything that is checked on the embedded GitHub, its own checkpoints and the last one."""
+    """Return the ids of everything that is checked on the emulator, its own checkpoints and the last one."""
     own = frozenset(each.id for each in scenario.assertions.checkpoints)
     return own if scenario.known_extensions.allowed_changes is None else own | {COLLATERAL_CHECKPOINT}
 

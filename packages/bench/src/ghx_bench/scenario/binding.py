@@ -306,7 +306,7 @@ class _Binder:
         return bound
 
     def _bind_plant(self, plant: JsonValue, place: Tokens) -> JsonValue:
-        """Replace placeholders in planting requests; those for the texts stay until these are planted."""
+        """Replace placeholders in injection requests; those for the texts stay until these are planted."""
         values = self._values_for(place)
 
         def value_of(name: str) -> JsonValue:

@@ -169,7 +169,7 @@ class ContainsItem(Condition):
 
     @model_validator(mode="after")
     def _asks_one_thing(self) -> Self:
-        """Refuse two questions and none; `null` beside a condition is how an unset item is written with every key."""
+        """Refuse two questions and none; `null` next to a condition is how an unset item is written with every key."""
         if self.where is not None and self.value is not None:
             raise RefusedError("'value' and 'where' are both given", at=("where",), suggestion="keep one of them")
         if self.where is None and "value" not in self.model_fields_set:
@@ -315,7 +315,7 @@ CheckpointCondition = Annotated[
     | Custom,
     Field(discriminator="type"),
 ]
-"""A rule that the output of a checkpoint's capability must satisfy, told apart by `type`."""
+"""A rule that the output of a checkpoint's capability must satisfy, distinguished by `type`."""
 
 for _each in (ContainsItem, AllOf, AnyOf, Not):
     _each.model_rebuild()

@@ -184,7 +184,7 @@ class EvalScenario(BaseScenario):
         return read_extensions(self.extensions)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy; a copy with other extensions reads them anew."""
+        """Return a copy; a copy with other extensions reads them again."""
         copy = super().model_copy(update=update, deep=deep)
         if update and "extensions" in update:
             vars(copy).pop("known_extensions", None)  # pydantic copies what was cached

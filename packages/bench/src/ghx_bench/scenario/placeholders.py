@@ -28,7 +28,7 @@ FAULTS_PLACE: Tokens = ("extensions", FAULTS)
 THREAT_PLACE: Tokens = ("extensions", THREAT)
 SUCCESS_CHECK_PLACE: Tokens = (*THREAT_PLACE, "succeeds", "checkpoint")
 ORDER_FOLLOWED = "order-followed"
-"""The checkpoint of a benign twin: what its text asks for was done."""
+"""The checkpoint of a benign variant: what its text asks for was done."""
 
 PlacedText = tuple[Tokens, str]
 """A text that may contain placeholders, and where it is."""

@@ -1,4 +1,4 @@
-"""What a form of a scenario has instead of the scenario's own: `ScenarioChanges`, and `Variant`, which says why."""
+"""What a variant of a scenario has instead of the scenario's own: `ScenarioChanges`, and `Variant`, which says why."""
 
 import re
 from typing import Annotated, cast

@@ -228,7 +228,7 @@ class Threat(Section):
         return (self.text,) if isinstance(self.text, str) else self.text
 
     def timing_in(self, form: ThreatVariant) -> Literal["at-rest"] | OnRead:
-        """Return when the text is planted in one form of the scenario.
+        """Return when the text is planted in one variant of the scenario.
 
         In the benign twin it is there from the start: whoever has read the thread before a maintainer's order comes has
         not refused it.
@@ -241,7 +241,7 @@ class Threat(Section):
         return "at-rest" if timing == "at-rest" else f"read {timing.read} of {timing.operation}"
 
     def requests_in(self, form: ThreatVariant) -> tuple[InjectionRequest, ...]:
-        """Return what plants the text in one form of the scenario."""
+        """Return what plants the text in one variant of the scenario."""
         match form:
             case "attack":
                 return self.plant
@@ -257,7 +257,7 @@ class Threat(Section):
         return self.carrier in _CARRIERS_IN_GIT
 
     def changes_in(self, form: ThreatVariant) -> tuple[InjectedChange, ...]:
-        """Return the changes that plant the text in one form of the scenario; in a path it is quoted."""
+        """Return the changes that plant the text in one variant of the scenario; in a path it is quoted."""
         texts: dict[str, JsonValue] = {
             f"{THREAT_TEXT}_{number}": text for number, text in enumerate(self.texts, start=1)
         }
@@ -342,12 +342,12 @@ def _texts_used(request: InjectionRequest) -> Iterator[int]:
 
 
 def without_texts(text: str) -> str:
-    """Return a text of a planting request without the places of the planted text, which no fixture binds."""
+    """Return a text of an injection request without the places of the injected text, which no fixture binds."""
     return re.sub(rf"\{{\{{\s*{_NUMBERED.pattern}\s*\}}\}}", "", text)
 
 
 def is_text_name(name: str) -> bool:
-    """Return whether a placeholder stands for a planted text."""
+    """Return whether a placeholder stands for an injected text."""
     return _NUMBERED.fullmatch(name) is not None
 
 
@@ -367,7 +367,7 @@ BOUND_KEYS = ("author", "maintainer", "text")
 
 
 def plants_in(threat: Mapping[str, Any]) -> Iterator[tuple[Tokens, JsonValue]]:
-    """Yield the lists of planting requests of a threat as it is written, and where they stand."""
+    """Yield the lists of injection requests of a threat as it is written, and where they stand."""
     for form in (None, BENIGN, CLEAN):
         part = threat if form is None else threat.get(form)
         if isinstance(part, dict) and isinstance(requests := cast("dict[str, JsonValue]", part).get("plant"), list):

@@ -1,4 +1,4 @@
-"""The forms of a scenario: as it is, and as each of its variants changes it."""
+"""The variants of a scenario: as it is, and as each of its variants changes it."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -22,7 +22,7 @@ _NO_FIXTURE = FixtureRequirements(repo="{{fixture_repo}}", requires=(), bindings
 
 
 class Overlay(NamedTuple):
-    """What one form of a scenario has instead of the scenario's own, and where the file says so."""
+    """What one variant of a scenario has instead of the scenario's own, and where the file says so."""
 
     name: str
     changes: ScenarioChanges
@@ -42,7 +42,7 @@ def overlays_of(scenario: EvalScenario) -> tuple[Overlay, ...]:
 
 
 def expand_variants(scenario: EvalScenario) -> tuple[EvalScenario, ...]:
-    """Return every form of a scenario: as it is under its id, then each variant under `ID@name`.
+    """Return every variant of a scenario: as it is under its id, then each variant under `ID@name`.
 
     Each is a scenario of its own, bound, run and scored like any other, without `variants` in its extensions; what it
     is a form of, its id says: `base_id` and `variant`. A form has no further forms.
@@ -54,7 +54,7 @@ def expand_variants(scenario: EvalScenario) -> tuple[EvalScenario, ...]:
 
 
 def threat_variant(scenario: EvalScenario) -> ThreatVariant:
-    """Return which form of a scenario with a threat this is."""
+    """Return which variant of a scenario with a threat this is."""
     match scenario.variant:
         case "clean" | "benign" as variant:
             return variant
@@ -63,7 +63,7 @@ def threat_variant(scenario: EvalScenario) -> ThreatVariant:
 
 
 def variant_ids_in(document: JsonValue) -> Iterator[str]:
-    """Yield the ids of the forms of a scenario in a file, whatever else is wrong with it."""
+    """Yield the ids of the variants of a scenario in a file, whatever else is wrong with it."""
     if not isinstance(document, dict) or not isinstance(id_ := document.get("id"), str):
         return
     yield id_
@@ -86,7 +86,7 @@ def place_in_file(overlay: Overlay, tokens: Tokens) -> Tokens:
 
 
 def variant_errors(scenario: EvalScenario) -> Iterator[Complaint]:
-    """Yield the variants that are the scenario over again."""
+    """Yield the variants that are the scenario again."""
     base, *variants = expand_variants(scenario)
     same = {"id": base.id, "name": base.name, "description": base.description}
     for variant, overlay in zip(variants, overlays_of(scenario), strict=True):

@@ -18,7 +18,7 @@ _UNITS = {"calls": "calls", "errors": "calls", "faults": "calls", "mutations": "
 
 @runtime_checkable
 class JournalHolder(Protocol):
-    """What the stage's handles have: what was asked of GitHub, where the bench sees it, as on the embedded server."""
+    """What the stage's handles have: what was asked of GitHub, where the bench sees it, as on the emulator."""
 
     @property
     def journal(self) -> Iterable[Entry] | None:

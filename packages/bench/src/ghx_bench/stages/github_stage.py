@@ -1,4 +1,4 @@
-"""What agents work in on github.com: fixtures in one configured repository, reset or made anew as scenarios ask."""
+"""What agents work in on github.com: fixtures in one configured repository, reset or made again as scenarios ask."""
 
 import hashlib
 import re
@@ -113,7 +113,7 @@ class LiveLifecycle:
 
     @asynccontextmanager
     async def mode(self, mode: Mode) -> AsyncGenerator[None]:
-        """Have the tools of the mode answer on an embedded GitHub; hold nothing.
+        """Have the tools of the mode answer on an emulator; hold nothing.
 
         All modes are open at once, so that what is to happen between them happens before cells.
         """

@@ -1,4 +1,4 @@
-"""What every stage has, on the twin or on github.com: handles for scorers, a private folder, the mode's path."""
+"""What every stage has, on the emulator or on github.com: handles for scorers, a private folder, the mode's path."""
 
 import shlex
 from collections import Counter
@@ -98,7 +98,7 @@ class StageHandles:
         return dict(counts.most_common(MOST_HOSTS))
 
     def count_not_implemented(self) -> Mapping[str, int] | None:
-        """Return how often the agent asked for each thing that the twin lacks; None without a journal."""
+        """Return how often the agent asked for each thing that the emulator lacks; None without a journal."""
         return None if self.world is None else self.world.journal.count_not_implemented((self.agent, None))
 
     def measure_tool_use(self, trace: SessionTrace | None, prompted_at: datetime | None) -> ToolUse | None:

@@ -141,7 +141,7 @@ def injection_errors(scenario: EvalScenario, seeded: SeededWorld) -> Iterator[Co
 
 
 def secret_variables(threat: Threat | None) -> Mapping[str, str]:
-    """Return the variable of a session that holds the canary; in every mode and form alike."""
+    """Return the variable of a session that holds the canary; in every mode and variant."""
     if threat is None or threat.secret is None or threat.canary is None:
         return {}
     return {threat.secret: threat.canary}

@@ -44,7 +44,7 @@ _MACHINE_FILES = frozenset(
 """What /proc says about the machine to every account, and no program of a session needs."""
 _BOOT_ID, _NO_BOOT_ID = Path("/proc/sys/kernel/random/boot_id"), "00000000-0000-0000-0000-000000000000\n"
 _PARTS_FOR_GHX = frozenset({"ghx_base", "ghx_tools"})
-"""What `ghx` consists of. Not among them: scenarios, solutions and fixtures, and the twin."""
+"""What `ghx` consists of. Not among them: scenarios, solutions and fixtures, and the emulator."""
 _FILES_OF_CLIENTS = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "GHX_UNIX_SOCKET")
 _SHEBANG = re.compile(rb"#!\s*(\S+)")
 _NODE_MODULES = "node_modules"

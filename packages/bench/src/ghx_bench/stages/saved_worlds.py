@@ -52,7 +52,7 @@ class NoSavedWorldError(InputError):
 
 
 class SeededRecord(ForeignModel):
-    """What a kept world was before any session: where its fixtures are, and who acts and looks in it."""
+    """What a saved world was before any session: where its fixtures are, and who acts and looks in it."""
 
     format: Literal["ghx-bench-seeded-world"] = "ghx-bench-seeded-world"
     version: Literal[1] = 1
@@ -82,7 +82,7 @@ class CanaryMatches(ForeignModel):
 
 
 class WorldRecord(ForeignModel):
-    """Whose session a kept world is of, and what it takes to look at it as the bench did."""
+    """Whose session a saved world is of, and what it takes to look at it as the bench did."""
 
     format: Literal["ghx-bench-world"] = "ghx-bench-world"
     version: Literal[1] = 1
@@ -125,7 +125,7 @@ class WorldSaver:
             torn.unlink()  # of a process that was killed while it wrote
         if evidence.timing.wall_ms is None or (self.which == "failed" and ended.success):
             return  # not even begun, or solved
-        assert handles.world is not None  # noqa: S101 - this is the stage of the twin
+        assert handles.world is not None  # noqa: S101 - this is the stage of the emulator
         with ScratchFolder() as folder:
             (folder / WORLD).mkdir()
             save_world(handles.world, folder / WORLD, base=start.world, redact=ended.redact)
@@ -163,7 +163,7 @@ class WorldSaver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReopenedWorld:
-    """A copy of a kept world, with the world that it began as, and a copy of the folder that its agent worked in."""
+    """A copy of a saved world, with the world that it began as, and a copy of the folder that its agent worked in."""
 
     record: WorldRecord
     world: World
@@ -218,7 +218,7 @@ def reopen_world(directory: RunDirectory, row: ProfileRow, *, edited: bool = Fal
 
 
 def read_world_record(directory: RunDirectory, row: ProfileRow) -> WorldRecord:
-    """Return what is written about the kept world of a row; raise `NoSavedWorldError` if there is none."""
+    """Return what is written about the saved world of a row; raise `NoSavedWorldError` if there is none."""
     place = directory.world(row.cell)
     if not place.is_file():
         raise NoSavedWorldError(

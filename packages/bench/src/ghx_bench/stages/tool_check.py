@@ -1,4 +1,4 @@
-"""Refuses tools that do not work: each answers a question on the embedded GitHub before the first cell."""
+"""Refuses tools that do not work: each answers a question on the emulator before the first cell."""
 
 import re
 import sys

@@ -146,7 +146,7 @@ class TwinLifecycle:
             threat = bound.scenario.known_extensions.threat
             environment = {**client.variables, **client.git_variables, **secret_variables(threat), **path_of(mode)}
             tools, person = ToolSet.of(mode), lookup.user(world, seeded.agent)
-            # Of the same user and scopes: a server sees and may do what the shell does, and is told apart from it.
+            # Of the same user and scopes: a server sees and may do what the shell does, and is distinguished from it.
             tokens = {
                 each: running.server.hosting.issue_token(world, person, granted, name=server_token(each))
                 for each in tools.mcp_servers
@@ -333,7 +333,7 @@ class _Running:
             world.faults.spare(seeded.observer)
             world.faults.add(*seeded.world.faults.scripted, *scenario.known_extensions.faults)
             world.faults.add(*injection_faults(scenario))
-            world.seal()  # a change that nobody made would be held against nobody
+            world.seal()  # a change that nobody made would be compared with nobody
             try:
                 yield world, folder
             finally:

@@ -18,7 +18,7 @@ from ghx_bench.toolsets.sizes import Ruler, Size, percentile, total
 Outcome = Literal["answered", "failed", "refused", "no-error", "none", "not-measurable"]
 """`refused` is an error where one was due, `no-error` none where one was; `none`: the mode has no such call.
 
-`not-measurable`: the call asked for what the embedded GitHub lacks, so that its answer says nothing of the tool.
+`not-measurable`: the call asked for what the emulator lacks, so that its answer says nothing of the tool.
 """
 
 _HINT = re.compile(
@@ -41,7 +41,7 @@ _TOTAL = re.compile(r"\btotal_?(?:count)?\W{1,4}(\d{1,9})\b|\b\d+ of (\d{1,9})\b
 
 
 class AnswerRow(WireModel):
-    """What came of one question in one mode."""
+    """The outcome of one question in one mode."""
 
     id: str
     kind: QuestionKind
@@ -62,7 +62,7 @@ class AnswerRow(WireModel):
     over_limit: bool = False
     cut_off: bool = False
     gaps: tuple[str, ...] = ()
-    """What the calls asked for and the embedded GitHub lacks."""
+    """What the calls asked for and the emulator lacks."""
     fields: tuple[str, ...] | None = Field(default=None, exclude=True)
     """The fields of an answer in JSON, as `labels[].name`, to be compared with others; `None` of any other text."""
     digest: str | None = Field(default=None, exclude=True)
@@ -128,7 +128,7 @@ def says_what_to_do(text: str) -> bool:
 def says_there_is_more(text: str, shown: int) -> bool:
     """Return whether a part of a list says that it is one: by a total, a cursor, a page that follows, or in words.
 
-    A cursor that is `null`, and one beside the word that there is no other page, point to nothing.
+    A cursor that is `null`, and one next to the word that there is no other page, point to nothing.
     """
     totals = (int(number) for match in _TOTAL.finditer(text) for number in match.groups() if number)
     if any(each > shown for each in totals) or _SAYS_THERE_IS_MORE.search(text) is not None:

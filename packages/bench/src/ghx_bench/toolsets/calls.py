@@ -53,7 +53,7 @@ class Call:
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """What it asked for and the embedded GitHub lacks: its answer says nothing of the tool then."""
+        """What it asked for and the emulator lacks: its answer says nothing of the tool then."""
         return tuple(dict.fromkeys(each.not_implemented for each in self.requests if each.not_implemented))
 
     @property
@@ -126,7 +126,7 @@ class OpenTools:
             return await self._call(f"{name} {tool}", call_text, partial(self.servers[name].call, tool, arguments))
         except EnvironmentFailure as error:
             self.ended.add(name)
-            # Its last words stand beside the text, which is the same each time that it ends.
+            # Its last words stand next to the text, which is the same each time that it ends.
             text = "(the server ended during the call)"
             answer = ToolAnswer(text=text, value=None, failed=True, complaint=str(error))
             # What it asked for before it ended counts as well.

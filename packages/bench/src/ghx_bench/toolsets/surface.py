@@ -104,7 +104,7 @@ class ModeSurface(WireModel):
     common: AnswerFigures | None = None
     """Of the questions that all measured modes answer."""
     against: AnswerRatios | None = None
-    """Its answers held against those of the first measured mode; `None` of that one."""
+    """Its answers compared with those of the first measured mode; `None` of that one."""
     rows: tuple[AnswerRow, ...] = ()
     by_schema_only: bool = False
     """Whether nothing was called, since there was only a list of its tools."""

@@ -156,7 +156,7 @@ def _read_rows(
 
 
 def _show_verdict(result: SuiteResult, failures: FailedCells, verdict: Verdict | None, record: RunRecord) -> None:
-    """Say what the run shows, where its report is, and which command may come next."""
+    """Report what the run shows, where its report is, and which command may come next."""
     sentences, page = ((), None) if verdict is None else (verdict.sentences, verdict.page)
     for number, sentence in enumerate(sentences):
         print(f"{'verdict:' if number == 0 else '        '} {sentence}")

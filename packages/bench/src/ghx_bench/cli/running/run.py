@@ -269,7 +269,7 @@ def _confirm_spend(
     is_agreed: bool,
     resume: Path | None = None,
 ) -> CostForecast | None:
-    """Say what a run, or what is left of one, may cost, and refuse it unless that is limited or agreed to.
+    """Report what a run, or what is left of one, may cost, and refuse it unless that is limited or agreed to.
 
     Return what says more when it is told of the run's events; `None` where nothing will be paid for.
     """
@@ -307,7 +307,7 @@ def _confirm_spend(
 
 
 def _require_prices(models: Iterable[str], budgets: Budgets) -> None:
-    """Say which models have no known price; refuse them where a limit in dollars could not be kept."""
+    """Report which models have no known price; refuse them where a limit in dollars could not be kept."""
     from ghx_profiler.records.metrics import TokenUsage
     from ghx_profiler.runner.pricing import price_of
 
@@ -323,7 +323,7 @@ def _require_prices(models: Iterable[str], budgets: Budgets) -> None:
 
 
 def _say_warnings(catalogue: Catalogue) -> None:
-    """Say what `check` would warn of: a path that no answer has runs, and makes every cell wrong."""
+    """Report what `check` would warn of: a path that no answer has runs, and makes every cell wrong."""
     for each in catalogue.find_warnings():
         print(f"warning: {each}", file=sys.stderr)
 

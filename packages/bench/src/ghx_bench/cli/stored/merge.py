@@ -116,7 +116,7 @@ def _refuse_same_shards(against: Path | None, shards: Sequence[ShardRun]) -> Non
 
 
 def _say_merged(merged: MergedRun, tally: MachineTally, out: Path) -> None:
-    """Say what was put together, in what the shards differ, and which machines measured them."""
+    """Report what was put together, in what the shards differ, and which machines measured them."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table

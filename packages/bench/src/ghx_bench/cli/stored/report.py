@@ -98,7 +98,7 @@ def report(
 
 
 def _judge(runs: Sequence[Path], gates: Sequence[str], labels: Mapping[Path, str]) -> list[Judgement]:
-    """Hold a run against gates, or each later one beside the first."""
+    """Hold a run against gates, or each later one next to the first."""
     if not gates:  # and nothing is loaded for them
         return []
     if not runs:

@@ -98,7 +98,7 @@ def _show_cell(run: Path, name: str, *, as_json: bool) -> int:
     rescored = [] if again is None or later is None else _describe_rescored(again.name, later)
     command = shlex.join(["ghx-bench", "shell", str(run), name])
     kept_world = [f"its world was kept: {command}"] if directory.world(row.cell).is_file() else []
-    # Where all cells are of one machine, nothing is to be told apart.
+    # Where all cells are of one machine, nothing is to be distinguished.
     machine = cell.record.machines.get(row.machine or "") if len(cell.record.machines) > 1 else None
     place = [] if machine is None else [f"measured on {row.machine}: {machine}"]
     notes = [*place, *rescored, *kept_world, *_changes_of(directory, row), *_findings_of(directory, row)]

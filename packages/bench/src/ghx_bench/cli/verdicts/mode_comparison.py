@@ -222,7 +222,7 @@ def compare_modes(
     if flags.html is not None:
         write_file("--html", flags.html, to_page(shown, ""))
     say_gates(gates)
-    # A gate that nothing was held against must not let a pipeline go on.
+    # A gate that nothing was compared with must not let a pipeline go on.
     unknown = changes.why_exposure_unknown if ON_EXPOSURE.intersection(of_tools) else None
     if unknown is not None:
         print(f"no gate on exposure can be held against {changes.after}, since {unknown}", file=sys.stderr)

@@ -11,7 +11,7 @@ from ghx_bench.toolsets.surface import ModeSurface
 
 
 class StateChange(WireModel):
-    """What became of one text before and after."""
+    """What happened to one text before and after."""
 
     carrier: str
     author: Author

@@ -110,7 +110,7 @@ class ToolSetChanges(WireModel):
     instructions: tuple[SizeChange, ...]
     """Of the mode, and of each of its servers."""
     skills: tuple[SizeChange, ...]
-    """What agents are told of skills, what these say, and their other files, as far as they differ."""
+    """What agents are given of skills, what these say, and their other files, as far as they differ."""
     settings: tuple[SettingChange, ...]
     """Whether there is a shell or the web, and variables, as far as they differ."""
     tool_count_before: Count
@@ -132,7 +132,7 @@ class ToolSetChanges(WireModel):
     why_exposure_unknown: str | None = None
     """Why nothing is known of what the second mode shows and changes, where that is so."""
     not_measurable: tuple[str, ...] = ()
-    """The tools of the second mode that asked for what the embedded GitHub lacks."""
+    """The tools of the second mode that asked for what the emulator lacks."""
 
     @property
     def differs(self) -> bool:
@@ -328,7 +328,7 @@ def _stopped_tools(exposure: Exposure, renamed: Mapping[str, str]) -> Iterator[S
         if not old.has_answered or name in left_out:
             continue
         new = called.get(name)
-        # What the embedded GitHub lacks is no fault of the tool that asks for it: it may well answer on GitHub.
+        # What the emulator lacks is no fault of the tool that asks for it: it may well answer on GitHub.
         if new is None or not (new.has_answered or new.gaps):
             reason = None if new is None else new.error
             yield StoppedAnswer(kind="tool", name=name, is_gone=new is None, reason=reason)

@@ -16,7 +16,7 @@ _LONGEST_TEXT = 240
 
 
 def tool_words(change: ToolChange) -> Iterator[str]:
-    """Yield what of a tool has changed; its size stands beside it."""
+    """Yield what of a tool has changed; its size stands next to it."""
     if (text := change.description) is not None:
         lengths = len(text.before), len(text.after)
         word = "shortened" if lengths[1] < lengths[0] else "lengthened" if lengths[1] > lengths[0] else "reworded"
@@ -63,7 +63,7 @@ def _aspect_words(change: ArgumentChange, before: Argument, after: Argument) -> 
 
 
 def answer_words(change: AnswerChange) -> Iterator[str]:
-    """Yield what of an answer has changed; its size stands beside it."""
+    """Yield what of an answer has changed; its size stands next to it."""
     before, after = change.before, change.after
     if before is None or after is None:
         return

@@ -75,9 +75,9 @@ class ToolExposure(WireModel):
     error: str | None
     """What it said, where every call failed."""
     gaps: tuple[str, ...] = ()
-    """What it asked for and the embedded GitHub lacks: what it would have shown of that is not known."""
+    """What it asked for and the emulator lacks: what it would have shown of that is not known."""
     states: dict[str, dict[Author, State]]
-    """What became of the texts of each carrier; of those that are left out, nothing was shown."""
+    """What happened to the texts of each carrier; of those that are left out, nothing was shown."""
 
     @property
     def has_answered(self) -> bool:
@@ -85,7 +85,7 @@ class ToolExposure(WireModel):
         return self.failed < self.calls
 
     def state(self, carrier: str, author: Author) -> State:
-        """Return what became of one text."""
+        """Return what happened to one text."""
         return self.states.get(carrier, {}).get(author, "not shown")
 
 
@@ -137,14 +137,14 @@ class ModeExposure(WireModel):
 
     @property
     def unanswered(self) -> tuple[str, ...]:
-        """The tools of which it is not known what they show, but for those that say they write."""
+        """The tools of which it is not known what they show, except for those that say they write."""
         silent = [each.tool for each in self.tools if not each.has_answered and each.says != "writes"]
         # A tool that says it destroys is not there to be read with; a program without read commands may be.
         return (*silent, *(each.tool for each in self.not_called if each.server is None))
 
     @property
     def not_measurable(self) -> tuple[ToolExposure, ...]:
-        """The tools that asked for something which the embedded GitHub lacks."""
+        """The tools that asked for something which the emulator lacks."""
         return tuple(each for each in self.tools if each.gaps)
 
     @property

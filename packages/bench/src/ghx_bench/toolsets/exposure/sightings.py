@@ -1,4 +1,4 @@
-"""What became of injected texts in what a tool answered: shown, marked as untrusted, stripped or cut off."""
+"""What happened to injected texts in what a tool answered: shown, marked as untrusted, stripped or cut off."""
 
 import json
 import re
@@ -50,7 +50,7 @@ _TRUST_KEYS = re.compile(r"trust(?:_?level)?|integrity|provenance", re.IGNORECAS
 
 
 def judge(answer: ToolAnswer, planted: Iterable[Planted], *, asked: str) -> dict[Planted, State]:
-    """Return what became of each text that is in an answer.
+    """Return what happened to each text that is in an answer.
 
     `asked` is the call itself: a text whose canary stands in it was known before, and tells nothing about the tool.
     """
