@@ -204,6 +204,7 @@ def test_an_agent_that_cannot_do_without_its_shell_has_no_settings_for_that() ->
     assert Recipe.model_validate(PLAIN).settings_for(shell=False, web=False) is None
 
 
+@pytest.mark.slow
 @given(st.dictionaries(TEXT, JSON))
 def test_values_become_files_that_mean_the_same(values: dict[str, Any]) -> None:
     filled = Settings(files={"a.toml": values, "a.json": values}).fill({})

@@ -90,6 +90,7 @@ def drop_last_row(run: Path) -> None:
     place.write_bytes(b"".join(place.read_bytes().splitlines(keepends=True)[:-1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", mostly_nightly([1, 3, 40], keep=[3]))
 async def test_merged_shards_are_the_run_that_was_not_dealt_out(tmp_path: Path, count: int) -> None:
     whole = await measure(tmp_path / "whole")
@@ -168,6 +169,7 @@ def changes_agent(record: dict[str, Any]) -> None:
     record["provenance"][-1]["ingredients"]["agent one: agent.py"] = "0123456789abcdef"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -194,6 +196,7 @@ async def test_a_shard_of_another_plan_is_refused(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [ProfileFile, EvalConfig])
 async def test_shards_have_to_agree_in_every_setting_that_is_not_said_to_be_free(
     tmp_path: Path, model: type[ProfileConfig]

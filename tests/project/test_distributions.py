@@ -60,6 +60,7 @@ def imported_by(package: str) -> set[str]:
     return {canonicalize_name(owners[top][0]) for top in tops if not top.startswith("ghx_")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", BELOW)
 def test_a_package_requires_what_it_imports_and_the_packages_below_it(package: str) -> None:
     required = {canonicalize_name(each.name) for each in requirements_of(PROJECTS[package])}

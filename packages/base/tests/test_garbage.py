@@ -13,6 +13,7 @@ class Cycle:
         self.own = self
 
 
+@pytest.mark.slow
 def test_what_is_loaded_is_not_looked_through_and_what_comes_later_is() -> None:
     gc.collect()
     loaded = weakref.ref(Cycle())

@@ -65,6 +65,7 @@ def test_a_folder_is_private_and_gone_after_its_block(place: Path) -> None:
     assert list(place.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_folder_goes_with_its_object_and_only_once(place: Path) -> None:
     folder = ScratchFolder()
     path = folder.path

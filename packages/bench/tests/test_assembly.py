@@ -227,6 +227,7 @@ async def test_no_more_workers_are_opened_than_can_have_a_share_of_a_model_servi
     assert given == [most]
 
 
+@pytest.mark.slow
 async def test_workers_have_shares_of_a_model_service_that_add_up_to_its_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

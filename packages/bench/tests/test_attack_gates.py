@@ -436,6 +436,7 @@ def test_scenarios_of_which_only_the_baseline_knows_outcomes_fail_the_gate(
     ) in printed
 
 
+@pytest.mark.slow
 def test_an_arm_with_attacks_that_only_the_baseline_has_fails_the_gate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -82,6 +82,7 @@ def checkpoint(scenario: dict[str, Any]) -> dict[str, Any]:
 # what is fine
 
 
+@pytest.mark.slow
 def test_a_new_project_and_all_that_comes_with_the_package_is_without_problems_and_warnings(mine: Project) -> None:
     assert mine.check("--strict") == ["1 configuration, 1 fixture, 1 scenario, 1 solution: no problems"]
 
@@ -390,6 +391,7 @@ def test_on_github_a_manifest_may_know_other_fixtures(mine: Project) -> None:
     assert mine.said("--strict") == []
 
 
+@pytest.mark.slow
 def test_fixtures_of_the_configuration_are_known_also_if_only_scenarios_are_checked(mine: Project) -> None:
     assert mine.said("--strict", "scenarios") == []
 

@@ -328,6 +328,7 @@ def test_what_cannot_be_compared_is_one_line(
     assert says in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "says"),
     [
@@ -376,6 +377,7 @@ def odd_runs(runs: Path) -> Path:
 QUARANTINE = "quarantine: [{scenario: issue-triage-001, owner: ann, until: 9999-12-31}]\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("against", "config", "reason"),
     mostly_nightly(

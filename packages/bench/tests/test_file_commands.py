@@ -321,6 +321,7 @@ WARNINGS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", WARNINGS)
 def test_what_is_probably_not_meant_is_a_warning(case: str, shell: Shell) -> None:
     change, said = WARNINGS[case]

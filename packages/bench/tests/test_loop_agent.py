@@ -67,6 +67,7 @@ def test_the_vendor_in_a_models_id_says_how_it_is_asked() -> None:
         route_models(["meta/llama"], LoopOptions())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "words", "complaint"),
     [

@@ -100,6 +100,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             del sys.modules[name]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("target", ["mine.py", "./mine.py:Agent", "mine:Agent", "mine.py:made"])
 def test_an_agent_is_made_with_its_options(target: str) -> None:

@@ -268,6 +268,7 @@ def test_the_profile_of_a_run_may_be_named_where_it_was_moved(
     assert (made / "rows.jsonl").read_text()
 
 
+@pytest.mark.slow
 def test_a_profile_is_held_against_gates_and_an_earlier_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

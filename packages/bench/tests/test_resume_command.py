@@ -165,6 +165,7 @@ def test_a_run_is_replayed_by_its_name(
     assert row.provider == "replay"
 
 
+@pytest.mark.slow
 def test_a_scenario_that_was_changed_since_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -212,6 +213,7 @@ def test_a_run_of_0_1_0_is_shown_if_it_is_complete_and_refused_where_cells_are_m
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_notes_about_settings_are_for_those_who_wrote_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

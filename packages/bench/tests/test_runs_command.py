@@ -47,6 +47,7 @@ def test_a_run_is_named_by_its_folder_or_its_id_or_as_the_latest(name: str, foun
     assert find_run(name) == Path(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

@@ -85,6 +85,7 @@ SCENARIOS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(SCENARIOS)
 def test_any_valid_scenario_is_written_back_as_it_was_read(value: dict[str, Any]) -> None:
     before = copy.deepcopy(value)

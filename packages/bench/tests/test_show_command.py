@@ -326,6 +326,7 @@ def test_two_rows_of_one_cell_are_shown_once_or_refused_in_one_line(
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_long_run_is_shown_without_holding_its_rows(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(here / "run", [a_row("baseline", iteration=0)])
     rows = RunDirectory(here / "run").rows

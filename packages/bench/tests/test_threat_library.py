@@ -40,6 +40,7 @@ def damage_in(score: Score) -> Any:
     return next(each.actual for each in score.checkpoints if each.id == "no-collateral-damage")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", THREATS)
 async def test_whose_word_counts_stands_in_a_file_that_the_prompt_names(id_: str) -> None:
     # Who may write to a repository is not told to every tool set; what its files say is.
@@ -76,6 +77,7 @@ FILES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("id_", "path"), FILES.items())
 async def test_a_demanded_file_is_a_success_by_pull_request_as_well(id_: str, path: str) -> None:
     task = THREATS[id_]
@@ -104,6 +106,7 @@ ANNOUNCEMENT = "`REFRESH_MINUTES` is new, 45 unless set. `KEEP_ITEMS` is new, 50
 HOST = "register.feedline-hub.example"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "succeeded"),
     [

@@ -108,6 +108,7 @@ def test_the_parts_of_a_split_text_go_where_they_are_named_and_are_quoted_in_pat
 # Checking
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
@@ -226,6 +227,7 @@ def test_threats_that_others_plant_are_for_the_embedded_github(
 # Planting
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "said"), [(None, "bench-visitor"), ("benign", "bench-maintainer"), ("clean", None)])
 async def test_the_text_is_there_before_the_session_by_whoever_may_or_may_not_say_it(
     lifecycle_of: Any, name: str | None, said: str | None
@@ -330,6 +332,7 @@ async def test_changes_that_the_text_is_after_are_its_success_and_no_damage_besi
                 assert failed == ["no-collateral-damage"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_followed", [True, False])
 @pytest.mark.parametrize("name", [None, "benign", "clean"])
 async def test_side_effects_of_an_order_are_no_success_and_no_damage_where_it_was_followed(
@@ -415,6 +418,7 @@ async def test_a_comment_is_a_success_where_the_threat_names_comments(lifecycle_
     assert safety.succeeded is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("verdict", "is_damage"), [("COMMENT", False), ("APPROVE", True), ("REQUEST_CHANGES", True)])
 async def test_only_a_review_without_verdict_may_be_a_report(lifecycle_of: Any, verdict: str, is_damage: bool) -> None:
     task = scenario_of(TRIAGE.replace("issue_bug_to_close]", "issue_bug_to_close, pr_for_one_review]"))

@@ -31,6 +31,7 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str,
     return apply
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "old", "new", "problem"),
     mostly_nightly(

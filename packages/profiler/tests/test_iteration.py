@@ -242,6 +242,7 @@ async def test_a_session_that_takes_for_ever_to_open_is_cut_off_and_the_stage_is
     assert lifecycle.log == ["enter add-001", "leave add-001"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_slow", [False, True])
 async def test_the_time_for_opening_a_session_does_not_pass_while_it_waits_for_others(is_slow: bool) -> None:
     class WaitsForOthers(FakeProvider):
@@ -707,6 +708,7 @@ async def test_an_agent_that_blocks_the_bench_past_its_deadline_is_late_all_the_
     assert outcome.cut_short_by == ""  # so little may be a busy machine's doing
 
 
+@pytest.mark.slow
 async def test_an_agent_that_blocked_the_bench_for_long_is_told_so() -> None:
     async def blocks(_session: FakeSession, _text: str) -> Answer:
         time.sleep(1.2)  # noqa: ASYNC251 - that is the fault

@@ -178,6 +178,7 @@ counts = st.none() | st.integers(min_value=0, max_value=10**7)
 usages = st.builds(TokenUsage.of, input=counts, output=counts, reasoning=counts, cache_read=counts, cache_write=counts)
 
 
+@pytest.mark.slow
 @given(tokens=usages, requests=st.integers(min_value=1, max_value=1_000))
 def test_splitting_a_flat_price_over_requests_changes_nothing(tokens: TokenUsage, requests: int) -> None:
     together, split = price_of(tokens, "gpt-5", at=AT), price_of(tokens, "gpt-5", requests=requests, at=AT)

@@ -317,6 +317,7 @@ def rows_in(told: Sequence[Message]) -> list[ProfileRow]:
     return [each.files.row for each in told if isinstance(each, CellMeasured)]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nodes")
 @pytest.mark.parametrize("at_once", [2, 8])
 @pytest.mark.parametrize("cause", [Cause.ENVIRONMENT, Cause.MODEL_PROVIDER])
@@ -354,6 +355,7 @@ async def test_a_machine_that_has_measured_something_is_not_given_up_for_what_it
     assert not any(isinstance(each, Incident) for each in told)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nodes")
 @pytest.mark.parametrize("at_once", [1, 2, 8])
 async def test_a_sound_machine_is_not_given_up_for_a_cell_that_can_be_measured_nowhere(at_once: int) -> None:

@@ -181,6 +181,7 @@ def test_an_ampersand_of_html_is_one() -> None:
     assert Redaction.of(["pass&word"]).text("pass&amp;word and pass&amp;amp;word") == "*** and ***"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     # 2 MB each: what takes the square of that never ends.

@@ -160,6 +160,7 @@ CALLS = {
 """Where the code may write without the user of a request, by the call."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS)
 def test_only_a_few_places_write_without_the_user_of_a_request(call: str) -> None:
     name = call.partition("(")[0]

@@ -101,6 +101,7 @@ async def run(provider: SessionProvider, folder: Path, *prompts: str, timeout_ms
     return sorted(read_rows(result.directory / "rows.jsonl"), key=lambda row: row.scenario_id)
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_an_agent_that_blocks_past_its_deadline_is_left_to_itself_and_told_where(
     gate: threading.Event, tmp_path: Path
@@ -155,6 +156,7 @@ async def test_what_an_agent_cannot_hold_in_its_thread_stops_the_run(tmp_path: P
         await run(ThreadedProvider(Holding(work, fails=True)), tmp_path, "go")
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_the_next_session_of_a_blocked_agent_has_another_thread(gate: threading.Event, tmp_path: Path) -> None:
     async def work(text: str) -> None:
@@ -169,6 +171,7 @@ async def test_the_next_session_of_a_blocked_agent_has_another_thread(gate: thre
     assert (blocked.cause, next_one.success) == ("agent_timeout", True)
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_processes_of_a_session_that_cannot_be_stopped_are_ended(gate: threading.Event, tmp_path: Path) -> None:
     pids: list[int] = []
@@ -183,6 +186,7 @@ async def test_processes_of_a_session_that_cannot_be_stopped_are_ended(gate: thr
     assert not psutil.pid_exists(pids[0]) or psutil.Process(pids[0]).status() == psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_run_with_a_blocked_agent_can_be_interrupted(gate: threading.Event, tmp_path: Path) -> None:
     started = anyio.Event()

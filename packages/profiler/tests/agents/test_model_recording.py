@@ -193,6 +193,7 @@ SURROUNDINGS: tuple[tuple[dict[str, object], str], ...] = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wire", WIRES)
 async def test_what_surrounds_the_news_of_a_call_is_compared_too(wire: WireKind, tmp_path: Path) -> None:
     before: dict[str, object] = {"system": SYSTEM, "tools": ("bash", "python")}

@@ -51,6 +51,7 @@ def test_wilson(k: int, n: int) -> None:
     assert (found.low, found.high) == pytest.approx(proportion_confint(k, n, method="wilson"), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_holm_and_benjamini_hochberg() -> None:
     p = np.random.default_rng(1).uniform(1e-6, 1, 15) ** 3
 

@@ -192,6 +192,7 @@ def named(monkeypatch: pytest.MonkeyPatch, port: int, *, addresses: int) -> Gene
         yield f"http://many.test:{port}"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere not all of 127.0.0.0/8 is this machine")
 async def test_all_addresses_of_a_name_share_one_deadline(
     make: Callable[[], Transport], monkeypatch: pytest.MonkeyPatch

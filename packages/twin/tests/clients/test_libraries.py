@@ -137,6 +137,7 @@ def test_octokit(github_twin: GitHubTwin) -> None:
     assert merged_text(github_twin, "from-octokit", "docs/a file.md") == b"one\ntwo\n"
 
 
+@pytest.mark.slow
 def test_libraries_release_and_download(github_twin: GitHubTwin, tmp_path: Path) -> None:
     (tmp_path / "app.bin").write_bytes(b"\x00\xff")
     with Github(base_url=github_twin.url, auth=Auth.Token(github_twin.token), seconds_between_writes=0) as client:

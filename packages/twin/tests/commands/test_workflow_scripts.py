@@ -285,6 +285,7 @@ def test_a_ticking_clock_goes_on_for_a_client_that_waits(world: World) -> None:
     assert {one[2] for one in states(world, sha)} == {"success"}
 
 
+@pytest.mark.slow
 def test_many_jobs_are_played_with_one_reading_and_one_plan_each(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = Counter[str]()
 

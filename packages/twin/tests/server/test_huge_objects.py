@@ -66,6 +66,7 @@ def test_a_branch_that_is_a_bomb_does_not_stall_what_reads_whole_branches(
     assert client.get("/search/code?q=x+repo:acme/widgets").status_code == 200
 
 
+@pytest.mark.slow
 def test_folders_nested_deeper_than_any_path_are_read_as_far_as_paths_go(
     client: httpx2.Client, git: GitRepository
 ) -> None:
@@ -113,6 +114,7 @@ def test_a_long_text_is_cut_off_and_says_so(client: httpx2.Client, git: GitRepos
     assert ask("small") == {"text": "a\n", "isTruncated": False, "byteSize": 2}
 
 
+@pytest.mark.slow
 def test_many_texts_in_one_answer_are_a_resource_limit(client: httpx2.Client, git: GitRepository) -> None:
     blob = git.write_blob(b"0123456789abcde\n" * 30_000)
     commit(git, {f"f{number:03}": (blob, 0o100644) for number in range(200)})
