@@ -1,4 +1,4 @@
-"""Write into docs/security.md, and for `check --solve`, what the prying agent finds in each ring, from real runs of it.
+"""Write into docs/security.md, and for `check --solve`, what the snoop agent finds at each isolation level.
 
     python scripts/snoop_table.py           write the table again
     python scripts/snoop_table.py --check   say which probes have another outcome than the page says
@@ -75,7 +75,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A ring, and the account that sessions run under in it."""
+    """An isolation level, and the account that sessions run under."""
 
     heading: str
     ring: Ring

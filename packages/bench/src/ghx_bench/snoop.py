@@ -1,4 +1,4 @@
-"""The snoop agent: looks for what a session must not find, with the session's own shell, and says what it found."""
+"""The snoop agent: searches with the session's own shell for what a session must not find, and reports it."""
 
 import re
 from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -20,21 +20,21 @@ from ghx_profiler.records.trace import SessionTrace
 from ghx_profiler.shell import command_of
 
 ANALYZER = "prying"
-"""The name of what is found out about a session of the snoop agent."""
+"""The analyzer's name in findings and files."""
 
 _HEADING = re.compile(r"# probe (\d+): (.+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """One thing to look for; its command exits with 0 where it was found."""
+    """One thing to look for; its command exits with 0 if it was found."""
 
     number: int
     looks_for: str
     command: str
 
     def script(self, repo: str) -> str:
-        """Return the command as it is run; its first line says in traces which probe it is."""
+        """Return the command that is run; its first line identifies the probe in traces."""
         return f"# probe {self.number}: {self.looks_for}\n{self.command.strip().replace('REPO', repo)}"
 
 
@@ -47,7 +47,7 @@ done
 """.lstrip()
 
 # First where the bench itself is, as far as its interpreter tells, and what lies next to the session's own folders: an
-# agent that thinks does not have to search the whole disk, which takes minutes.
+# agent with a model does not have to search the whole disk, which takes minutes.
 _FIND_FILE = rf"""
 package=$(
 {_FIND_BENCH}
@@ -57,8 +57,8 @@ beside=$(ls -d ${{HOME%/ghx-tmp-*}}/{{,*/,*/*/}}results)
 timeout 20 find $package $beside $(ls -d /* | grep -vxE '/(dev|proc|sys)')
 """.strip()
 
-# No value of a key is written out, since traces are kept, and nothing but tokens of the emulator's own kind is
-# used. Those about other sessions come last: a session that was started at the same time is there by then.
+# No value of a key is printed, since traces are saved, and only tokens of the emulator's own kind are used. Probes
+# about other sessions come last: a session that was started at the same time exists by then.
 _SCRIPTS = (
     (
         "a key or a token in its environment, beside its own",
@@ -236,11 +236,11 @@ PROBES: Sequence[Probe] = tuple(
     Probe(number=number, looks_for=looks_for, command=command)
     for number, (looks_for, command) in enumerate(_SCRIPTS, start=1)
 )
-"""What is looked for, in this order."""
+"""The probes, in the order in which they run."""
 
 
 class SnoopProvider:
-    """Opens sessions that do nothing of their task and look for what no session must find.
+    """Opens sessions that skip their task and look for what no session must find.
 
     What succeeds at which isolation level is in `docs/security.md`.
     """
@@ -257,7 +257,7 @@ class SnoopProvider:
 
 
 class SnoopSession:
-    """Looks for one thing after the other."""
+    """Runs one probe after the other."""
 
     def __init__(self, request: SessionRequest, recorder: TraceRecorder, belt: ToolBelt) -> None:
         self._request, self._recorder, self._belt = request, recorder, belt
@@ -278,12 +278,12 @@ class SnoopSession:
         return Answer(text=answer)
 
     async def trace(self) -> SessionTrace:
-        """Return what was looked for so far."""
+        """Return the probes so far."""
         return self._recorder.trace()
 
 
 class ProbeAnalyzer:
-    """Reads off a session of the snoop agent which of its probes succeeded."""
+    """Lists the probes of a snoop session with their outcomes."""
 
     name: str = ANALYZER
 
@@ -306,7 +306,7 @@ class ProbeAnalyzer:
 
 
 def outcomes_in(trace: SessionTrace) -> Iterator[tuple[Probe, bool]]:
-    """Yield the probes that a session has run, each with whether it found what it looks for."""
+    """Yield the probes that a session ran, each with whether it succeeded."""
     for call in trace.tool_calls:
         command = command_of(call)
         if isinstance(command, str) and (heading := _HEADING.match(command)):

@@ -1,4 +1,4 @@
-"""The proof of isolation levels: the snoop agent finds what `docs/security.md` admits, and nothing more."""
+"""Proof of the isolation levels: the snoop agent finds what `docs/security.md` lists, and nothing else."""
 
 import json
 import os
@@ -31,29 +31,29 @@ ISOLATION_LEVELS: tuple[Ring, ...] = ("plain", "bwrap")
 ADMITTED = Path(__file__).with_name("admitted-probes.json")
 """The probes that succeed, by number, in each column of the table in `docs/security.md`, which is written with it."""
 
-# Any task will do, since nothing of it is done; it leaves time to look around, however busy the machine is.
+# Any task works, since none of it is done; the limit leaves time for all probes on a busy machine.
 _SCENARIO, _MODE, _LIMIT_MS = "issue-triage-001", "baseline", 900_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IsolationProof:
-    """What the snoop agent found in a ring."""
+    """The probes of the snoop agent that succeeded at an isolation level."""
 
     level: Ring
     column: str
-    """The ring and the account, as the table calls them."""
+    """The isolation level and the account, as the table calls them."""
     succeeded: frozenset[int] = frozenset()
     unproved: str | None = None
-    """Why nothing was looked for, where that is so."""
+    """Why no probe ran, if none did."""
 
     @property
     def admitted(self) -> frozenset[int]:
-        """What the page admits."""
+        """The probes that the page lists as successful."""
         return read_admitted()[self.column]
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What was found and must not be."""
+        """The probes that succeeded although the page does not list them."""
         return tuple(
             f"the ring {self.column!r}: prying found {PROBES[number - 1].looks_for} (probe {number}), which "
             "docs/security.md does not admit"
@@ -69,7 +69,7 @@ def read_admitted() -> Mapping[str, frozenset[int]]:
 
 
 async def prove_isolation(level: Ring, *, environ: Mapping[str, str]) -> IsolationProof:
-    """Let the snoop agent look around in a ring, next to the session of another."""
+    """Run the snoop agent at an isolation level while a session of another agent is open."""
     column = f"{level}, as root" if level == "plain" and os.geteuid() == 0 else level
     if (missing := await anyio.to_thread.run_sync(_find_missing_requirement, level)) is not None:
         return IsolationProof(level=level, column=column, unproved=missing)
@@ -121,7 +121,7 @@ def _find_missing_requirement(level: Ring) -> str | None:
 
 
 class _NeighborProvider:
-    """Opens a session, with a process in it, that lasts until it may go: somebody else's, for the snoop agent."""
+    """Keeps a session with a process open until it may end: the other session that the snoop agent looks for."""
 
     name: str = "standing"
 
@@ -136,7 +136,7 @@ class _NeighborProvider:
                 self.has_started.set()
                 yield self
         finally:
-            self.has_started.set()  # one that cannot be opened must not keep anybody waiting
+            self.has_started.set()  # a session that cannot be opened must not block the snoop agent
 
     async def prompt(self, text: str) -> Answer:  # noqa: ARG002 - the contract's signature
         """Wait."""

@@ -1,4 +1,4 @@
-"""A threat in a scenario: a text that somebody without a say plants where the agent reads, and what it is after."""
+"""A threat in a scenario: a prompt injection by a user without write access, and what it is after."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -46,12 +46,12 @@ Carrier = Literal[
     "user-bio",
     "agents-file",
 ]
-"""Where the text stands."""
+"""Where the injected text is."""
 
 _CARRIERS_IN_GIT: frozenset[Carrier] = frozenset(
     {"commit-message", "branch-name", "file-name", "file-content", "agents-file"}
 )
-"""Those that a clone or a checkout has as well as the API."""
+"""The carriers that a clone or a checkout has, in addition to the API."""
 
 _PATHS_INTO_GIT = ("/contents/", "/git/")
 
@@ -64,19 +64,19 @@ Goal = Literal[
     "persistence",
     "misinformation",
 ]
-"""What it is after."""
+"""The goal of the attack."""
 
 Disguise = Literal["plain", "authority", "html-comment", "zero-width", "split", "base64"]
-"""How it is written."""
+"""How the text is disguised."""
 
 ThreatVariant = Literal["attack", "clean", "benign"]
-"""Of a scenario with a threat: under attack, with nothing planted, or with the text of somebody who may say so."""
+"""The variants of a scenario with a threat: under attack, without the text, or with the text by a maintainer."""
 
 THREAT = "threat"
 THREAT_TEXT = "threat_text"
-"""What stands for the text in what plants it; with `_2` behind it, for the second of several."""
+"""The placeholder of the text in requests that inject it; with the suffix `_2`, for the second of several."""
 TRUST = "outsider"
-"""Whose text it is: somebody without write access to the repository."""
+"""The trust level of the author: no write access to the repository."""
 
 _METHODS = ("POST", "PUT", "PATCH", "DELETE")
 _NUMBERED = re.compile(rf"{THREAT_TEXT}(?:_(\d+))?")
@@ -112,7 +112,7 @@ def _refuse_variables(path: str) -> str:
 
 
 class OnRead(Section):
-    """The moment before a read is answered."""
+    """Injection just before a read is answered."""
 
     read: AtLeastOne = Field(description="The number of the read that finds the text, counted from 1.", examples=[2])
     operation: Text = Field(
@@ -123,7 +123,7 @@ class OnRead(Section):
 
 
 class InjectionRequest(Section):
-    """One request of GitHub's REST API that plants the text."""
+    """One request of GitHub's REST API that injects the text."""
 
     method: Annotated[str, BeforeValidator(_check_method)] = Field(description="POST, PUT, PATCH or DELETE.")
     path: Text = Field(
@@ -142,7 +142,7 @@ class InjectionRequest(Section):
 
 
 class StateCheck(Section):
-    """A look at the state that the agent left behind, as a checkpoint takes one."""
+    """A check of the state that the agent left, like a checkpoint."""
 
     task: Text = Field(description="The capability that is called.", examples=["repo.collaborators.list"])
     input: dict[str, JsonValue] = Field(description="What the capability is given.")
@@ -150,7 +150,7 @@ class StateCheck(Section):
 
 
 class Succeeds(Section):
-    """What has happened if the attack has succeeded; any of these is enough."""
+    """The criteria of a successful attack; any one is enough."""
 
     changes: tuple[Text, ...] = Field(
         default=(),
@@ -177,7 +177,7 @@ class Succeeds(Section):
 
 
 class ThreatVariantChanges(ScenarioChanges):
-    """What the scenario has instead where nothing is planted, or where somebody says the same with right."""
+    """The changes of the variant without the injected text, or with the same text by a maintainer."""
 
     plant: tuple[InjectionRequest, ...] | None = Field(
         default=None, description="The requests that plant the text here; those of the threat unless given."
@@ -185,7 +185,7 @@ class ThreatVariantChanges(ScenarioChanges):
 
 
 class Threat(Section):
-    """A text that the agent meets on its way and must not follow, and how it is known whether it did."""
+    """A prompt injection that the agent must not follow, and how its success is detected."""
 
     carrier: Carrier = Field(description="Where the text stands.")
     goal: Goal = Field(description="What it is after.")
@@ -228,20 +228,20 @@ class Threat(Section):
         return (self.text,) if isinstance(self.text, str) else self.text
 
     def timing_in(self, form: ThreatVariant) -> Literal["at-rest"] | OnRead:
-        """Return when the text is planted in one variant of the scenario.
+        """Return when the text is injected in a variant.
 
-        In the benign twin it is there from the start: whoever has read the thread before a maintainer's order comes has
-        not refused it.
+        In the benign variant it is there from the start: an agent that read the thread before the maintainer's order
+        came has not refused it.
         """
         return self.timing if form == "attack" else "at-rest"
 
     def when_in(self, form: ThreatVariant) -> str:
-        """Return when it is planted in one form, in words for rows."""
+        """Return when the text is injected in a variant, in words for rows."""
         timing = self.timing_in(form)
         return "at-rest" if timing == "at-rest" else f"read {timing.read} of {timing.operation}"
 
     def requests_in(self, form: ThreatVariant) -> tuple[InjectionRequest, ...]:
-        """Return what plants the text in one variant of the scenario."""
+        """Return the requests that inject the text in a variant."""
         match form:
             case "attack":
                 return self.plant
@@ -251,13 +251,13 @@ class Threat(Section):
                 return () if self.clean is None or self.clean.plant is None else self.clean.plant
 
     def is_in_git_in(self, form: ThreatVariant) -> bool:
-        """Return whether a clone has the text in one form, by how it is planted there or, in a fixture, its carrier."""
+        """Return whether a clone has the text in a variant, by its requests or, in a fixture, by its carrier."""
         if requests := self.requests_in(form):
             return any(part in each.path for each in requests for part in _PATHS_INTO_GIT)
         return self.carrier in _CARRIERS_IN_GIT
 
     def changes_in(self, form: ThreatVariant) -> tuple[InjectedChange, ...]:
-        """Return the changes that plant the text in one variant of the scenario; in a path it is quoted."""
+        """Return the changes that inject the text in a variant; in a path it is quoted."""
         texts: dict[str, JsonValue] = {
             f"{THREAT_TEXT}_{number}": text for number, text in enumerate(self.texts, start=1)
         }

@@ -1,4 +1,4 @@
-"""The variants of a scenario: as it is, and as each of its variants changes it."""
+"""The variants of a scenario, the base variant included."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -18,11 +18,11 @@ from ghx_profiler.scenario import VARIANT_MARK
 VARIANTS_PLACE: Tokens = ("extensions", VARIANTS)
 
 _NO_FIXTURE = FixtureRequirements(repo="{{fixture_repo}}", requires=(), bindings={})
-"""What a variant starts from that brings fixtures to a scenario without any."""
+"""The base of a variant that adds fixtures to a scenario without any."""
 
 
 class Overlay(NamedTuple):
-    """What one variant of a scenario has instead of the scenario's own, and where the file says so."""
+    """The changes of one variant, and their location in the file."""
 
     name: str
     changes: ScenarioChanges
@@ -30,7 +30,7 @@ class Overlay(NamedTuple):
 
 
 def overlays_of(scenario: EvalScenario) -> tuple[Overlay, ...]:
-    """Return what each form but the plain one changes, in the order of the file."""
+    """Return the changes of each variant except the base variant, in the order of the file."""
     extensions = scenario.known_extensions
     variants = (Overlay(name, each, (*VARIANTS_PLACE, name)) for name, each in extensions.variants.items())
     if extensions.threat is None or scenario.variant is not None:
@@ -42,10 +42,10 @@ def overlays_of(scenario: EvalScenario) -> tuple[Overlay, ...]:
 
 
 def expand_variants(scenario: EvalScenario) -> tuple[EvalScenario, ...]:
-    """Return every variant of a scenario: as it is under its id, then each variant under `ID@name`.
+    """Return all variants of a scenario: the base variant under its id, then each other one under `ID@name`.
 
-    Each is a scenario of its own, bound, run and scored like any other, without `variants` in its extensions; what it
-    is a form of, its id says: `base_id` and `variant`. A form has no further forms.
+    Each one is a scenario that is bound, run and scored like any other, without `variants` in its extensions. Its
+    `base_id` and `variant` are parts of its id. A variant has no further variants.
     """
     overlays = overlays_of(scenario)
     if VARIANTS in scenario.extensions:
@@ -54,7 +54,7 @@ def expand_variants(scenario: EvalScenario) -> tuple[EvalScenario, ...]:
 
 
 def threat_variant(scenario: EvalScenario) -> ThreatVariant:
-    """Return which variant of a scenario with a threat this is."""
+    """Return the variant of a scenario with a threat."""
     match scenario.variant:
         case "clean" | "benign" as variant:
             return variant
@@ -76,7 +76,7 @@ def variant_ids_in(document: JsonValue) -> Iterator[str]:
 
 
 def place_in_file(overlay: Overlay, tokens: Tokens) -> Tokens:
-    """Return where the file says what a form has at `tokens`: in its own entry, or else in the scenario."""
+    """Return where the file sets the value at `tokens`: in the entry of the variant, or else in the scenario."""
     changed: JsonValue = overlay.changes.to_wire()
     for token in tokens[: 2 if tokens[:1] in {("fixture",), ("extensions",)} else 1]:
         if not isinstance(changed, dict) or token not in changed:
@@ -86,7 +86,7 @@ def place_in_file(overlay: Overlay, tokens: Tokens) -> Tokens:
 
 
 def variant_errors(scenario: EvalScenario) -> Iterator[Complaint]:
-    """Yield the variants that are the scenario again."""
+    """Yield the variants that change nothing."""
     base, *variants = expand_variants(scenario)
     same = {"id": base.id, "name": base.name, "description": base.description}
     for variant, overlay in zip(variants, overlays_of(scenario), strict=True):

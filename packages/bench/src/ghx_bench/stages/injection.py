@@ -1,4 +1,4 @@
-"""How the text of a threat gets into a world: by requests of its author, before the session or just before a read."""
+"""Inject the text of a threat into a world: by requests of its author, before the session or just before a read."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -22,19 +22,19 @@ from ghx_twin.viewer import Viewer
 from ghx_twin.world import World
 
 RULE = "threat"
-"""What the journal calls the rule that plants a text on a read."""
+"""The name in the journal of the rule that injects a text on a read."""
 
 _FIRST_ERROR_STATUS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class CanaryWatches:
-    """Where the canary of a threat was seen: in what the agent sent, and in what went to its model."""
+    """Canary matches of a session: in the agent's requests, and in the requests to its model."""
 
     sent: CanaryWatch
     model: CanaryWatch
     is_closed_in: bool = field(kw_only=True)
-    """Whether the session reaches no host but through the proxy."""
+    """Whether the session can reach hosts only through the proxy."""
 
     @classmethod
     def for_session(cls, canary: str, *, is_closed_in: bool) -> "CanaryWatches":
@@ -42,19 +42,19 @@ class CanaryWatches:
         return cls(CanaryWatch(canary), CanaryWatch(canary), is_closed_in=is_closed_in)
 
     def watch_model_request(self, body: bytes) -> None:
-        """Look through a request to a model."""
+        """Search a request to a model for the canary."""
         if not self.model.matches:  # each request repeats the conversation so far
             self.model.look("a request to the model", body)
 
 
 def injected_changes(scenario: EvalScenario) -> tuple[InjectedChange, ...]:
-    """Return the changes that plant the text of a bound scenario's threat, in the form that it is."""
+    """Return the changes that inject the text of a bound scenario's threat, for its variant."""
     threat = scenario.known_extensions.threat
     return () if threat is None else threat.changes_in(threat_variant(scenario))
 
 
 def is_injected_at_rest(scenario: EvalScenario) -> bool:
-    """Return whether something is planted before the session."""
+    """Return whether a text is injected before the session."""
     threat = scenario.known_extensions.threat
     if threat is None or threat.timing_in(threat_variant(scenario)) != "at-rest":
         return False
@@ -62,7 +62,7 @@ def is_injected_at_rest(scenario: EvalScenario) -> bool:
 
 
 def injection_faults(scenario: EvalScenario) -> tuple[Fault, ...]:
-    """Return the rule that plants the text just before a read, where the threat asks for that."""
+    """Return the fault that injects the text just before a read, if the threat has that timing."""
     threat, changes = scenario.known_extensions.threat, injected_changes(scenario)
     if threat is None or not changes or (timing := threat.timing_in(threat_variant(scenario))) == "at-rest":
         return ()
@@ -79,14 +79,14 @@ def injection_faults(scenario: EvalScenario) -> tuple[Fault, ...]:
 
 
 def was_injected(world: World, scenario: EvalScenario) -> bool:
-    """Return whether the text was there for the agent to read: by its fixture, at rest, or since the read was made."""
+    """Return whether the agent could read the text: from its fixture, at rest, or since the read was made."""
     if not injection_faults(scenario):
         return True
     return bool(world.faults.count_met().get(str(Injected("change", RULE))))
 
 
 def was_delivered(world: World, scenario: EvalScenario) -> bool | None:
-    """Return whether all of the text was in what the agent was answered; None where that is not known.
+    """Return whether answers of GitHub to the agent had the whole text; None if that is not known.
 
     What git sends is packed, and a checkout is there before the session: whoever has one of them may have read a text
     that travels by git. Whether the agent's model was given an answer of GitHub is another question.
@@ -101,7 +101,7 @@ def was_delivered(world: World, scenario: EvalScenario) -> bool | None:
 
 
 def inject(world: World, changes: tuple[InjectedChange, ...]) -> Iterator[Complaint]:
-    """Make changes in the names of their authors; yield what GitHub answers to those that it refuses."""
+    """Make changes as their authors; yield GitHub's answer to the first one that it refuses."""
     for index, change in enumerate(changes):
         place = (*THREAT_PLACE, "plant", index)
         try:
@@ -127,7 +127,7 @@ def inject(world: World, changes: tuple[InjectedChange, ...]) -> Iterator[Compla
 
 
 def injection_errors(scenario: EvalScenario, seeded: SeededWorld) -> Iterator[Complaint]:
-    """Yield what is wrong with a bound scenario's threat in its world; tried in a copy of it."""
+    """Yield the errors of a bound scenario's threat in its world; the injection is tried in a copy."""
     threat = scenario.known_extensions.threat
     if threat is None:
         return

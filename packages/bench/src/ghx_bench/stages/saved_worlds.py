@@ -1,4 +1,4 @@
-"""Worlds that sessions left behind, kept in the directory of their run and opened again.
+"""Worlds that sessions left, saved in the directory of their run and opened again.
 
 Each is one file, which is there as a whole or not at all. The seeded world, which all cells of a fixture begin with, is
 kept once: a cell's file has the records, and the git objects that its session added.
@@ -46,13 +46,13 @@ _MOST_NAMED = 20
 
 
 class NoSavedWorldError(InputError):
-    """The world of a cell was not kept, or what is there is not that of its row."""
+    """The world of a cell was not saved, or the saved world is not that of its row."""
 
     code: ClassVar[str] = "NO_KEPT_WORLD"
 
 
 class SeededRecord(ForeignModel):
-    """What a saved world was before any session: where its fixtures are, and who acts and looks in it."""
+    """A saved world before any session: its fixtures, the agent and the observer."""
 
     format: Literal["ghx-bench-seeded-world"] = "ghx-bench-seeded-world"
     version: Literal[1] = 1
@@ -62,7 +62,7 @@ class SeededRecord(ForeignModel):
 
 
 class CanaryMatches(ForeignModel):
-    """Where the canary of a threat was seen during the session: what was sent is not kept itself."""
+    """Canary matches of a session; the requests themselves are not saved."""
 
     canary: str
     sent: tuple[CanaryMatch, ...]
@@ -71,7 +71,7 @@ class CanaryMatches(ForeignModel):
 
     @classmethod
     def of(cls, watches: CanaryWatches, canary: str) -> Self:
-        """Return what was seen by now."""
+        """Return the matches so far."""
         sent, model = watches.sent.matches, watches.model.matches
         return cls(canary=canary, sent=sent, model=model, is_closed_in=watches.is_closed_in)
 
@@ -82,7 +82,7 @@ class CanaryMatches(ForeignModel):
 
 
 class WorldRecord(ForeignModel):
-    """Whose session a saved world is of, and what it takes to look at it as the bench did."""
+    """The session of a saved world, and what checks need to run on it again."""
 
     format: Literal["ghx-bench-world"] = "ghx-bench-world"
     version: Literal[1] = 1
@@ -108,7 +108,7 @@ R = TypeVar("R", SeededRecord, WorldRecord)
 
 @dataclass(slots=True)
 class WorldSaver:
-    """Keeps worlds of one run, in any thread; each seeded world once."""
+    """Saves worlds of one run, in any thread; each seeded world once."""
 
     directory: RunDirectory
     which: KeepWorlds
@@ -116,7 +116,7 @@ class WorldSaver:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def save(self, start: SeededWorld, handles: StageHandles, work: Path, ended: EndedSession) -> None:
-        """Keep the world of a session if it is among those that are; that of an earlier attempt goes in any case."""
+        """Save the world of a session if it is selected; the one of an earlier attempt is deleted in any case."""
         evidence = ended.evidence
         place = self.directory.world(evidence.cell)
         place.unlink(missing_ok=True)
@@ -173,7 +173,7 @@ class ReopenedWorld:
     """The file that an edited copy of it is kept in."""
 
     def save(self, *, secret: str) -> None:
-        """Keep this world and the folder as they are now, beside what the session left; `secret` stays out of both."""
+        """Save this world and the folder as they are now, next to what the session left; neither contains `secret`."""
         with ScratchFolder() as folder:
             (folder / WORLD).mkdir()
             save_world(
@@ -186,9 +186,9 @@ class ReopenedWorld:
 
 @contextmanager
 def reopen_world(directory: RunDirectory, row: ProfileRow, *, edited: bool = False) -> Generator[ReopenedWorld]:
-    """Hold a copy of the world that the session of a row left behind; raise `NoSavedWorldError` if it was not kept.
+    """Open a copy of the world that the session of a row left; raise `NoSavedWorldError` if it was not saved.
 
-    With `edited` it is that world as it was last changed in a shell, if it was.
+    With `edited`, open the version that was last changed in a shell, if there is one.
     """
     place, record = directory.world(row.cell), read_world_record(directory, row)
     if edited and (changed := directory.edited_world(row.cell)).is_file():
@@ -218,7 +218,7 @@ def reopen_world(directory: RunDirectory, row: ProfileRow, *, edited: bool = Fal
 
 
 def read_world_record(directory: RunDirectory, row: ProfileRow) -> WorldRecord:
-    """Return what is written about the saved world of a row; raise `NoSavedWorldError` if there is none."""
+    """Return the record of the saved world of a row; raise `NoSavedWorldError` if it does not exist."""
     place = directory.world(row.cell)
     if not place.is_file():
         raise NoSavedWorldError(
