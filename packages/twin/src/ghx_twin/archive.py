@@ -44,12 +44,12 @@ def save_world(world: World, folder: Path, *, base: World | None = None, redact:
         content, refs = world.database.to_bytes(), world.storage.refs()
     after = 0 if base is None else base.database.last_change()
     (folder / DATABASE).write_bytes(_without_secrets(content, refs, after=after, redact=redact))
-    known = set[str]() if base is None else {each for places in base.storage.places().values() for each in places}
-    places = {identity: found for identity, found in world.storage.places().items() if identity in refs}
-    for place in {each for found in places.values() for each in found} - known:
+    base_places = set[str]() if base is None else {each for places in base.storage.places().values() for each in places}
+    places = {identity: result for identity, result in world.storage.places().items() if identity in refs}
+    for place in {each for result in places.values() for each in result} - base_places:
         _copy_objects(Path(place), folder / GIT / _repository_of(place) / "objects", redact)
-    for identity, found in places.items():
-        others = [each for each in map(_repository_of, found) if each != f"{identity}.git"]
+    for identity, result in places.items():
+        others = [each for each in map(_repository_of, result) if each != f"{identity}.git"]
         if others:
             info = folder / GIT / f"{identity}.git/objects/info"
             info.mkdir(parents=True, exist_ok=True)
@@ -123,8 +123,8 @@ def _redact_changes(connection: sqlite3.Connection, after: int) -> None:
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> list[tuple[int, str, str]]:
-    found: list[tuple[int, str, str]] = connection.execute(f'PRAGMA table_info("{table}")').fetchall()
-    return [each for each in found if each[1] != "id"]
+    rows: list[tuple[int, str, str]] = connection.execute(f'PRAGMA table_info("{table}")').fetchall()
+    return [each for each in rows if each[1] != "id"]
 
 
 def _copy_objects(source: Path, place: Path, redact: Redact) -> None:
@@ -160,6 +160,6 @@ def _places(identity: int, folder: Path, base: Path | None) -> tuple[str, ...]:
     """Return where a repository finds its objects: its own, and those of repositories that it shares some with."""
     own = f"{identity}.git"
     homes = [each / GIT for each in (base, folder) if each is not None]
-    named = [Path(line).parent.name for home in homes for line in bare.read_alternates(home / own)]
-    found = [home / name / "objects" for name in dict.fromkeys((*named, own)) for home in homes]
-    return tuple(str(each.resolve()) for each in found if each.is_dir())
+    names = [Path(line).parent.name for home in homes for line in bare.read_alternates(home / own)]
+    places = [home / name / "objects" for name in dict.fromkeys((*names, own)) for home in homes]
+    return tuple(str(each.resolve()) for each in places if each.is_dir())

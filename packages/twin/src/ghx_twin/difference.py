@@ -104,11 +104,11 @@ def _diff_records(compared: _Comparison) -> Iterator[Difference]:
 def _diff_record(compared: _Comparison, old: Record | None, new: Record | None) -> Iterator[Difference]:
     first, second = compared.before.database, compared.after.database
     if old is None and new is not None:
-        found = compared.authors.of(new.table, new.id, None)
-        yield _describe("created", second, new, found, after=_values(second, new))
+        result = compared.authors.of(new.table, new.id, None)
+        yield _describe("created", second, new, result, after=_values(second, new))
     elif new is None and old is not None:
-        found = compared.authors.of(old.table, old.id, None)
-        yield _describe("deleted", first, old, found, before=_values(first, old))
+        result = compared.authors.of(old.table, old.id, None)
+        yield _describe("deleted", first, old, result, before=_values(first, old))
     elif old is not None and new is not None:
         changed = [field.name for field in fields(old) if getattr(old, field.name) != getattr(new, field.name)]
         if "parent_id" in changed and "sub_issue_position" in changed:
@@ -117,11 +117,11 @@ def _diff_record(compared: _Comparison, old: Record | None, new: Record | None) 
             others = second.all(Release, repository_id=new.repository_id, is_latest=True)
             changed = [name for name in changed if name != "is_latest" or not others]  # one of them has replaced it
         for name in changed:
-            found = compared.authors.of(new.table, new.id, name)
+            result = compared.authors.of(new.table, new.id, name)
             values: dict[str, object] = {}
             if name not in _SECRET:
                 values = {"before": display_value(first, old, name), "after": display_value(second, new, name)}
-            yield _describe("changed", second, new, found, field=name.removesuffix("_id"), **values)
+            yield _describe("changed", second, new, result, field=name.removesuffix("_id"), **values)
 
 
 def _diff_refs(compared: _Comparison) -> Iterator[Difference]:
@@ -132,7 +132,7 @@ def _diff_refs(compared: _Comparison) -> Iterator[Difference]:
         for ref in sorted(before.keys() | after.keys()):
             old, new = before.get(ref), after.get(ref)
             if old != new:
-                found = _find_mover(compared, identity, ref)
+                mover = _find_mover(compared, identity, ref)
                 yield Difference(
                     change="created" if old is None else "deleted" if new is None else "changed",
                     kind="refs",
@@ -142,27 +142,27 @@ def _diff_refs(compared: _Comparison) -> Iterator[Difference]:
                     field=ref,
                     before=old,
                     after=new,
-                    **found._asdict(),
+                    **mover._asdict(),
                 )
 
 
 def _find_mover(compared: _Comparison, identity: int, ref: str) -> _Authorship:
     """Return who moved a ref and when; for a ref that follows from something else, who did that."""
     authors = compared.authors
-    found = authors.of("refs", identity, ref)
+    mover = authors.of("refs", identity, ref)
     # HEAD follows the default branch, refs/pull/N the pull request and its base, and the refs of a new repository its
     # creation: these moves are not noted on their own.
-    if found.at is None and ref == _HEAD:
-        found = authors.of("repositories", identity, "default_branch")
-    if found.at is None and (parsed := _PULL_REF.fullmatch(ref)):
+    if mover.at is None and ref == _HEAD:
+        mover = authors.of("repositories", identity, "default_branch")
+    if mover.at is None and (parsed := _PULL_REF.fullmatch(ref)):
         database = compared.after.database
         issue = database.one(Issue, repository_id=identity, number=int(parsed[1]))
         if pull := database.one(Pull, issue_id=issue.id) if issue else None:
             base = (identity, f"refs/heads/{pull.base_ref}")
-            found = authors.latest(("pulls", pull.id), ("issues", pull.issue_id), ref=base)
-    if found.at is None:
-        found = authors.of("repositories", identity, None)
-    return found
+            mover = authors.latest(("pulls", pull.id), ("issues", pull.issue_id), ref=base)
+    if mover.at is None:
+        mover = authors.of("repositories", identity, None)
+    return mover
 
 
 def _repository_name(compared: _Comparison, identity: int) -> str:

@@ -138,14 +138,14 @@ class Fault:
 
 
 def _effects(fault: Fault) -> list[FaultKind]:
-    found: dict[FaultKind, bool] = {
+    effects: dict[FaultKind, bool] = {
         "status": fault.status is not None,
         "reset": fault.reset is not None,
         "rate_limit": fault.rate_limit is not None,
         "stale": fault.stale_writes is not None or fault.stale_s is not None,
         "change": fault.change is not None,
     }
-    return [kind for kind, is_asked in found.items() if is_asked]
+    return [kind for kind, is_asked in effects.items() if is_asked]
 
 
 def _find_misfit(fault: Fault) -> str | None:

@@ -76,8 +76,8 @@ class Journal:
 
     def count_not_implemented(self, actors: Collection[str | None] | None = None) -> dict[str, int]:
         """Return how often these actors, or all, asked for each thing that the twin lacks; the most frequent first."""
-        asked = (each for each in self if actors is None or each.actor in actors)
-        return dict(Counter(each.not_implemented for each in asked if each.not_implemented).most_common(MOST_LACKS))
+        entries = (each for each in self if actors is None or each.actor in actors)
+        return dict(Counter(each.not_implemented for each in entries if each.not_implemented).most_common(MOST_LACKS))
 
     def since(self, position: int) -> tuple[Entry, ...]:
         """Return what is kept of the entries after the first `position` ones: what `len(journal)` was before."""

@@ -129,8 +129,8 @@ def _github_urls(base: str) -> BaseUrls:
 
 
 def _own_host_endpoint(root: str, path: str) -> Endpoint:
-    known = ("/api/v3", *_PREFIXED)
-    prefix = next((each for each in known if path == each or path.startswith(each + "/")), "")
+    prefixes = ("/api/v3", *_PREFIXED)
+    prefix = next((each for each in prefixes if path == each or path.startswith(each + "/")), "")
     enterprise = path.startswith("/api/")
     urls = BaseUrls(
         api=f"{root}/api/v3" if enterprise else root,
@@ -162,8 +162,8 @@ class Signatures:
 
     def opens(self, path: str, query: str) -> bool:
         """Return whether a query opens a path: signed here, and less than a minute ago."""
-        given = {name: values[-1] for name, values in parse_qs(query).items()}
-        expiry, signature = given.get(_EXPIRY, ""), given.get(_SIGNATURE, "")
+        parameters = {name: values[-1] for name, values in parse_qs(query).items()}
+        expiry, signature = parameters.get(_EXPIRY, ""), parameters.get(_SIGNATURE, "")
         # Compared before the time is read: of a text that was not signed here nothing is parsed.
         if not hmac.compare_digest(self._signature(path, expiry).encode(), signature.encode()):
             return False

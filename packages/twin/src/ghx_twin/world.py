@@ -168,12 +168,12 @@ class World:
         """
         with self.database.held():
             change = self.database.last_change()
-            kept = [each for each in self._moments if each.change != change]
+            moments = [each for each in self._moments if each.change != change]
             if seconds is not None:
-                wanted = format_time(parse_time(self.database.now()) - seconds)
-                kept = [each for each in kept if each.at >= wanted]
+                moment = format_time(parse_time(self.database.now()) - seconds)
+                moments = [each for each in moments if each.at >= moment]
             # Fewer than that: the oldest that is known.
-            return kept[-min(writes or len(kept), len(kept))].world if kept else self
+            return moments[-min(writes or len(moments), len(moments))].world if moments else self
 
     def _drop_moments(self, most: int) -> None:
         while len(self._moments) > most:
@@ -238,9 +238,9 @@ def _open_directory(directory: Path) -> tuple[Database, GitStorage]:
         # An act moves refs first and commits the database last, together with where the refs are by then. Refs that
         # are elsewhere were moved by an act or a push that was killed before its commit: it never happened. Objects
         # that nothing refers to any more stay, and do no harm.
-        known = database.kept_refs()
-        if storage.refs() != known:
-            storage.restore(known)
+        stored_refs = database.kept_refs()
+        if storage.refs() != stored_refs:
+            storage.restore(stored_refs)
     except GitError as error:
         database.close()
         storage.close()

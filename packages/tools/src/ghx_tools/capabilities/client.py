@@ -217,8 +217,8 @@ class GitHubClient:
         read = partial(read_graphql, redact=self._redact, mutates=mutates)
 
         async def look() -> GraphQLResponse | None:
-            made = None if find_made is None else await find_made()
-            return None if made is None else GraphQLResponse(data=made)
+            answer = None if find_made is None else await find_made()
+            return None if answer is None else GraphQLResponse(data=answer)
 
         return await self._send_until_done(request, read, mutates=mutates, look=look if find_made else None)
 
@@ -241,8 +241,8 @@ class GitHubClient:
 
     async def _renew_token(self) -> None:
         """Get a token for the app's installation, where there is none that lasts."""
-        now, held = self.clock.now(), self._installation_token
-        if self._app is None or (held is not None and held.is_fresh(now)):
+        now, installation_token = self.clock.now(), self._installation_token
+        if self._app is None or (installation_token is not None and installation_token.is_fresh(now)):
             return
         self._signature = self._app.sign(now)
         url = f"{self.base_url}/app/installations/{self._app.installation_id}/access_tokens"
@@ -295,8 +295,8 @@ class GitHubClient:
                     raise
                 waits.append(wait)
                 await self._sleep(wait)
-                if may_be_done and look is not None and (made := await look()) is not None:
-                    return made
+                if may_be_done and look is not None and (until_done := await look()) is not None:
+                    return until_done
 
     async def _send_following_redirects(self, request: Request) -> Response:
         response = await self._send(request)

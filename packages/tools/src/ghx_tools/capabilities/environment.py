@@ -132,16 +132,16 @@ def _token(environ: Mapping[str, str], host: str) -> tuple[str | None, str | Non
 
 def _app(environ: Mapping[str, str]) -> AppInstallation | None:
     """Return the installation of a GitHub App that the variables name; all of them or none must be there."""
-    given = {name: environ.get(name, "").strip() for name in _APP_VARIABLES}
-    missing = [name for name, value in given.items() if not value]
-    if len(missing) == len(given):
+    settings = {name: environ.get(name, "").strip() for name in _APP_VARIABLES}
+    missing = [name for name, value in settings.items() if not value]
+    if len(missing) == len(settings):
         return None
     if missing:
         raise InputError(
             f"a GitHub App needs {', '.join(_APP_VARIABLES)}; "
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set"
         )
-    app_id, key, installation = given.values()
+    app_id, key, installation = settings.values()
     if not installation.isascii() or not installation.isdigit():
         raise InputError(f"{_APP_VARIABLES[2]} is {shortened(installation)}, which is no number")
     return AppInstallation(app_id=app_id, private_key_file=Path(key), installation_id=int(installation))

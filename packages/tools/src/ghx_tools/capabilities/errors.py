@@ -101,9 +101,11 @@ class GitHubError(CapabilityError):
         kind: str | None = None,
         details: Mapping[str, Detail] | None = None,
     ) -> None:
-        known = {"status": status, "type": kind, **(details or {})}
+        context = {"status": status, "type": kind, **(details or {})}
         super().__init__(
-            message, error_code=error_code, details={name: value for name, value in known.items() if value is not None}
+            message,
+            error_code=error_code,
+            details={name: value for name, value in context.items() if value is not None},
         )
         self.status, self.kind = status, kind
 

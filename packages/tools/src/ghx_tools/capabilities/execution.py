@@ -39,33 +39,33 @@ async def execute_task(client: GitHubClient, task: str, inputs: Mapping[str, Any
 
 def check_input(called: Capability, inputs: Mapping[str, Any]) -> InputModel:
     """Return the input as its model, or raise `InvalidInputError` with everything that is wrong."""
-    named = _spell_names(called.entry.signature, inputs)
+    inputs_by_name = _spell_names(called.entry.signature, inputs)
     try:
-        return called.operation.input.model_validate(named)
+        return called.operation.input.model_validate(inputs_by_name)
     except ValidationError as error:
         from ghx_base.documents import explain  # noqa: PLC0415 - slow, and only needed to complain
 
         problems = "; ".join(
             f"{'.'.join(map(str, problem.tokens))}: {problem}" if problem.tokens else str(problem)
-            for problem in explain(error, called.operation.input, named)
+            for problem in explain(error, called.operation.input, inputs_by_name)
         )
         raise InvalidInputError(f"{called.id}: {problems}") from None
 
 
 def _spell_names(signature: Signature, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return an input with its names as the capability spells them; refuse unknown names, and two values for one."""
-    named: dict[str, Any] = {}
+    inputs_by_name: dict[str, Any] = {}
     for key, value in inputs.items():
         name = signature.name_of(key)
         if name is None:
             hint = did_you_mean(key, signature.names, otherwise=f"known: {listed(signature.names)}")
             raise InvalidInputError(f"unknown input {shortened(key)}; {hint}")
-        if name in named and named[name] != value:
+        if name in inputs_by_name and inputs_by_name[name] != value:
             raise InvalidInputError(
-                f"input {name!r} is given twice, as {shortened(named[name])} and {shortened(value)}"
+                f"input {name!r} is given twice, as {shortened(inputs_by_name[name])} and {shortened(value)}"
             )
-        named[name] = value
-    return named
+        inputs_by_name[name] = value
+    return inputs_by_name
 
 
 def _describe_mismatch(error: Exception) -> str:

@@ -155,11 +155,11 @@ def graphql_error(
     """Return the error that the `errors` of a GraphQL response are: the first one, with its path."""
     first = errors[0]
     kind, path, extensions = first.get("type"), first.get("path"), first.get("extensions")
-    named = kind if isinstance(kind, str) else None
-    code = _CODE_BY_TYPE.get(named or "", ErrorCode.UNKNOWN)
-    if named is None and isinstance(extensions, dict):
+    error_type = kind if isinstance(kind, str) else None
+    code = _CODE_BY_TYPE.get(error_type or "", ErrorCode.UNKNOWN)
+    if error_type is None and isinstance(extensions, dict):
         code = ErrorCode.VALIDATION  # only complaints about the document and its variables come in this form
-    elif named is None and (path or not first.get("locations")):
+    elif error_type is None and (path or not first.get("locations")):
         code = ErrorCode.SERVER  # GitHub took too long, or broke: it has no type for that
     details = _waiting_time(headers)
     if isinstance(path, list):
@@ -167,7 +167,7 @@ def graphql_error(
     return GitHubError(
         str(first.get("message", "GitHub refused without saying why")),
         error_code=code,
-        kind=named,
+        kind=error_type,
         details=details,
     )
 
@@ -216,13 +216,13 @@ def _errors_in(body: Mapping[str, object]) -> list[object]:
 
 
 def _waiting_time(headers: Mapping[str, str]) -> dict[str, Detail]:
-    known = {"retryAfterS": headers.get("retry-after")}
+    details = {"retryAfterS": headers.get("retry-after")}
     # The time of reset is in every response; it matters only where nothing is left until then.
     if headers.get("x-ratelimit-remaining") == "0":
-        known["rateLimitResetsAt"] = headers.get("x-ratelimit-reset")
+        details["rateLimitResetsAt"] = headers.get("x-ratelimit-reset")
     # Cut off: a number of thousands of digits cannot be read, and one that long asks for more patience than there is.
     return {
         name: int(value[:_MOST_DIGITS])
-        for name, value in known.items()
+        for name, value in details.items()
         if value and value.isascii() and value.isdigit()
     }

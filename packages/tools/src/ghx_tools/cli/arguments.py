@@ -38,7 +38,7 @@ class Arguments:
 
 def read_arguments(entry: Entry, words: Sequence[str], model: type[InputModel]) -> Arguments:
     """Return what `--issueNumber 1 --labels bug,ui --draft --fields id` says; names of inputs are as on the wire."""
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     options: dict[str, str] = {}
     rest = list(words)
     while rest:
@@ -56,12 +56,12 @@ def read_arguments(entry: Entry, words: Sequence[str], model: type[InputModel]) 
             options[flag] = value
             continue
         parsed = _parse_value(flag, value, kind)
-        if isinstance(parsed, list) and isinstance(given.get(name), list):
-            given[name] = [*given[name], *cast("list[Any]", parsed)]  # --labels bug --labels ui
+        if isinstance(parsed, list) and isinstance(arguments.get(name), list):
+            arguments[name] = [*arguments[name], *cast("list[Any]", parsed)]  # --labels bug --labels ui
         else:
-            given[name] = parsed
+            arguments[name] = parsed
     return Arguments(
-        given=given,
+        given=arguments,
         input=options.get("--input"),
         fields=options.get("--fields"),
         verbose="--verbose" in options,
@@ -93,11 +93,11 @@ def read_json(text: str, source: str) -> tuple[object, str]:
 
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     # `json` takes the last of two equal keys; which of both was meant is not for us to guess.
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"the key {next(shortened(name) for name in names if names.count(name) > 1)} is there twice")
-    return made
+    return members
 
 
 def override(entry: Entry, given: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,20 +110,20 @@ def add_repository(
     entry: Entry, given: Mapping[str, Any], default: Callable[[], tuple[str, str] | None]
 ) -> dict[str, Any]:
     """Return an input with owner and name of the repository where a capability wants them; `repo` may be both."""
-    named = dict(given)
-    whole = full_name(named["repo"]) if isinstance(named.get("repo"), str) else None
+    values = dict(given)
+    whole = full_name(values["repo"]) if isinstance(values.get("repo"), str) else None
     if not entry.takes_repository:
         # An object with a node id is in one repository only: naming that as well, as agents do, changes nothing.
         if whole and any(name.endswith("Id") for name in entry.signature.required):
-            del named["repo"]
-        return named
-    if whole and named.get("owner", whole[0]) == whole[0] and named.get("name", whole[1]) == whole[1]:
-        del named["repo"]
-        return {**named, "owner": whole[0], "name": whole[1]}
-    if named.keys() & {"owner", "name", "repo"}:
-        return named
-    found = default()
-    return named if found is None else {"owner": found[0], "name": found[1], **named}
+            del values["repo"]
+        return values
+    if whole and values.get("owner", whole[0]) == whole[0] and values.get("name", whole[1]) == whole[1]:
+        del values["repo"]
+        return {**values, "owner": whole[0], "name": whole[1]}
+    if values.keys() & {"owner", "name", "repo"}:
+        return values
+    repository = default()
+    return values if repository is None else {"owner": repository[0], "name": repository[1], **values}
 
 
 def check_repository(entry: Entry, given: Mapping[str, Any]) -> None:
@@ -137,10 +137,10 @@ def check_repository(entry: Entry, given: Mapping[str, Any]) -> None:
             remedy = f"write repo:{repository} into its query" if "query" in entry.signature.names else "leave it out"
             raise UsageError(f"{entry.id} takes no repository; {remedy}")
         return
-    known = {entry.signature.name_of(name) for name in given}
-    missing = [repr(name) for name in ("owner", "name") if name not in known]
+    names = {entry.signature.name_of(name) for name in given}
+    missing = [repr(name) for name in ("owner", "name") if name not in names]
     if missing and not whole:
-        has_half = "owner" in known or "name" in known
+        has_half = "owner" in names or "name" in names
         nowhere = "give -R owner/name: there is no git remote `origin` here that says it"
         hint = "give both, or -R owner/name" if has_half else nowhere
         raise UsageError(f"{entry.id}: missing {' and '.join(missing)}; {hint}")

@@ -70,9 +70,9 @@ def search(arguments: Sequence[str]) -> int:
     ranked = sorted(
         ((_compare(each, words), each) for each in ENTRIES.values()), key=lambda pair: pair[0], reverse=True
     )
-    found = [each for match, each in ranked if match.words == len(words)]
-    if found or options.json:
-        _show(found, as_json=options.json)
+    results = [each for match, each in ranked if match.words == len(words)]
+    if results or options.json:
+        _show(results, as_json=options.json)
     else:
         _show_nearest([each for match, each in ranked if match.words])
     return 0

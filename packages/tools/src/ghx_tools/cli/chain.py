@@ -60,13 +60,13 @@ def _chain(arguments: Sequence[str]) -> int:
 
 
 def _add_repositories(steps: Sequence[Step], repository: str | None) -> list[Step]:
-    named = None if repository is None else full_name(repository)
-    if repository is not None and named is None:
+    repository_name = None if repository is None else full_name(repository)
+    if repository is not None and repository_name is None:
         raise UsageError(f"--repo is {repository!r}; write owner/name")
 
     @cache  # it asks git, and most steps of a chain name no repository
     def default() -> tuple[str, str] | None:
-        return named or default_repository(os.environ, Path.cwd())
+        return repository_name or default_repository(os.environ, Path.cwd())
 
     return [
         replace(step, input=add_repository(ENTRIES[step.task], step.input, default)) if step.task in ENTRIES else step

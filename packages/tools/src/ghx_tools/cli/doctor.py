@@ -74,8 +74,8 @@ async def _check_account(client: GitHubClient, connection: Connection) -> Doctor
         remedy = "check the token" if error.error_code == "AUTH" else "check the address and the network"
         return DoctorLine(what="answer", ok=False, found=f"{error.error_code}: {error}", remedy=remedy)
     if connection.app:
-        found = f"for an installation with {plural(response.data['total_count'], 'repository')}"
-        return DoctorLine(what="answer", ok=True, found=found)
+        account = f"for an installation with {plural(response.data['total_count'], 'repository')}"
+        return DoctorLine(what="answer", ok=True, found=account)
     if not connection.token:
         return DoctorLine(what="answer", ok=True, found="reached, as nobody")
     scopes = response.headers.get("x-oauth-scopes")
@@ -86,9 +86,9 @@ async def _check_account(client: GitHubClient, connection: Connection) -> Doctor
 
 def _check_repository() -> DoctorLine:
     try:
-        found = default_repository(os.environ, Path.cwd())
+        repository = default_repository(os.environ, Path.cwd())
     except UsageError as error:
         return DoctorLine(what="repository", ok=True, found=f"none here: {error}")
-    if found is None:
+    if repository is None:
         return DoctorLine(what="repository", ok=True, found="none here; give -R owner/name with every call")
-    return DoctorLine(what="repository", ok=True, found="/".join(found))
+    return DoctorLine(what="repository", ok=True, found="/".join(repository))

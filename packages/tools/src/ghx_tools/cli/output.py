@@ -37,12 +37,12 @@ def answer_in_json(run: Callable[[], int], refusal: Mapping[str, Any]) -> int:
 def read_fields(text: str, schema: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names in `--fields`; refuse one that the output does not have."""
     names = tuple(name.strip() for name in text.split(",") if name.strip())
-    known = _field_names(schema)
+    field_names = _field_names(schema)
     for name in names:
-        if name not in known:
-            raise UsageError(f"--fields: no field {shortened(name)}; {did_you_mean(name, known)}")
+        if name not in field_names:
+            raise UsageError(f"--fields: no field {shortened(name)}; {did_you_mean(name, field_names)}")
     if not names:
-        raise UsageError(f"--fields: name some of {', '.join(known)}")
+        raise UsageError(f"--fields: name some of {', '.join(field_names)}")
     return names
 
 

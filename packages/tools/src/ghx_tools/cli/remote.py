@@ -33,9 +33,9 @@ def default_repository(environ: Mapping[str, str], folder: Path) -> tuple[str, s
     That is what `GH_REPO` says, then the remote `origin` of the folder, then `GITHUB_REPOSITORY`. An `origin` that is
     not at the GitHub in use says nothing about it; raises `UsageError` where there is nothing else to go by.
     """
-    named = full_name(environ.get("GH_REPO", ""), environ)
-    if named is not None:
-        return named
+    repository = full_name(environ.get("GH_REPO", ""), environ)
+    if repository is not None:
+        return repository
     otherwise = full_name(environ.get("GITHUB_REPOSITORY", ""), environ)
     written = _run_program(["git", "-C", str(folder), "config", "--get", "remote.origin.url"], environ)
     if not written:

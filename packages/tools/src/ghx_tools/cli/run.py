@@ -55,10 +55,10 @@ def _run(arguments: Sequence[str]) -> int:
     if read.help:
         _print_help(called)
         return 0
-    given = override(called.entry, {} if read.input is None else read_object(read.input), read.given)
-    given = add_repository(called.entry, given, lambda: default_repository(os.environ, Path.cwd()))
-    check_repository(called.entry, given)
-    return _call(called, given, fields=read.fields, verbose=read.verbose)
+    repository = override(called.entry, {} if read.input is None else read_object(read.input), read.given)
+    repository = add_repository(called.entry, repository, lambda: default_repository(os.environ, Path.cwd()))
+    check_repository(called.entry, repository)
+    return _call(called, repository, fields=read.fields, verbose=read.verbose)
 
 
 def _print_help(called: Capability) -> None:

@@ -105,9 +105,9 @@ class CallLoop:
     async def _call(self, call: Call) -> Message:
         async def report(done: int, total: int, message: str) -> None:
             if call.progress_token is not None:
-                told = {"progressToken": call.progress_token, "progress": done, "total": total, "message": message}
+                progress = {"progressToken": call.progress_token, "progress": done, "total": total, "message": message}
                 with suppress(OSError):
-                    self._send(write_notification("notifications/progress", told))
+                    self._send(write_notification("notifications/progress", progress))
 
         try:
             result = await call_tool(self._client, self._selection, call.name, call.arguments, report)

@@ -57,8 +57,8 @@ def _require_token(app: ASGIApp, token: str) -> ASGIApp:
     expected = f"Bearer {token}".encode()
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-        given = dict(scope.get("headers", ())).get(b"authorization", b"")
-        if scope["type"] != "http" or hmac.compare_digest(given, expected):
+        credentials = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] != "http" or hmac.compare_digest(credentials, expected):
             return await app(scope, receive, send)
         refusal = PlainTextResponse(
             f"send the header Authorization: Bearer with the token that `ghx mcp` printed, or {TOKEN_VARIABLE}\n",

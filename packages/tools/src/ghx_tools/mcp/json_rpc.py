@@ -89,8 +89,8 @@ def write_result(id_: RequestId, result: Mapping[str, Any]) -> Message:
 
 def write_error(id_: RequestId | None, error: RequestError) -> Message:
     """Return the answer to a request that failed; `id_` is `None` if it is not known which."""
-    told: dict[str, Any] = {"code": error.code, "message": str(error)}
-    return {"jsonrpc": "2.0", "id": id_, "error": told if error.data is None else {**told, "data": error.data}}
+    fields: dict[str, Any] = {"code": error.code, "message": str(error)}
+    return {"jsonrpc": "2.0", "id": id_, "error": fields if error.data is None else {**fields, "data": error.data}}
 
 
 def write_notification(method: str, params: Mapping[str, Any]) -> Message:

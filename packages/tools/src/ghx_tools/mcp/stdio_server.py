@@ -83,10 +83,10 @@ class _Output:
     def send(self, message: Message) -> None:
         """Write a message; waits while the client does not read."""
         # In ASCII: half of a surrogate pair, which any text of GitHub's may hold, has no other form.
-        left = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        rest = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
         with self._lock:
-            while left:
-                left = left[os.write(self._descriptor, left) :]
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
 
 
 class _CallThread:

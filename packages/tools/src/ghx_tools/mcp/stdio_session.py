@@ -146,16 +146,16 @@ class Session:
             case "ping":
                 return {}
             case "server/discover":
-                found = {"supportedVersions": [STATELESS_REVISION], "capabilities": _CAPABILITIES}
-                return self._complete_cacheable({**found, "instructions": instructions()})
+                discovery = {"supportedVersions": [STATELESS_REVISION], "capabilities": _CAPABILITIES}
+                return self._complete_cacheable({**discovery, "instructions": instructions()})
             case _:  # tools/list: other methods have been refused
                 if request.params.get("cursor") is not None:
                     raise RequestError(INVALID_PARAMS, NO_SUCH_CURSOR)
                 return self._complete_cacheable({"tools": describe_tools(self._selection)})
 
     def _initialize(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        asked, client = params.get("protocolVersion"), params.get("clientInfo")
-        if not isinstance(asked, str):
+        version, client = params.get("protocolVersion"), params.get("clientInfo")
+        if not isinstance(version, str):
             raise _invalid_params("`protocolVersion` must be a string")
         if not isinstance(params.get("capabilities"), dict):
             raise _invalid_params("`capabilities` must be an object")
@@ -164,7 +164,7 @@ class Session:
                 pass
             case _:
                 raise _invalid_params("`clientInfo` must be an object with `name` and `version`")
-        self._revision = asked if asked in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1]
+        self._revision = version if version in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1]
         return {
             "protocolVersion": self._revision,
             "capabilities": _CAPABILITIES,
@@ -204,8 +204,8 @@ def _check_stateless(request: Request) -> None:
     """Raise `RequestError` unless a request is one of 2026-07-28."""
     supported = {"supported": [STATELESS_REVISION]}
     if request.method == "initialize":
-        asked = request.params.get("protocolVersion")
-        data = {**supported, "requested": asked} if isinstance(asked, str) else supported
+        version = request.params.get("protocolVersion")
+        data = {**supported, "requested": version} if isinstance(version, str) else supported
         reason = f"this session is one of {STATELESS_REVISION}, which has no `initialize`"
         raise RequestError(UNSUPPORTED_PROTOCOL_VERSION, reason, data=data)
     meta = _meta(request)

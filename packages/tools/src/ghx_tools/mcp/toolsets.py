@@ -42,12 +42,12 @@ class Selection:
 
 def select(toolsets: Iterable[str] = (), *, read_only: bool = False) -> Selection:
     """Return the capabilities of some toolsets, of all if none is named; with `read_only`, only reading ones."""
-    wanted = tuple(_GITHUB_NAMES.get(name, name) for name in toolsets) or TOOLSETS
-    for name in wanted:
+    selection = tuple(_GITHUB_NAMES.get(name, name) for name in toolsets) or TOOLSETS
+    for name in selection:
         if name not in TOOLSETS:
             raise UnknownToolsetError(name)
     chosen = (
-        entry for entry in ENTRIES.values() if entry.domain in wanted and (entry.effect == "reads" or not read_only)
+        entry for entry in ENTRIES.values() if entry.domain in selection and (entry.effect == "reads" or not read_only)
     )
     return Selection(tools=MappingProxyType({tool_name(entry.id): entry for entry in chosen}))
 

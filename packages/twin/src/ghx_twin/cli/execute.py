@@ -55,8 +55,8 @@ def execute(
         server.add(world)
         client = person(world, user)
         token = own_token(server.hosting, world, client)
-        given = server.client_environment(world, client, token=token, reachable_hosts=reachable_host)
-        environment = given.over(os.environ)
+        client_environment = server.client_environment(world, client, token=token, reachable_hosts=reachable_host)
+        environment = client_environment.over(os.environ)
         code = run_in_foreground(command, environment)
         _write_findings(world, before, journal=journal, diff=diff)
         print_notes(world)
@@ -84,9 +84,9 @@ def _write_findings(world: "World", before: "Snapshot", *, journal: Path | None,
             lines = (f"{json.dumps(asdict(entry))}\n" for entry in world.journal)
             journal.write_text("".join(lines), encoding="utf-8")
     if diff is not None:
-        found = [asdict(difference) for difference in find_differences(before, world)]
+        differences = [asdict(difference) for difference in find_differences(before, world)]
         with _naming_flag("--diff", diff):
-            diff.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            diff.write_text(json.dumps(differences, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 @contextmanager

@@ -46,10 +46,10 @@ def serve(
         if faults is not None:
             add_faults(world, faults)
         client = person(world, user)
-        held = kept_token(world, client, token)
+        saved_token = kept_token(world, client, token)
         world.seal()
         server.add(world, is_default=True)
-        ready = {"url": server.url, "socket": str(server.socket_path), "user": client.login, "token": held}
+        ready = {"url": server.url, "socket": str(server.socket_path), "user": client.login, "token": saved_token}
         gc.freeze()
         gc.enable()
         print(json.dumps(ready), flush=True)  # noqa: T201 - this command's output

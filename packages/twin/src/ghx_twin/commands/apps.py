@@ -38,8 +38,8 @@ def create(
     if public_key is not None and not is_public_key(public_key):
         raise invalid("App", "public_key", message="public_key is no RSA public key in PEM")
     # A seed may name the bot among its users, where REST's `[bot]` need not be written.
-    known = act.database.one(User, login=f"{slug}[bot]") or act.database.one(User, login=slug, type="Bot")
-    bot = known or users.create_user(act, login=f"{slug}[bot]", type="Bot")
+    user = act.database.one(User, login=f"{slug}[bot]") or act.database.one(User, login=slug, type="Bot")
+    bot = user or users.create_user(act, login=f"{slug}[bot]", type="Bot")
     return act.database.insert(
         App,
         **({} if identity is None else {"id": identity}),
@@ -96,9 +96,9 @@ def create_token(
     expires_at: str | None = None,
 ) -> Token:
     """Make a token that acts for an installation, with all its permissions and repositories unless fewer are named."""
-    held = installation.permissions
+    granted = installation.permissions
     for name, level in (permissions or {}).items():
-        if level not in _LEVELS or name not in held or _LEVELS.index(level) > _LEVELS.index(held[name]):
+        if level not in _LEVELS or name not in granted or _LEVELS.index(level) > _LEVELS.index(granted[name]):
             raise InvalidRefusal("The permissions requested are not granted to this installation.")
     reached = installation.repository_ids
     outside = [one for one in repository_ids or () if not _is_reached(act, installation, one)]
@@ -106,12 +106,12 @@ def create_token(
         raise InvalidRefusal(
             "There is at least one repository that does not exist or is not accessible to the parent installation."
         )
-    made = token or f"ghs_{secrets.token_hex(18)}"
-    if act.database.one(Token, token=made):
+    token_text = token or f"ghs_{secrets.token_hex(18)}"
+    if act.database.one(Token, token=token_text):
         raise already_exists("Token", "token")
     return act.database.insert(
         Token,
-        token=made,
+        token=token_text,
         user_id=app.user_id,
         scopes=(),
         installation_id=installation.id,

@@ -90,12 +90,12 @@ def clear_links_to_repository(database: Database, repository: Repository) -> Non
     for model in (Variable, Secret):
         for record in database.all(model, organization_id=repository.owner_id):
             if repository.id in record.selected_repository_ids:
-                kept = tuple(one for one in record.selected_repository_ids if one != repository.id)
-                database.update(record, selected_repository_ids=kept)
+                remaining_ids = tuple(one for one in record.selected_repository_ids if one != repository.id)
+                database.update(record, selected_repository_ids=remaining_ids)
     for installation in database.all(Installation, account_id=repository.owner_id):
         if repository.id in (installation.repository_ids or ()):
-            kept = tuple(one for one in installation.repository_ids or () if one != repository.id)
-            database.update(installation, repository_ids=kept)
+            remaining_ids = tuple(one for one in installation.repository_ids or () if one != repository.id)
+            database.update(installation, repository_ids=remaining_ids)
 
 
 def under_issue(database: Database, issue: Issue) -> Iterator[Record]:

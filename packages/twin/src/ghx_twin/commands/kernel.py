@@ -44,10 +44,10 @@ def reload(act: Act, record: RecordT) -> RecordT:
 
     Requests look their records up before they hold the world, so another client may have changed or deleted them since.
     """
-    found = act.database.get(type(record), record.id)
-    if found is None:
+    current = act.database.get(type(record), record.id)
+    if current is None:
         raise NotFoundRefusal(f"Could not resolve to a node: it was deleted from {record.table}.")
-    return found
+    return current
 
 
 def touch(act: Act, record: TimedT, **changes: object) -> TimedT:

@@ -63,9 +63,9 @@ def record_mentions(
         if login not in mentions(before):
             _mention(act, issue, login)
     home = lookup.full_name(act.world, lookup.repository_of(act.world, issue))
-    known = set(references(before, home))
+    earlier = set(references(before, home))
     for reference in references(text, home):
-        if reference not in known:
+        if reference not in earlier:
             _cross_reference(act, issue, reference, comment)
 
 
@@ -86,8 +86,8 @@ def _cross_reference(act: Act, source: Issue, reference: Reference, comment: Com
         target = lookup.issue_or_pull(act.world, repository, reference.number)
     except Refusal:
         return  # a number that names nothing is just text
-    known = act.database.all(Event, issue_id=target.id, event="cross-referenced")
-    if target.id == source.id or any(event.data.get("source_issue_id") == source.id for event in known):
+    events = act.database.all(Event, issue_id=target.id, event="cross-referenced")
+    if target.id == source.id or any(event.data.get("source_issue_id") == source.id for event in events):
         return
     data: dict[str, object] = {"source_issue_id": source.id}
     if comment:

@@ -51,9 +51,9 @@ def create_user(
 
 def create_organization(act: Act, *, login: str, name: str | None = None, **profile: Unpack[Profile]) -> User:
     """Add an organisation without members, with the types of issues that GitHub gives every new one."""
-    made = create_user(act, login=login, type="Organization", name=name, **profile)
-    issue_types.create_first(act, made)
-    return made
+    organization = create_user(act, login=login, type="Organization", name=name, **profile)
+    issue_types.create_first(act, organization)
+    return organization
 
 
 def update_user(act: Act, user: User, *, name: str | None = None, email: str | None = None) -> User:
@@ -72,9 +72,9 @@ def add_member(act: Act, organization: User, user: User, role: str = "member") -
         raise invalid("Membership", "role", value=role)
     if user.type == "Organization":
         raise invalid("Membership", "user", value=user.login)
-    known = act.database.one(Membership, organization_id=organization.id, user_id=user.id)
-    if known:
-        return act.database.update(known, role=role)
+    membership = act.database.one(Membership, organization_id=organization.id, user_id=user.id)
+    if membership:
+        return act.database.update(membership, role=role)
     return act.database.insert(Membership, organization_id=organization.id, user_id=user.id, role=role)
 
 
@@ -90,10 +90,10 @@ def create_team(
     """Add a team to an organisation; its slug follows from its name."""
     _require_organization_admin(act, organization)
     check_unicode_all({"name": name, "slug": slug, "description": description, "privacy": privacy}, resource="Team")
-    made = slug or _NOT_A_SLUG.sub("-", name.lower()).strip("-")
-    if not made:
+    team_slug = slug or _NOT_A_SLUG.sub("-", name.lower()).strip("-")
+    if not team_slug:
         raise missing("Team", "name")
-    if act.database.one(Team, organization_id=organization.id, slug=made):
+    if act.database.one(Team, organization_id=organization.id, slug=team_slug):
         raise InvalidRefusal(
             errors=(
                 FieldError(
@@ -102,7 +102,7 @@ def create_team(
             )
         )
     return act.database.insert(
-        Team, organization_id=organization.id, slug=made, name=name, description=description, privacy=privacy
+        Team, organization_id=organization.id, slug=team_slug, name=name, description=description, privacy=privacy
     )
 
 
@@ -112,8 +112,8 @@ def add_team_member(act: Act, team: Team, user: User) -> TeamMember:
     _require_organization_admin(act, organization)
     if not act.database.one(Membership, organization_id=organization.id, user_id=user.id):
         add_member(act, organization, user)
-    known = act.database.one(TeamMember, team_id=team.id, user_id=user.id)
-    return known or act.database.insert(TeamMember, team_id=team.id, user_id=user.id)
+    team_member = act.database.one(TeamMember, team_id=team.id, user_id=user.id)
+    return team_member or act.database.insert(TeamMember, team_id=team.id, user_id=user.id)
 
 
 def add_team_repository(act: Act, team: Team, repository: Repository, role: Role = "write") -> TeamRepository:
@@ -124,9 +124,9 @@ def add_team_repository(act: Act, team: Team, repository: Repository, role: Role
         raise invalid("Team", "permission", value=role)
     if repository.owner_id != organization.id:
         raise invalid("Team", "repository", value=repository.name)
-    known = act.database.one(TeamRepository, team_id=team.id, repository_id=repository.id)
-    if known:
-        return act.database.update(known, role=role)
+    team_repository = act.database.one(TeamRepository, team_id=team.id, repository_id=repository.id)
+    if team_repository:
+        return act.database.update(team_repository, role=role)
     return act.database.insert(TeamRepository, team_id=team.id, repository_id=repository.id, role=role)
 
 
@@ -141,10 +141,10 @@ def create_token(act: Act, user: User, *, token: str, scopes: Iterable[str] = EV
 
 
 def _organization_of(act: Act, team: Team) -> User:
-    found = act.database.get(User, team.organization_id)
-    if found is None:
+    organization = act.database.get(User, team.organization_id)
+    if organization is None:
         raise invalid("Team", "organization")
-    return found
+    return organization
 
 
 def _require_maker(act: Act) -> None:

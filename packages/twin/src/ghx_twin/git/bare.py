@@ -77,10 +77,10 @@ def objects_folders(path: Path) -> list[str]:
     """Return every folder in which a repository finds objects, oldest first, its own last and only if it has some."""
     objects = path / "objects"
     # A flat list for a fork to name: git follows alternates of alternates only five deep.
-    found = [os.path.normpath(objects / line) for line in read_alternates(path)]
+    folders = [os.path.normpath(objects / line) for line in read_alternates(path)]
     if _has_objects(objects):
-        found.append(str(objects))
-    return list(dict.fromkeys(found))
+        folders.append(str(objects))
+    return list(dict.fromkeys(folders))
 
 
 def read_alternates(path: Path) -> list[str]:
@@ -92,11 +92,11 @@ def read_alternates(path: Path) -> list[str]:
 
 
 def _has_objects(objects: Path) -> bool:
-    with os.scandir(objects) as found:
-        if any(entry.name not in {"info", "pack"} for entry in found):
+    with os.scandir(objects) as entries:
+        if any(entry.name not in {"info", "pack"} for entry in entries):
             return True
-    with os.scandir(objects / "pack") as found:
-        return next(found, None) is not None
+    with os.scandir(objects / "pack") as entries:
+        return next(entries, None) is not None
 
 
 def _write(path: Path, text: str, *, durable: bool) -> None:

@@ -32,18 +32,18 @@ def file_diffs(repository: pygit2.Repository, base: pygit2.Tree | None, head: py
     renames = (
         {} if base is None else _find_renames(repository, base, head, {delta.status for _, delta in deltas.values()})
     )
-    left = BYTES_OF_ALL_PATCHES
+    budget = BYTES_OF_ALL_PATCHES
     for place, path in enumerate(sorted(deltas.keys() - set(renames.values()))):
         number, delta = deltas[path]
         source = renames.get(path)
         if place >= MOST_FILES:
-            found = _diff_of_change(None, delta, left)
+            diff = _diff_of_change(None, delta, budget)
         elif source is None:
-            found = _diff_of_change(difference[number], delta, left)
+            diff = _diff_of_change(difference[number], delta, budget)
         else:
-            found = _diff_of_rename(repository, deltas[source][1].old_file, delta.new_file, left)
-        left -= len(found.patch or "")
-        yield found
+            diff = _diff_of_rename(repository, deltas[source][1].old_file, delta.new_file, budget)
+        budget -= len(diff.patch or "")
+        yield diff
 
 
 def _find_renames(
@@ -59,16 +59,16 @@ def _find_renames(
 
 
 def _diff_of_change(patch: pygit2.Patch | None, delta: pygit2.DiffDelta, left: int) -> FileDiff:
-    shown = delta.old_file if delta.status == DeltaStatus.DELETED else delta.new_file
+    old_file = delta.old_file if delta.status == DeltaStatus.DELETED else delta.new_file
     _, additions, deletions = (0, 0, 0) if patch is None else patch.line_stats
     binary = patch is not None and bool(patch.delta.is_binary)
     only_mode = delta.status == DeltaStatus.MODIFIED and delta.old_file.id == delta.new_file.id
     return FileDiff(
-        path=decode_text(shown.raw_path),
+        path=decode_text(old_file.raw_path),
         status="changed" if only_mode else _STATUSES.get(delta.status, "modified"),
         additions=additions,
         deletions=deletions,
-        sha=str(shown.id),
+        sha=str(old_file.id),
         patch=None if binary or patch is None else _hunks(patch, additions + deletions, left),
         binary=binary,
     )

@@ -64,17 +64,17 @@ class BlamedRange:
 
 def parse_blame(lines: Sequence[str]) -> list[BlamedRange]:
     """Return the ranges of `git blame --porcelain`; neighbours of one commit are one range."""
-    found: list[BlamedRange] = []
+    blames: list[BlamedRange] = []
     for line in lines:
         header = _BLAME.fullmatch(line)
         if header is None:
             continue
         start, count_ = int(header[2]), int(header[3])
-        if found and found[-1].sha == header[1]:
-            found[-1] = BlamedRange(header[1], found[-1].start, start + count_ - 1)
+        if blames and blames[-1].sha == header[1]:
+            blames[-1] = BlamedRange(header[1], blames[-1].start, start + count_ - 1)
         else:
-            found.append(BlamedRange(header[1], start, start + count_ - 1))
-    return found
+            blames.append(BlamedRange(header[1], start, start + count_ - 1))
+    return blames
 
 
 class Log(Sequence[Commit]):
@@ -134,8 +134,8 @@ def _step(commit: pygit2.Commit, path: str | None) -> tuple[bool, list[pygit2.Co
 
 
 def _entry_at(commit: pygit2.Commit, path: str) -> tuple[str, int] | None:
-    found = lookup(commit.tree, path)
-    return None if found is None else (str(found.id), int(found.filemode or 0))
+    entry = lookup(commit.tree, path)
+    return None if entry is None else (str(entry.id), int(entry.filemode or 0))
 
 
 def merge_commits(repository: pygit2.Repository, ours: pygit2.Commit, theirs: pygit2.Commit) -> str | None:
@@ -193,15 +193,15 @@ def pushed_texts(
     repository: pygit2.Repository, updates: Sequence[RefUpdate], known: Collection[str]
 ) -> Iterator[bytes]:
     """Yield names and contents that refs bring with them and that no commit of `known` has in its history."""
-    left, seen = MOST_PUSHED_BYTES, set[pygit2.Oid]()
+    budget, seen = MOST_PUSHED_BYTES, set[pygit2.Oid]()
     for commit in _new_objects(repository, updates, known):
         yield commit.read_raw()  # authors, message and, of a tag, its name
         if isinstance(commit, pygit2.Commit):
             for path, blob in _changed_files(repository, commit):
                 yield path.encode("utf-8", "replace")
-                if blob is not None and blob.id not in seen and blob.size <= left:
+                if blob is not None and blob.id not in seen and blob.size <= budget:
                     seen.add(blob.id)
-                    left -= blob.size
+                    budget -= blob.size
                     yield blob.data
 
 
@@ -213,12 +213,12 @@ def _new_objects(
         if (old := peel_to_commit(get_object(repository, sha))) is not None:
             walk.hide(old.id)
     for sha in [update.new for update in updates if update.new is not None]:
-        found = get_object(repository, sha)
-        while isinstance(found, pygit2.Tag):
-            yield found
-            found = cast("AnyObject", found.get_object())
-        if isinstance(found, pygit2.Commit):
-            walk.push(found.id)
+        git_object = get_object(repository, sha)
+        while isinstance(git_object, pygit2.Tag):
+            yield git_object
+            git_object = cast("AnyObject", git_object.get_object())
+        if isinstance(git_object, pygit2.Commit):
+            walk.push(git_object.id)
     for number, commit in enumerate(walk):
         if number < MOST_PUSHED_COMMITS:
             yield commit
@@ -228,5 +228,5 @@ def _changed_files(repository: pygit2.Repository, commit: pygit2.Commit) -> Iter
     parents = commit.parents
     diff = commit.tree.diff_to_tree(parents[0].tree, swap=True) if parents else commit.tree.diff_to_tree(swap=True)
     for delta in diff.deltas:
-        found = repository.get(delta.new_file.id)
-        yield delta.new_file.path, found if isinstance(found, pygit2.Blob) else None
+        blob = repository.get(delta.new_file.id)
+        yield delta.new_file.path, blob if isinstance(blob, pygit2.Blob) else None

@@ -99,17 +99,17 @@ class Decisions:
 
     def inspect(self, push: Push, moved: Sequence[RefUpdate], look: Callable[[RefUpdate], Sequence[str]]) -> None:
         """Take back the refs that git has moved and for which `look` returns lines; of an atomic push, all of them."""
-        found = {update.ref: lines for update in moved if (lines := look(update))}
-        self.taken_back = {ref: _Decline(reason=VIOLATES_RULES, lines=tuple(lines)) for ref, lines in found.items()}
-        if found and "atomic" in push.capabilities:
-            others = (update.ref for update in moved if update.ref not in found)
+        findings = {update.ref: lines for update in moved if (lines := look(update))}
+        self.taken_back = {ref: _Decline(reason=VIOLATES_RULES, lines=tuple(lines)) for ref, lines in findings.items()}
+        if findings and "atomic" in push.capabilities:
+            others = (update.ref for update in moved if update.ref not in findings)
             self.taken_back |= {ref: _Decline(reason=ATOMIC_FAILED) for ref in others}
 
     def read_hook_notes(self, noted: str) -> None:
         """Take over the declines that the hook has noted."""
         for line in noted.splitlines():
-            kind, _, found = line.partition(" ")
-            ref, _, path = found.partition(" ")
+            kind, _, notes = line.partition(" ")
+            ref, _, path = notes.partition(" ")
             if kind == "found":
                 self.declines[ref] = _Decline(reason=WORKFLOW_REFUSED.format(path=path))
 
@@ -210,7 +210,7 @@ def _declined_ref(line: bytes) -> str | None:
 
 def _reword_line(line: bytes, decisions: Decisions) -> bytes:
     kind, _, ref = line.rstrip(b"\n").partition(b" ")
-    if kind == b"ok" and (taken := decisions.taken_back.get(decode_text(ref))):
-        return b"ng %b %b\n" % (ref, taken.reason.encode())
+    if kind == b"ok" and (reason := decisions.taken_back.get(decode_text(ref))):
+        return b"ng %b %b\n" % (ref, reason.reason.encode())
     decline = decisions.declines.get(_declined_ref(line) or "")
     return line if decline is None else line.replace(_HOOK_DECLINED, decline.reason.encode())

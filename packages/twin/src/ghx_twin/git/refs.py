@@ -32,12 +32,12 @@ def branch_ref(branch: str) -> str:
 
 def list_refs(repository: pygit2.Repository, prefix: str) -> dict[str, str]:
     """Return the refs whose full name starts with `prefix`, by name."""
-    found: dict[str, str] = {}
+    refs: dict[str, str] = {}
     for reference in repository.references.iterator():
         name = decode_text(reference.raw_name)
         if name.startswith(prefix) and isinstance(reference.target, pygit2.Oid):
-            found[name] = str(reference.target)
-    return dict(sorted(found.items()))
+            refs[name] = str(reference.target)
+    return dict(sorted(refs.items()))
 
 
 def read_ref(repository: pygit2.Repository, name: str) -> str | None:
@@ -45,10 +45,10 @@ def read_ref(repository: pygit2.Repository, name: str) -> str | None:
     if not is_ref_name(name):
         return None
     try:
-        found = repository.lookup_reference(name).resolve().target
+        target = repository.lookup_reference(name).resolve().target
     except (KeyError, ValueError, OSError, pygit2.GitError):
         return None
-    return str(found)
+    return str(target)
 
 
 def write_ref(repository: pygit2.Repository, name: str, sha: str | None) -> None:
@@ -84,8 +84,8 @@ def resolve_commit(repository: pygit2.Repository, expression: str, default_branc
 
 
 def _find_commit(repository: pygit2.Repository, name: str, default_branch: str) -> pygit2.Commit | None:
-    if (found := get_object(repository, name)) is not None:
-        return peel_to_commit(found)
+    if (git_object := get_object(repository, name)) is not None:
+        return peel_to_commit(git_object)
     if name == "HEAD":
         return _commit_at(repository, f"refs/heads/{default_branch}")
     if name.startswith("refs/"):

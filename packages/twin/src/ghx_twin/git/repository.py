@@ -76,9 +76,9 @@ class GitRepository:
         """Return HEAD and all refs, as a copy of the repository has them; read once, until `forget_state`."""
         with self._moving:
             if self._state is None:
-                found = {**self.refs(), **self._recorded}  # what a push has moved is not shown before it is recorded
-                kept = {name: sha for name, sha in sorted(found.items()) if sha is not None}
-                self._state = {bare.HEAD: f"ref: {self.head()}", **kept}
+                targets = {**self.refs(), **self._recorded}  # what a push has moved is not shown before it is recorded
+                present = {name: sha for name, sha in sorted(targets.items()) if sha is not None}
+                self._state = {bare.HEAD: f"ref: {self.head()}", **present}
             return self._state
 
     def forget_state(self) -> None:
@@ -172,8 +172,8 @@ class GitRepository:
 
     def kind(self, sha: str) -> ObjectKind | None:
         """Return the kind of the object with this sha."""
-        found = self._get(sha)
-        return None if found is None else object_kind(found)
+        git_object = self._get(sha)
+        return None if git_object is None else object_kind(git_object)
 
     def peel(self, sha: str) -> str:
         """Return the commit that an object is or, through annotated tags, names."""
@@ -186,8 +186,8 @@ class GitRepository:
 
     def commit(self, sha: str) -> Commit | None:
         """Return the commit with this sha."""
-        found = self._get(sha)
-        return commit_record(found) if isinstance(found, pygit2.Commit) else None
+        git_object = self._get(sha)
+        return commit_record(git_object) if isinstance(git_object, pygit2.Commit) else None
 
     def write_commit(
         self, *, tree: str, parents: Sequence[str], message: str, author: Signature, committer: Signature
@@ -209,8 +209,8 @@ class GitRepository:
 
     def blob(self, sha: str) -> bytes | None:
         """Return the content of the blob with this sha."""
-        found = self._get(sha)
-        return found.data if isinstance(found, pygit2.Blob) else None
+        git_object = self._get(sha)
+        return git_object.data if isinstance(git_object, pygit2.Blob) else None
 
     def write_blob(self, content: bytes) -> str:
         """Write a blob."""
@@ -218,8 +218,8 @@ class GitRepository:
 
     def tag(self, sha: str) -> AnnotatedTag | None:
         """Return the annotated tag with this sha."""
-        found = self._get(sha)
-        return tag_record(found) if isinstance(found, pygit2.Tag) else None
+        git_object = self._get(sha)
+        return tag_record(git_object) if isinstance(git_object, pygit2.Tag) else None
 
     def write_tag(self, *, name: str, target: str, message: str, tagger: Signature | None) -> str:
         """Write an annotated tag; its ref is set separately."""
@@ -235,8 +235,8 @@ class GitRepository:
 
     def tree(self, sha: str, *, recursive: bool = False, most: int | None = None) -> list[TreeEntry]:
         """Return the first entries, `most` or 100,000, of the tree or of the tree of the commit with this sha."""
-        found = trees.entries(self._repository, self._tree(sha), recursive=recursive)
-        return list(islice(found, most or trees.MOST_ENTRIES))
+        entries = trees.entries(self._repository, self._tree(sha), recursive=recursive)
+        return list(islice(entries, most or trees.MOST_ENTRIES))
 
     def count_entries(self, sha: str) -> int:
         """Return how many entries a tree has, without what is below them."""
@@ -259,8 +259,8 @@ class GitRepository:
 
     def merge_base(self, a: str, b: str) -> str | None:
         """Return the best common ancestor of two commits."""
-        found = self._repository.merge_base(self._commit(a).id, self._commit(b).id)
-        return None if found is None else str(found)  # pyright: ignore[reportUnnecessaryComparison] - None for unrelated histories
+        merge_base = self._repository.merge_base(self._commit(a).id, self._commit(b).id)
+        return None if merge_base is None else str(merge_base)  # pyright: ignore[reportUnnecessaryComparison] - None for unrelated histories
 
     def ahead_behind(self, base: str, head: str) -> tuple[int, int]:
         """Return how many commits `head` has that `base` has not, and the other way round."""
@@ -365,14 +365,14 @@ class GitRepository:
         return refs.get_object(self._repository, sha)
 
     def _commit(self, sha: str) -> pygit2.Commit:
-        found = refs.peel_to_commit(self._get(sha))
-        if found is None:
+        commit = refs.peel_to_commit(self._get(sha))
+        if commit is None:
             raise GitLookupError(f"there is no commit {sha}")
-        return found
+        return commit
 
     def _tree(self, sha: str) -> pygit2.Tree:
-        found = self._get(sha)
-        return found if isinstance(found, pygit2.Tree) else self._commit(sha).tree
+        tree = self._get(sha)
+        return tree if isinstance(tree, pygit2.Tree) else self._commit(sha).tree
 
     def _check_target(self, name: str, sha: str) -> None:
         kind = self.kind(sha)

@@ -87,9 +87,9 @@ class GitStorage:
         """Open the storage in a folder, creating it where there is none; what was written survives a crash."""
         path.mkdir(parents=True, exist_ok=True)
         storage = cls(_Folder(path.resolve()), durable=True)
-        for found in path.glob("*.git"):
-            if found.stem.isdecimal() and bare.exists(found):
-                storage._add(int(found.stem))
+        for repositories in path.glob("*.git"):
+            if repositories.stem.isdecimal() and bare.exists(repositories):
+                storage._add(int(repositories.stem))
         return storage
 
     @classmethod
@@ -155,11 +155,11 @@ class GitStorage:
             for identity in self._identities() - refs.keys():
                 self.repository(identity)  # a promised one must have its folder, or it could not be revived
                 self._remove(identity)
-            for identity, wanted in refs.items():
+            for identity, targets in refs.items():
                 if identity in self._identities():
-                    self._align(self.repository(identity), wanted)
+                    self._align(self.repository(identity), targets)
                 else:
-                    self._revive(identity, self._path(identity), wanted)
+                    self._revive(identity, self._path(identity), targets)
 
     @contextmanager
     def undoing(self) -> Generator[list[Undo]]:

@@ -55,31 +55,31 @@ def entries(repository: pygit2.Repository, tree: pygit2.Tree, *, recursive: bool
         if item is None:
             open_folders.pop()
             continue
-        found = entry_record(repository, item, prefix + decode_text(item.raw_name))
-        yield found
-        if recursive and isinstance(item, pygit2.Tree) and len(found.path) < _LONGEST_PATH:
-            open_folders.append((f"{found.path}/", iter(item)))
+        entry = entry_record(repository, item, prefix + decode_text(item.raw_name))
+        yield entry
+        if recursive and isinstance(item, pygit2.Tree) and len(entry.path) < _LONGEST_PATH:
+            open_folders.append((f"{entry.path}/", iter(item)))
 
 
 def find(repository: pygit2.Repository, tree: pygit2.Tree, path: str) -> TreeEntry | None:
     """Return the entry at a path; the tree itself at the empty one."""
     if not path:
         return TreeEntry(path="", mode="040000", type="tree", sha=str(tree.id))
-    found = lookup(tree, path)
-    return None if found is None else entry_record(repository, found, path)
+    item = lookup(tree, path)
+    return None if item is None else entry_record(repository, item, path)
 
 
 def lookup(tree: pygit2.Tree, path: str) -> pygit2.Object | None:
     """Return the entry at a path, without its content."""
-    found: pygit2.Object = tree
+    item: pygit2.Object = tree
     for part in path.split("/"):
-        if not isinstance(found, pygit2.Tree) or not part or not _is_text(part):
+        if not isinstance(item, pygit2.Tree) or not part or not _is_text(part):
             return None
         try:
-            found = found / part
+            item = item / part
         except (KeyError, ValueError):
             return None
-    return found
+    return item
 
 
 def entry_record(repository: pygit2.Repository, item: pygit2.Object, path: str) -> TreeEntry:
@@ -131,8 +131,8 @@ def _apply_change(repository: pygit2.Repository, folder: _Folder, parts: Sequenc
 def _open_folder(repository: pygit2.Repository, folder: _Folder, name: str, path: str) -> _Folder:
     """Return a folder inside a folder, ready to be changed; it replaces a file that the base has there."""
     if name not in folder.entries:
-        found = None if folder.base is None else lookup(folder.base, name)
-        folder.entries[name] = _Folder(found if isinstance(found, pygit2.Tree) else None)
+        folder_item = None if folder.base is None else lookup(folder.base, name)
+        folder.entries[name] = _Folder(folder_item if isinstance(folder_item, pygit2.Tree) else None)
     match folder.entries[name]:
         case _Folder() as inner:
             return inner
@@ -153,11 +153,11 @@ def _check_target(repository: pygit2.Repository, change: TreeChange, sha: str) -
         raise GitPathError(f"{change.path}: mode {change.mode!r} is none of {', '.join(sorted(_TYPES))}")
     try:
         oid = pygit2.Oid(hex=sha)
-        found = None if kind == "commit" else repository.odb.read_header(oid)[0]
+        header = None if kind == "commit" else repository.odb.read_header(oid)[0]
     except (KeyError, ValueError):
         raise GitLookupError(f"{change.path}: there is no {kind} {sha}") from None
-    wanted = {"blob": ObjectType.BLOB, "tree": ObjectType.TREE, "commit": None}[kind]
-    if found != wanted or len(sha) != 40:  # noqa: PLR2004 - hexadecimal digits of a SHA-1
+    expected_type = {"blob": ObjectType.BLOB, "tree": ObjectType.TREE, "commit": None}[kind]
+    if header != expected_type or len(sha) != 40:  # noqa: PLR2004 - hexadecimal digits of a SHA-1
         raise GitLookupError(f"{change.path}: {sha} is not a {kind}")
 
 

@@ -70,17 +70,17 @@ class Community:
 
     def issue_forms(self) -> list[IssueForm]:
         """Return the templates for issues."""
-        found = (
+        forms = (
             _issue_form(path, text)
             for path, text in self._files_below(".github/ISSUE_TEMPLATE")
             if path.endswith(".md")
         )
-        return [one for one in found if one is not None]
+        return [one for one in forms if one is not None]
 
     def pull_templates(self) -> list[PullTemplate]:
         """Return the templates for pull requests."""
-        found = self._find_file("pull_request_template.md")
-        return [PullTemplate(self.repository, PurePosixPath(found[0]).name, found[1])] if found else []
+        file = self._find_file("pull_request_template.md")
+        return [PullTemplate(self.repository, PurePosixPath(file[0]).name, file[1])] if file else []
 
     def contacts(self) -> list[Contact]:
         """Return where else to ask."""
@@ -92,11 +92,11 @@ class Community:
 
     def funding(self) -> list[Funding]:
         """Return where to give money."""
-        found = self._find_file("FUNDING.yml")
-        named = _mapping(found[1]) if found else {}
+        file = self._find_file("FUNDING.yml")
+        mapping = _mapping(file[1]) if file else {}
         return [
             Funding(_FUNDING[key][0], _FUNDING[key][1].format(one))
-            for key, value in named.items()
+            for key, value in mapping.items()
             if key in _FUNDING
             for one in _texts(value)
         ]
@@ -134,10 +134,10 @@ def _files(git: GitRepository, repository: Repository, folder: str) -> list[tupl
     tip = git.ref(f"refs/heads/{repository.default_branch}")
     try:
         entry = git.entry(tip, folder) if tip else None
-        found = git.tree(entry.sha) if entry and entry.type == "tree" else []
+        tree = git.tree(entry.sha) if entry and entry.type == "tree" else []
     except GitError:
         return []
-    return [(str(PurePosixPath(folder, one.path)), one.sha) for one in found if one.type == "blob"]
+    return [(str(PurePosixPath(folder, one.path)), one.sha) for one in tree if one.type == "blob"]
 
 
 def _issue_form(path: str, text: str) -> IssueForm | None:
@@ -158,10 +158,10 @@ def _issue_form(path: str, text: str) -> IssueForm | None:
 
 def _mapping(text: str) -> dict[str, Any]:
     try:
-        found = yaml.safe_load(text)
+        document = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError):
         return {}
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    return cast("dict[str, Any]", document) if isinstance(document, dict) else {}
 
 
 def _texts(value: Any) -> list[str]:

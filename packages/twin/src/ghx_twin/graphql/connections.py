@@ -28,13 +28,13 @@ class PageInfo:
 
     def start_cursor(self) -> str | None:
         """Return the cursor of the first item."""
-        found = self._connection.page_items()
-        return cursor(self._connection.bounds()[0], found[0]) if found else None
+        items = self._connection.page_items()
+        return cursor(self._connection.bounds()[0], items[0]) if items else None
 
     def end_cursor(self) -> str | None:
         """Return the cursor of the last item."""
-        found = self._connection.page_items()
-        return cursor(self._connection.bounds()[1] - 1, found[-1]) if found else None
+        items = self._connection.page_items()
+        return cursor(self._connection.bounds()[1] - 1, items[-1]) if items else None
 
 
 class Edge:

@@ -98,15 +98,15 @@ class Context:
 
     def home(self, identity: int) -> Repository:
         """Return the repository something belongs to."""
-        found = self.repository(identity)
-        assert found is not None  # noqa: S101 - what belongs to a repository goes with it
-        return found
+        repository = self.repository(identity)
+        assert repository is not None  # noqa: S101 - what belongs to a repository goes with it
+        return repository
 
     def owner(self, repository: Repository) -> User:
         """Return whose repository it is."""
-        found = self.user(repository.owner_id)
-        assert found is not None  # noqa: S101 - the same
-        return found
+        user = self.user(repository.owner_id)
+        assert user is not None  # noqa: S101 - the same
+        return user
 
     def full_name(self, repository: Repository) -> str:
         """Return `owner/name`."""
@@ -114,8 +114,8 @@ class Context:
 
     def may(self, repository: Repository, needed: permissions.Role) -> bool:
         """Return whether the viewer has at least a role in a repository."""
-        held = self.once(("role", repository.id), lambda: permissions.role(self.world, self.viewer, repository))
-        return permissions.at_least(held, needed)
+        role = self.once(("role", repository.id), lambda: permissions.role(self.world, self.viewer, repository))
+        return permissions.at_least(role, needed)
 
     def visible(self, repository: Repository | None) -> Repository | None:
         """Return a repository if the viewer may see it."""

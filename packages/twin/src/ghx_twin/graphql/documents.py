@@ -126,10 +126,10 @@ class Meter:
         for argument in node.arguments or ():
             if argument.name.value in {"first", "last"}:
                 value = argument.value
-                found = self.variables.get(value.name.value) if isinstance(value, VariableNode) else None
-                found = int(value.value) if isinstance(value, IntValueNode) and len(value.value) < 12 else found  # noqa: PLR2004 - longer is refused as no Int
-                if isinstance(found, int):
-                    return max(0, min(found, _SATURATED))
+                size = self.variables.get(value.name.value) if isinstance(value, VariableNode) else None
+                size = int(value.value) if isinstance(value, IntValueNode) and len(value.value) < 12 else size  # noqa: PLR2004 - longer is refused as no Int
+                if isinstance(size, int):
+                    return max(0, min(size, _SATURATED))
         return None
 
 
@@ -184,8 +184,8 @@ class Prepared:
     def operation(self, name: str | None) -> OperationDefinitionNode | Rejected:
         """Return the operation to execute."""
         if name:
-            found = self.operations.get(name)
-            return found or Rejected(({"message": f'No operation named "{name}"'},))
+            operation = self.operations.get(name)
+            return operation or Rejected(({"message": f'No operation named "{name}"'},))
         if len(self.operations) == 1:
             return next(iter(self.operations.values()))
         return Rejected(({"message": "An operation name is required"},))
@@ -194,12 +194,12 @@ class Prepared:
         """Return what an operation costs with these variables; only numbers among them can matter."""
         numbers = {name: value for name, value in variables.items() if type(value) is int}
         key = (id(operation), *sorted(numbers.items()))  # the document is kept, so the id of its node stays its own
-        found = self._costs.get(key)
-        if found is None:
-            found = Meter.of(self.document, numbers).operation(operation)
+        cost = self._costs.get(key)
+        if cost is None:
+            cost = Meter.of(self.document, numbers).operation(operation)
             if len(self._costs) < _KEPT_COSTS:
-                self._costs[key] = found
-        return found
+                self._costs[key] = cost
+        return cost
 
 
 def prepare(query: str) -> Prepared | Rejected:
@@ -214,8 +214,8 @@ def root_fields(operation: OperationDefinitionNode) -> list[str]:
 
 def name_of(operation: OperationDefinitionNode) -> str:
     """Return what the journal calls an operation: its kind, its name and the fields it starts with."""
-    named = [operation.name.value] if operation.name else []
-    return " ".join([operation.operation.value, *named, *root_fields(operation)])
+    name = [operation.name.value] if operation.name else []
+    return " ".join([operation.operation.value, *name, *root_fields(operation)])
 
 
 def name_in(query: str, name: str | None) -> str | None:
@@ -224,8 +224,8 @@ def name_in(query: str, name: str | None) -> str | None:
         operations = _operations(_parse(query))
     except (GraphQLError, RecursionError):
         return None
-    asked = [one for one in operations if not name or (one.name and one.name.value == name)]
-    return name_of(asked[0]) if len(asked) == 1 else None
+    names = [one for one in operations if not name or (one.name and one.name.value == name)]
+    return name_of(names[0]) if len(names) == 1 else None
 
 
 def _parse(query: str) -> DocumentNode:
@@ -259,7 +259,7 @@ def _refusal(document: DocumentNode, operations: list[OperationDefinitionNode]) 
         return Rejected(({"message": "Schema is not configured for subscriptions"},))
     # Before validation, which takes the longer the larger a document is. Variables are counted later, in `cost`.
     costs = (Meter.of(document, {}).operation(one) for one in operations)
-    if refusal := next((found for cost in costs if (found := cost.refusal())), None):
+    if refusal := next((name_lack for cost in costs if (name_lack := cost.refusal())), None):
         return Rejected((refusal,))
     try:
         errors = validate(schema(), document, RULES, max_errors=MAX_ERRORS, hide_suggestions=True)
@@ -267,7 +267,7 @@ def _refusal(document: DocumentNode, operations: list[OperationDefinitionNode]) 
         return Rejected(({"message": "Query is nested too deeply to be validated"},))
     if not errors:
         return None
-    lacks = next((found for error in errors if (found := _name_lack(error))), None)
+    lacks = next((name_lack for error in errors if (name_lack := _name_lack(error))), None)
     return Rejected(tuple(validation_failure(error) for error in errors), lacks)
 
 
@@ -275,16 +275,16 @@ def _name_lack(error: GraphQLError) -> str | None:
     """Return what GitHub has and the twin lacks, where that is why a document does not fit."""
     match error.extensions or {}:
         case {"code": "undefinedField", "typeName": str(owner), "fieldName": str(name)}:
-            found = f"{owner}.{name}" if lacks_field(owner, name) else None
+            lacked_value = f"{owner}.{name}" if lacks_field(owner, name) else None
         case {"code": "argumentNotAccepted", "_owner": str(owner), "name": str(name), "argumentName": str(argument)}:
-            found = f"{owner}.{name}({argument}:)" if lacks_argument(owner, name, argument) else None
+            lacked_value = f"{owner}.{name}({argument}:)" if lacks_argument(owner, name, argument) else None
         case {"code": "undefinedType", "typeName": str(name)}:
-            found = name if lacks_type(name) else None
+            lacked_value = name if lacks_type(name) else None
         case {"_reason": str(reason)}:
-            found = find_lacked_value(reason)
+            lacked_value = find_lacked_value(reason)
         case _:
-            found = None
-    return f"{found} {LACKS}" if found else None
+            lacked_value = None
+    return f"{lacked_value} {LACKS}" if lacked_value else None
 
 
 _prepare_and_keep = lru_cache(maxsize=_KEPT)(_prepare)

@@ -143,7 +143,7 @@ def _without_lone_surrogates(value: Any) -> Any:
 
 def _bad_variables_reply(result: ExecutionResult, request: _Request, name: str) -> Reply:
     errors = result.errors or []
-    if lacks := next((found for error in errors if (found := find_lacked_value(error.message))), None):
+    if lacks := next((lacked_value for error in errors if (lacked_value := find_lacked_value(error.message))), None):
         return _rejection_reply(Rejected((), f"{lacks} {LACKS}"), operation=name)
     return _reply(_OK, {"errors": variable_failures(schema(), errors, request.variables)}, operation=name)
 

@@ -101,8 +101,8 @@ def lacks_in(errors: list[GraphQLError]) -> str | None:
 
 
 def _locations(error: GraphQLError) -> dict[str, Any]:
-    found = [{"line": place.line, "column": place.column} for place in error.locations or ()]
-    return {"locations": found} if found else {}
+    locations = [{"line": place.line, "column": place.column} for place in error.locations or ()]
+    return {"locations": locations} if locations else {}
 
 
 _DEFINITION = "one of SCHEMA, SCALAR, TYPE, ENUM, INPUT, UNION, INTERFACE"
@@ -169,18 +169,18 @@ def _describe(
 def _describe_number(query: str, split: int) -> tuple[str, SourceLocation]:
     """Describe a number with zeros in front, which GitHub reads as two numbers: `0158` is `0` and `158`."""
     parted = f"{query[:split]} {query[split:]}"
-    found = _complaint(parted)
+    complaint = _complaint(parted)
     digits = re.match(r"\d*", query[split:])
     place = get_location(Source(query), split)
-    expected = _expected(found, parted, split + 1) if found else "NAME"
+    expected = _expected(complaint, parted, split + 1) if complaint else "NAME"
     text = digits.group() if digits else ""
     return f'Expected {expected}, actual: INT ("{text}") at [{place.line}, {place.column}]', place
 
 
 def _expected(error: GraphQLSyntaxError, query: str, at: int) -> str:
-    if found := _EXPECTED.match(error.message):
-        wanted = found[1]
-        return "NAME" if wanted == "Name" else _BY_SIGN.get(wanted) or wanted.strip('"').upper()
+    if match := _EXPECTED.match(error.message):
+        expected = match[1]
+        return "NAME" if expected == "Name" else _BY_SIGN.get(expected) or expected.strip('"').upper()
     return "VALUE" if _depth(query, at) else _DEFINITION
 
 
@@ -284,12 +284,12 @@ def _find_in_object(value: Any, kind: GraphQLInputObjectType, path: Path) -> Ite
     if not isinstance(value, dict):
         yield path, f"Expected {_written(value)} to be a key-value object."
         return
-    given = cast("dict[str, Any]", value)
-    for name in given:
+    fields = cast("dict[str, Any]", value)
+    for name in fields:
         if name not in kind.fields:
             yield [*path, name], f"Field is not defined on {kind.name}"
     for name, field in kind.fields.items():
-        yield from _find(given.get(name), field.type, [*path, name])
+        yield from _find(fields.get(name), field.type, [*path, name])
 
 
 def _written(value: Any) -> str:

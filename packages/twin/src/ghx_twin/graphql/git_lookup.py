@@ -34,9 +34,9 @@ _SUBJECTS: dict[str, type[GitSubject]] = {
 def commit(context: Context, subject: GitSubject) -> Commit:
     """Return what a commit says."""
     key = ("commit", subject.repository.id, subject.sha)
-    found = context.once(key, lambda: context.world.git(subject.repository).commit(subject.sha))
-    assert found is not None  # noqa: S101 - a CommitThing is only made of a commit that is there
-    return found
+    commit_record = context.once(key, lambda: context.world.git(subject.repository).commit(subject.sha))
+    assert commit_record is not None  # noqa: S101 - a CommitThing is only made of a commit that is there
+    return commit_record
 
 
 def known_commits(context: Context, repository: Repository, commits: list[Commit]) -> list[CommitSubject]:
@@ -90,10 +90,10 @@ def entry_object(context: Context, found: EntrySubject) -> GitSubject | None:
 def entry(context: Context, subject: GitSubject, path: str) -> EntrySubject | None:
     """Return what is at a path of a commit or tree."""
     try:
-        found = context.world.git(subject.repository).entry(subject.sha, path.strip("/"))
+        tree_entry = context.world.git(subject.repository).entry(subject.sha, path.strip("/"))
     except GitError:
         return None
-    return EntrySubject(subject.repository, found, path.strip("/")) if found else None
+    return EntrySubject(subject.repository, tree_entry, path.strip("/")) if tree_entry else None
 
 
 def blame(context: Context, subject: CommitSubject, path: str) -> BlameSubject:
@@ -105,7 +105,9 @@ def blame(context: Context, subject: CommitSubject, path: str) -> BlameSubject:
     context.spend_bytes(entry.size or 0)
     ranges = git.blame(subject.sha, path)
     commits = {sha: git.commit(sha) for sha in {one.sha for one in ranges}}
-    newest_first = sorted(commits, key=lambda sha: found.committer.utc if (found := commits[sha]) else "", reverse=True)
+    newest_first = sorted(
+        commits, key=lambda sha: commit.committer.utc if (commit := commits[sha]) else "", reverse=True
+    )
     # Evenly from 1 to 10 over the commits of the file, as far as there are that many.
     ages = {sha: 1 + 9 * place // max(1, len(newest_first) - 1) for place, sha in enumerate(newest_first)}
     return BlameSubject(
@@ -124,8 +126,8 @@ def ref(context: Context, repository: Repository | None, name: str) -> RefSubjec
 def named_ref(context: Context, repository: Repository, name: str) -> RefSubject | None:
     """Return a ref by a name as people write it; refs of pull requests are not shown."""
     candidates = (name,) if name.startswith("refs/") else (f"refs/heads/{name}", f"refs/tags/{name}", f"refs/{name}")
-    found = next((one for full in candidates if (one := ref(context, repository, full))), None)
-    return found if found and not found.name.startswith("refs/pull/") else None
+    ref_subject = next((one for full in candidates if (one := ref(context, repository, full))), None)
+    return ref_subject if ref_subject and not ref_subject.name.startswith("refs/pull/") else None
 
 
 def refs(
@@ -141,13 +143,15 @@ def refs(
     if not prefix.startswith("refs/") or prefix.startswith("refs/pull"):
         return None
     below = prefix if prefix.endswith("/") else f"{prefix}/"
-    found = [RefSubject(repository, name, sha) for name, sha in context.world.git(repository).refs(below).items()]
-    found = [one for one in found if not query or query.lower() in one.name.removeprefix(below).lower()]
+    ref_subjects = [
+        RefSubject(repository, name, sha) for name, sha in context.world.git(repository).refs(below).items()
+    ]
+    ref_subjects = [one for one in ref_subjects if not query or query.lower() in one.name.removeprefix(below).lower()]
     if order and order["field"] == "TAG_COMMIT_DATE":
         git = context.world.git(repository)
-        found.sort(key=lambda one: commit(context, CommitSubject(repository, git.peel(one.sha))).committer.utc)
+        ref_subjects.sort(key=lambda one: commit(context, CommitSubject(repository, git.peel(one.sha))).committer.utc)
     descending = (order["direction"] if order else direction) == "DESC"
-    return found[::-1] if descending else found
+    return ref_subjects[::-1] if descending else ref_subjects
 
 
 def user_by_email(context: Context, email: str) -> User | None:
@@ -157,18 +161,18 @@ def user_by_email(context: Context, email: str) -> User | None:
 
 def authors(found: Commit) -> list[Signature]:
     """Return the author of a commit and the co-authors its message names."""
-    named = (_CO_AUTHOR.fullmatch(line.strip()) for line in found.message.splitlines())
-    extra = [Signature(name=m["name"], email=m["email"], at=found.author.at) for m in named if m]
-    known = {found.author.email.lower()}
-    return [found.author, *(one for one in extra if not (one.email.lower() in known or known.add(one.email.lower())))]
+    matches = (_CO_AUTHOR.fullmatch(line.strip()) for line in found.message.splitlines())
+    extra = [Signature(name=m["name"], email=m["email"], at=found.author.at) for m in matches if m]
+    emails = {found.author.email.lower()}
+    return [found.author, *(one for one in extra if not (one.email.lower() in emails or emails.add(one.email.lower())))]
 
 
 def pulls_with(context: Context, repository: Repository, sha: str) -> list[Pull]:
     """Return the pull requests that contain a commit, or became it."""
-    found = context.database.all(Pull, repository_id=repository.id)
+    pulls = context.database.all(Pull, repository_id=repository.id)
     return [
         one
-        for one in found
+        for one in pulls
         if sha in {one.merge_commit_sha, one.head_sha} or sha in {commit.sha for commit in pull_commits(context, one)}
     ]
 

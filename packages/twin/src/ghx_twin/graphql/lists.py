@@ -209,7 +209,7 @@ def repositories_of(
 
     `owner_affiliations` say how the account stands to them, `affiliations` how the viewer does.
     """
-    found = {
+    repositories = {
         one.id: one
         for way in owner_affiliations or ("OWNER",)
         for one in _repositories_by_affiliation(context, owner, way)
@@ -218,8 +218,8 @@ def repositories_of(
         own = {
             one.id for way in affiliations for one in _repositories_by_affiliation(context, context.viewer.user, way)
         }
-        found = {key: one for key, one in found.items() if key in own}
-    visible = [one for one in found.values() if context.visible(one)]
+        repositories = {key: one for key, one in repositories.items() if key in own}
+    visible = [one for one in repositories.values() if context.visible(one)]
     return sort_repositories([one for one in visible if _matches_filters(one, **kept)], order_by)
 
 
@@ -244,8 +244,8 @@ def _repositories_by_affiliation(context: Context, account: User, way: str | Non
             return context.database.all(Repository, owner_id=account.id)
         case "COLLABORATOR":
             rows = context.database.all(Collaborator, user_id=account.id)
-            found = (context.repository(row.repository_id) for row in rows)
-            return [one for one in found if one is not None]
+            repositories = (context.repository(row.repository_id) for row in rows)
+            return [one for one in repositories if one is not None]
         case "ORGANIZATION_MEMBER":
             owners = tuple(row.organization_id for row in context.database.all(Membership, user_id=account.id))
             return context.database.all(Repository, owner_id=owners) if owners else []
@@ -271,4 +271,4 @@ def _matches_filters(
         (privacy, "PUBLIC" if repository.visibility == "public" else "PRIVATE"),
         (visibility, repository.visibility.upper()),
     )
-    return all(wanted is None or wanted == is_so for wanted, is_so in facts)
+    return all(is_match is None or is_match == is_so for is_match, is_so in facts)

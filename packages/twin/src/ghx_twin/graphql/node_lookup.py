@@ -57,25 +57,25 @@ _REACTED: dict[str, type[Record]] = {model.table: model for model in (Issue, Com
 def find(context: Context, identity: str) -> Any:
     """Return the record or other subject with a global id; refuse one that is not there or not visible."""
     git = parse_git_node_id(identity)
-    found = _git_subject(context, git) if git else find_record(context.database, identity)
-    found = found or find_suite(context, identity)
-    if found is None or (isinstance(found, Record) and not _is_visible(context, found)):
+    git_subject = _git_subject(context, git) if git else find_record(context.database, identity)
+    git_subject = git_subject or find_suite(context, identity)
+    if git_subject is None or (isinstance(git_subject, Record) and not _is_visible(context, git_subject)):
         raise NotFoundRefusal(f"Could not resolve to a node with the global id of '{identity}'")
-    return found
+    return git_subject
 
 
 def find_as(context: Context, identity: str, *models: type[_T]) -> _T:
     """Return the record or subject with a global id; refuse one that is of none of these sorts."""
-    found = find(context, identity)
-    if not isinstance(found, models):
+    record = find(context, identity)
+    if not isinstance(record, models):
         raise NotFoundRefusal(f"Could not resolve to {_article(models[0])} node with the global id of '{identity}'")
-    return found
+    return record
 
 
 def find_conversation(context: Context, identity: str) -> Issue:
     """Return the shared record of the issue or pull request with a global id."""
-    found = find_as(context, identity, Issue, Pull)
-    return lookup.issue_of(context.world, found) if isinstance(found, Pull) else found
+    conversation = find_as(context, identity, Issue, Pull)
+    return lookup.issue_of(context.world, conversation) if isinstance(conversation, Pull) else conversation
 
 
 def _article(model: type[Any]) -> str:
@@ -99,8 +99,8 @@ def _git_subject(
             exist = all(isinstance(one, CommitSubject) for one in both)
             return ComparisonSubject(repository, base, head) if exist else None
         case "rollup" | "status":
-            found = checks.rollup(context.world, repository, node.name)
-            rollup = RollupSubject(repository, node.name, found) if found else None
+            commit_rollup = checks.rollup(context.world, repository, node.name)
+            rollup = RollupSubject(repository, node.name, commit_rollup) if commit_rollup else None
             return StatusSubject(rollup) if rollup and node.kind == "status" else rollup
         case kind:
             subject = git_lookup.git_object(context, repository, node.name)

@@ -72,9 +72,9 @@ class Leaves(ValidationRule):
         kind = context.get_type()
         if kind is None:
             return
-        named, name = cast("GraphQLNamedType", get_named_type(kind)), node.name.value
+        named_type, name = cast("GraphQLNamedType", get_named_type(kind)), node.name.value
         chosen = node.selection_set.selections if node.selection_set else ()
-        if is_leaf_type(named) == (not chosen):
+        if is_leaf_type(named_type) == (not chosen):
             return
         details = {"code": "selectionMismatch", "nodeName": f"field '{name}'", "typeName": str(kind)}
         if chosen:
@@ -84,7 +84,7 @@ class Leaves(ValidationRule):
             )
         else:
             message = (
-                f"Field must have selections (field '{name}' returns {named.name} but has no selections. "
+                f"Field must have selections (field '{name}' returns {named_type.name} but has no selections. "
                 f"Did you mean '{name} {{ ... }}'?)"
             )
         _report(self, message, [node], [*_place(ancestors), _label(node)], details)
@@ -96,8 +96,8 @@ class UnknownArgument(ValidationRule):
     def enter_argument(self, node: ArgumentNode, _key: Any, _parent: Any, _path: Any, ancestors: list[Any]) -> None:
         """Report an argument without a definition."""
         owner = _last_owner(ancestors)
-        known = self.context.get_directive() if isinstance(owner, DirectiveNode) else self.context.get_field_def()
-        if owner is None or known is None or node.name.value in known.args:
+        directive = self.context.get_directive() if isinstance(owner, DirectiveNode) else self.context.get_field_def()
+        if owner is None or directive is None or node.name.value in directive.args:
             return
         kind, name = ("Directive" if isinstance(owner, DirectiveNode) else "Field"), owner.name.value
         details = {
@@ -116,18 +116,18 @@ class RequiredArguments(ValidationRule):
 
     def leave_field(self, node: FieldNode, _key: Any, _parent: Any, _path: Any, ancestors: list[Any]) -> VisitorAction:
         """Report missing arguments, all in one error."""
-        known = self.context.get_field_def()
-        if known is not None:
-            self._check(node, "Field", known.args, [*_place(ancestors), _label(node)])
+        field_def = self.context.get_field_def()
+        if field_def is not None:
+            self._check(node, "Field", field_def.args, [*_place(ancestors), _label(node)])
         return None
 
     def leave_directive(
         self, node: DirectiveNode, _key: Any, _parent: Any, _path: Any, ancestors: list[Any]
     ) -> VisitorAction:
         """Report missing arguments, all in one error."""
-        known = self.context.schema.get_directive(node.name.value)
-        if known is not None:
-            self._check(node, "Directive", known.args, _place(ancestors))
+        directive = self.context.schema.get_directive(node.name.value)
+        if directive is not None:
+            self._check(node, "Directive", directive.args, _place(ancestors))
         return None
 
     def _check(
@@ -186,12 +186,12 @@ class Literals(ValuesOfCorrectTypeRule):
         _report_to(super().report_error, message, [argument], [*_place(self._ancestors), argument.name.value], details)
 
     def _report_missing(self, argument: ArgumentNode, error: GraphQLError, kind: str, name: str) -> None:
-        wanted = str(cast("GraphQLInputObjectType", self.context.schema.type_map[kind]).fields[name].type)
-        message = f"Argument '{name}' on InputObject '{kind}' is required. Expected type {wanted}"
+        expected_type = str(cast("GraphQLInputObjectType", self.context.schema.type_map[kind]).fields[name].type)
+        message = f"Argument '{name}' on InputObject '{kind}' is required. Expected type {expected_type}"
         details = {
             "code": "missingRequiredInputObjectAttribute",
             "argumentName": name,
-            "argumentType": wanted,
+            "argumentType": expected_type,
             "inputObjectType": kind,
         }
         place = [*_place(self._ancestors), argument.name.value, name]

@@ -204,10 +204,10 @@ def _bind_changes(schema: GraphQLSchema) -> None:
         field.resolve = _mutation_resolver(change)
         payload: object = field.type
         assert isinstance(payload, GraphQLObjectType)  # noqa: S101 - the same
-        for part, shown in payload.fields.items():
+        for part, exposed in payload.fields.items():
             resolver = _payload_resolver(snake(part))
-            paged = cast("GraphQLNamedType", get_named_type(shown.type)).name.endswith("Connection")
-            shown.resolve = _connection_resolver(part, resolver, Connection) if paged else resolver
+            paged = cast("GraphQLNamedType", get_named_type(exposed.type)).name.endswith("Connection")
+            exposed.resolve = _connection_resolver(part, resolver, Connection) if paged else resolver
 
 
 def _mutation_resolver(change: Mutation) -> Callable[..., Payload]:
@@ -273,10 +273,10 @@ def _text(name: str, is_valid: Callable[[str], bool]) -> Callable[[Any], str]:
 def _moment(name: str) -> Callable[[Any], str]:
     def check(value: Any) -> str:
         try:
-            found = datetime.fromisoformat(value)
+            moment = datetime.fromisoformat(value)
         except (TypeError, ValueError):
             raise GraphQLError(f"Could not coerce value {value!r} to {name}") from None
-        return _to_utc(found)
+        return _to_utc(moment)
 
     return check
 
@@ -284,8 +284,8 @@ def _moment(name: str) -> Callable[[Any], str]:
 def _to_utc(moment: datetime) -> str:
     """Return a moment as the records spell theirs, so that the two compare as text."""
     offset = moment.utcoffset()
-    found = (moment if offset is None else moment - offset).replace(tzinfo=None)
-    return found.isoformat(timespec="seconds") + "Z"
+    utc = (moment if offset is None else moment - offset).replace(tzinfo=None)
+    return utc.isoformat(timespec="seconds") + "Z"
 
 
 def _is_day(text: str) -> bool:

@@ -116,12 +116,12 @@ def timeline(
     skip: int | None = None,
 ) -> Timeline:
     """Return what happened, oldest first."""
-    known = [
+    visible = [
         one
         for one in moments(context.world, context.viewer, issue)
         if not isinstance(one.item, Event) or one.item.event in EVENT_TYPES  # REST has events that GraphQL lacks
     ]
-    dated = [(one.at, _timeline_item(context, pull, one.item)) for one in known]
+    dated = [(one.at, _timeline_item(context, pull, one.item)) for one in visible]
     chosen = [
         item
         for at, item in dated

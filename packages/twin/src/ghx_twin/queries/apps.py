@@ -34,8 +34,8 @@ def issuer_of(token: str) -> str | None:
 
 def find_app(world: World, issuer: str) -> App | None:
     """Return an app by its id or its client id."""
-    found = world.database.one(App, client_id=issuer)
-    return found or (world.database.get(App, int(issuer)) if issuer.isascii() and issuer.isdigit() else None)
+    app = world.database.one(App, client_id=issuer)
+    return app or (world.database.get(App, int(issuer)) if issuer.isascii() and issuer.isdigit() else None)
 
 
 def check_json_web_token(app: App, token: str, now_s: float) -> None:
@@ -83,10 +83,10 @@ def installation_repositories(world: World, access: AppAccess) -> list[Repositor
 
 def installation_of(world: World, app_id: int, identity: int) -> Installation:
     """Return an installation of an app by its database id."""
-    found = world.database.one(Installation, app_id=app_id, id=identity)
-    if found is None:
+    installation = world.database.one(Installation, app_id=app_id, id=identity)
+    if installation is None:
         raise NotFoundRefusal(f"Could not resolve to an Installation with the id of {identity}.")
-    return found
+    return installation
 
 
 def app_of_bot(world: World, user_id: int | None) -> App | None:
@@ -125,10 +125,10 @@ def _is_signed(pem: str, content: bytes, signature: bytes) -> bool:
 
 def _decode(part: str) -> Mapping[str, Any] | None:
     try:
-        found = json.loads(_unpad(part))
+        content = json.loads(_unpad(part))
     except (binascii.Error, ValueError, RecursionError):
         return None
-    return cast("Mapping[str, Any]", found) if isinstance(found, dict) else None
+    return cast("Mapping[str, Any]", content) if isinstance(content, dict) else None
 
 
 def _unpad(part: str) -> bytes:

@@ -73,12 +73,12 @@ def composition(world: World, repository: Repository) -> Composition:
     root = git.entry(tip, "") if tip else None
     if root is None:
         return Composition()
-    found = _known.get(root.sha)
-    if found is None:
+    summary = _known.get(root.sha)
+    if summary is None:
         if len(_known) >= _KEPT:
             _known.pop(next(iter(_known)), None)
-        found = _known[root.sha] = _read(git, root.sha)
-    return found
+        summary = _known[root.sha] = _read(git, root.sha)
+    return summary
 
 
 def _read(git: GitRepository, tree: str) -> Composition:

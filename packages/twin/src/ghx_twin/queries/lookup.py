@@ -27,50 +27,50 @@ from ghx_twin.world import World
 
 def account(world: World, login: str) -> User:
     """Return the user, bot or organisation with a login."""
-    found = world.database.one(User, login=login)
-    if found is None:
+    record = world.database.one(User, login=login)
+    if record is None:
         raise NotFoundRefusal(f"Could not resolve to a User with the login of '{login}'.")
-    return found
+    return record
 
 
 def user(world: World, login: str) -> User:
     """Return the person or bot with a login."""
-    found = account(world, login)
-    if found.type == "Organization":
+    record = account(world, login)
+    if record.type == "Organization":
         raise NotFoundRefusal(f"Could not resolve to a User with the login of '{login}'.")
-    return found
+    return record
 
 
 def organization(world: World, login: str) -> User:
     """Return the organisation with a login."""
-    found = world.database.one(User, login=login, type="Organization")
-    if found is None:
+    record = world.database.one(User, login=login, type="Organization")
+    if record is None:
         raise NotFoundRefusal(f"Could not resolve to an Organization with the login of '{login}'.")
-    return found
+    return record
 
 
 def team(world: World, owner: User, slug: str) -> Team:
     """Return a team of an organisation."""
-    found = world.database.one(Team, organization_id=owner.id, slug=slug)
-    if found is None:
+    record = world.database.one(Team, organization_id=owner.id, slug=slug)
+    if record is None:
         raise NotFoundRefusal(f"Could not resolve to a Team with the slug of '{slug}'.")
-    return found
+    return record
 
 
 def repository(world: World, viewer: Viewer | None, owner: str, name: str) -> Repository:
     """Return a repository by its name or a former one; one that the viewer may not see is not found."""
-    found = _named_repository(world, owner, name)
-    if found is None or not is_visible(world, viewer, found):
+    repository_record = _named_repository(world, owner, name)
+    if repository_record is None or not is_visible(world, viewer, repository_record):
         raise NotFoundRefusal(f"Could not resolve to a Repository with the name '{owner}/{name}'.")
-    return found
+    return repository_record
 
 
 def repository_by_id(world: World, viewer: Viewer | None, identity: int) -> Repository:
     """Return a repository by its database id."""
-    found = world.database.get(Repository, identity)
-    if found is None or not is_visible(world, viewer, found):
+    record = world.database.get(Repository, identity)
+    if record is None or not is_visible(world, viewer, record):
         raise NotFoundRefusal(f"Could not resolve to a Repository with the id of {identity}.")
-    return found
+    return record
 
 
 def repository_of(world: World, record: Issue | Pull | Label | Milestone | Release | CommitComment) -> Repository:
@@ -91,12 +91,12 @@ def default_actor(world: World, repository: Repository) -> User:
 
     For an organization it is its oldest administrator, else the first collaborator who is one, else the organization.
     """
-    found = owner(world, repository)
-    if found.type != "Organization":
-        return found
-    member = world.database.one(Membership, organization_id=found.id, role="admin")
+    actor = owner(world, repository)
+    if actor.type != "Organization":
+        return actor
+    member = world.database.one(Membership, organization_id=actor.id, role="admin")
     admin = member or world.database.one(Collaborator, repository_id=repository.id, role="admin")
-    return found if admin is None else user_by_id(world, admin.user_id)
+    return actor if admin is None else user_by_id(world, admin.user_id)
 
 
 def default_account_actor(world: World, account: User) -> User:
@@ -109,10 +109,10 @@ def default_account_actor(world: World, account: User) -> User:
 
 def user_by_id(world: World, identity: int) -> User:
     """Return the account with a database id."""
-    found = world.database.get(User, identity)
-    if found is None:
+    record = world.database.get(User, identity)
+    if record is None:
         raise NotFoundRefusal(f"Could not resolve to a User with the id of {identity}.")
-    return found
+    return record
 
 
 def user_by_email(world: World, email: str) -> User | None:
@@ -132,27 +132,27 @@ def full_name(world: World, repository: Repository) -> str:
 
 def issue_or_pull(world: World, repository: Repository, number: int) -> Issue:
     """Return the issue or pull request with a number; refuse a deleted or transferred one as GitHub does."""
-    found = _find_numbered(world, repository, number)
-    if found is None:
+    item = _find_numbered(world, repository, number)
+    if item is None:
         _refuse_tombstone(world, repository, number)
         raise NotFoundRefusal(f"Could not resolve to an issue or pull request with the number of {number}.")
-    return found
+    return item
 
 
 def issue(world: World, repository: Repository, number: int) -> Issue:
     """Return an issue that is no pull request."""
-    found = _find_numbered(world, repository, number)
-    if found is None:
+    item = _find_numbered(world, repository, number)
+    if item is None:
         _refuse_tombstone(world, repository, number)
-    if found is None or found.is_pull:
+    if item is None or item.is_pull:
         raise NotFoundRefusal(f"Could not resolve to an Issue with the number of {number}.")
-    return found
+    return item
 
 
 def pull(world: World, repository: Repository, number: int) -> Pull:
     """Return a pull request."""
-    found = _find_numbered(world, repository, number)
-    beside = pull_of(world, found) if found else None
+    item = _find_numbered(world, repository, number)
+    beside = pull_of(world, item) if item else None
     if beside is None:
         raise NotFoundRefusal(f"Could not resolve to a PullRequest with the number of {number}.")
     return beside
@@ -160,10 +160,10 @@ def pull(world: World, repository: Repository, number: int) -> Pull:
 
 def issue_of(world: World, pull: Pull) -> Issue:
     """Return the issue record of a pull request: number, title, body, state."""
-    found = world.database.get(Issue, pull.issue_id)
-    if found is None:
+    record = world.database.get(Issue, pull.issue_id)
+    if record is None:
         raise NotFoundRefusal(f"Could not resolve to a PullRequest with the id of {pull.id}.")
-    return found
+    return record
 
 
 def pull_of(world: World, issue: Issue) -> Pull | None:
@@ -173,37 +173,37 @@ def pull_of(world: World, issue: Issue) -> Pull | None:
 
 def comment(world: World, repository: Repository, identity: int) -> Comment:
     """Return a comment of a repository's conversations."""
-    found = world.database.get(Comment, identity)
-    home = world.database.get(Issue, found.issue_id) if found else None
-    if found is None or home is None or home.repository_id != repository.id:
+    record = world.database.get(Comment, identity)
+    home = world.database.get(Issue, record.issue_id) if record else None
+    if record is None or home is None or home.repository_id != repository.id:
         raise NotFoundRefusal(f"Could not resolve to an IssueComment with the id of {identity}.")
-    return found
+    return record
 
 
 def label(world: World, repository: Repository, name: str) -> Label:
     """Return a label by its name, in any case."""
-    found = world.database.one(Label, repository_id=repository.id, name=name)
-    if found is None:
+    record = world.database.one(Label, repository_id=repository.id, name=name)
+    if record is None:
         raise NotFoundRefusal(f"Could not resolve to a Label with the name '{name}'.")
-    return found
+    return record
 
 
 def milestone(world: World, repository: Repository, number: int) -> Milestone:
     """Return a milestone by its number."""
-    found = world.database.one(Milestone, repository_id=repository.id, number=number)
-    if found is None:
+    record = world.database.one(Milestone, repository_id=repository.id, number=number)
+    if record is None:
         raise NotFoundRefusal(f"Could not resolve to a Milestone with the number of {number}.")
-    return found
+    return record
 
 
 def _named_repository(world: World, owner: str, name: str) -> Repository | None:
     account = world.database.one(User, login=owner)
     if account is None:
         return None
-    found = world.database.one(Repository, owner_id=account.id, name=name)
-    if found is None and (redirect := world.database.one(Redirect, owner_id=account.id, name=name)):
+    record = world.database.one(Repository, owner_id=account.id, name=name)
+    if record is None and (redirect := world.database.one(Redirect, owner_id=account.id, name=name)):
         return world.database.get(Repository, redirect.repository_id)
-    return found
+    return record
 
 
 def _find_numbered(world: World, repository: Repository, number: int) -> Issue | None:
@@ -211,10 +211,11 @@ def _find_numbered(world: World, repository: Repository, number: int) -> Issue |
 
 
 def _refuse_tombstone(world: World, repository: Repository, number: int) -> None:
-    found = world.database.one(Tombstone, repository_id=repository.id, number=number)
-    if found and found.moved_to_id:
+    tombstone = world.database.one(Tombstone, repository_id=repository.id, number=number)
+    if tombstone and tombstone.moved_to_id:
         raise MovedRefusal(
-            f"Could not resolve to an issue or pull request with the number of {number}.", issue_id=found.moved_to_id
+            f"Could not resolve to an issue or pull request with the number of {number}.",
+            issue_id=tombstone.moved_to_id,
         )
-    if found:
+    if tombstone:
         raise GoneRefusal("This issue was deleted")

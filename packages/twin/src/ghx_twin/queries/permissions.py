@@ -42,12 +42,12 @@ def role(world: World, viewer: Viewer | None, repository: Repository) -> Role:
         return "admin"
     if viewer.app is not None:
         return _app_role(viewer.app, repository)
-    held = user_role(world, viewer.user, repository)
-    if not at_least(held, "read"):
-        return held
+    user_rights = user_role(world, viewer.user, repository)
+    if not at_least(user_rights, "read"):
+        return user_rights
     if repository.visibility != "public":
-        return held if viewer.has_scope("repo") else "none"
-    return "read" if _only_reads(viewer, repository) else held
+        return user_rights if viewer.has_scope("repo") else "none"
+    return "read" if _only_reads(viewer, repository) else user_rights
 
 
 def _app_role(app: AppAccess, repository: Repository) -> Role:
@@ -65,15 +65,15 @@ def user_role(world: World, user: User, repository: Repository) -> Role:
     """Return a user's role in a repository, whatever token they hold."""
     if user.id == repository.owner_id:
         return "admin"
-    held: list[str] = ["read" if repository.visibility == "public" else "none"]
+    user_roles: list[str] = ["read" if repository.visibility == "public" else "none"]
     collaborator = world.database.one(Collaborator, repository_id=repository.id, user_id=user.id)
     if collaborator:
-        held.append(collaborator.role)
+        user_roles.append(collaborator.role)
     membership = world.database.one(Membership, organization_id=repository.owner_id, user_id=user.id)
     if membership:
-        held.append("admin" if membership.role == "admin" else "read")
-        held += [team.role for team in _team_roles(world, user, repository)]
-    return cast("Role", max(held, key=lambda name: _RANK[cast("Role", name)]))
+        user_roles.append("admin" if membership.role == "admin" else "read")
+        user_roles += [team.role for team in _team_roles(world, user, repository)]
+    return cast("Role", max(user_roles, key=lambda name: _RANK[cast("Role", name)]))
 
 
 def may(world: World, viewer: Viewer | None, repository: Repository, needed: Role) -> bool:
@@ -97,13 +97,13 @@ def require(
     """Refuse a change that the viewer may not make; a repository they cannot see is not found."""
     if act.viewer is None or act.viewer.unrestricted:
         return
-    held = role(act.world, act.viewer, repository)
-    if not at_least(held, "read"):
+    actual = role(act.world, act.viewer, repository)
+    if not at_least(actual, "read"):
         owner = act.database.get(User, repository.owner_id)
         name = f"{owner.login if owner else '?'}/{repository.name}"
         # Not "forbidden": GitHub does not tell that a private repository exists.
         raise NotFoundRefusal(f"Could not resolve to a Repository with the name '{name}'.")
-    if not at_least(held, needed):
+    if not at_least(actual, needed):
         if act.viewer.app is not None:
             raise ForbiddenRefusal(NO_INTEGRATION)
         if not at_least(user_role(act.world, act.viewer.user, repository), needed):
@@ -162,10 +162,10 @@ def assignable_users(world: World, repository: Repository) -> list[User]:
     collaborators = world.database.all(Collaborator, repository_id=repository.id)
     members = world.database.all(Membership, organization_id=repository.owner_id)
     ids = {repository.owner_id, *(one.user_id for one in collaborators), *(one.user_id for one in members)}
-    found = world.database.select(
+    users = world.database.select(
         User, "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY login", (json.dumps(sorted(ids)),)
     )
-    return [user for user in found if assignable(world, repository, user)]
+    return [user for user in users if assignable(world, repository, user)]
 
 
 def author_association(world: World, repository: Repository, user: User) -> Association:

@@ -44,7 +44,7 @@ def mentions(text: str | None) -> list[str]:
 
 def _find_all(pattern: re.Pattern[str], text: str | None, home: str) -> list[Reference]:
     own_owner, _, own_name = home.partition("/")
-    found = (
+    references = (
         Reference(
             match["url_owner"] or match["owner"] or own_owner,
             match["url_name"] or match["name"] or own_name,
@@ -52,7 +52,7 @@ def _find_all(pattern: re.Pattern[str], text: str | None, home: str) -> list[Ref
         )
         for match in pattern.finditer(_strip_code(text))
     )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(references))
 
 
 def _strip_code(text: str | None) -> str:

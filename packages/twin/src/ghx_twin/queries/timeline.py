@@ -31,12 +31,12 @@ def moments(world: World, viewer: Viewer | None, issue: Issue) -> list[Moment]:
     """Return the entries that a viewer may see, oldest first."""
     database = world.database
     events = database.all(Event, issue_id=issue.id)
-    found = _date_records(world, [one for one in events if is_known_to(world, viewer, one)])
-    found += _date_records(world, database.all(Comment, issue_id=issue.id))
+    dated_events = _date_records(world, [one for one in events if is_known_to(world, viewer, one)])
+    dated_events += _date_records(world, database.all(Comment, issue_id=issue.id))
     if pull := lookup.pull_of(world, issue):
-        found += _date_records(world, visible_reviews(world, viewer, pull))
-        found += _date_commits(world, issue, pull)
-    return sorted(found, key=lambda moment: (moment.at, moment.seq))
+        dated_events += _date_records(world, visible_reviews(world, viewer, pull))
+        dated_events += _date_commits(world, issue, pull)
+    return sorted(dated_events, key=lambda moment: (moment.at, moment.seq))
 
 
 def _date_records(world: World, items: Sequence[Event | Comment | Review]) -> list[Moment]:

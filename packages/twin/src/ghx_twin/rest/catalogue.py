@@ -48,8 +48,8 @@ def known_operation(method: str, raw_path: str) -> str | None:
 
     The twin may lack the operation: then it answers 501 instead of 404.
     """
-    found = _catalogue()[1].find(method, raw_path)
-    return None if found is None else found.target
+    operation = _catalogue()[1].find(method, raw_path)
+    return None if operation is None else operation.target
 
 
 def documentation_url(operation: str) -> str:

@@ -111,11 +111,11 @@ def answer(
     `raw_path` is still percent-encoded and without the server's prefix, the names of `headers` are in lower case.
     HEAD is answered as GET is; the server leaves out the content.
     """
-    asked = "GET" if method == "HEAD" else method
-    path, found = _route(world, viewer, asked, raw_path or "/")
-    if found is None:
-        return _not_served_reply(asked, path)
-    operation = found.target
+    http_method = "GET" if method == "HEAD" else method
+    path, match = _route(world, viewer, http_method, raw_path or "/")
+    if match is None:
+        return _not_served_reply(http_method, path)
+    operation = match.target
     try:
         accept = headers.get("accept", "")
         media = _media_parameters(accept)
@@ -128,7 +128,7 @@ def answer(
             view=View(world, viewer, base, media),
             base=base,
             raw_path=raw_path or "/",
-            parameters=found.parameters,
+            parameters=match.parameters,
             query=_parse_query(query),
             media=media,
             headers=headers,
@@ -143,7 +143,7 @@ def answer(
     except Refusal as refusal:
         moved = _find_new_path(world, refusal, path, query)
         page = documentation_url(operation.name)
-        reply = refusal_reply(refusal, page) if moved is None else _redirect(asked, base, moved)
+        reply = refusal_reply(refusal, page) if moved is None else _redirect(http_method, base, moved)
         if isinstance(refusal, NotImplementedRefusal):
             reply.not_implemented = f"{operation.name}: {refusal.message}"
     except GitError as error:
@@ -162,9 +162,9 @@ def may_take_long(path: str, headers: Mapping[str, str], body: bytes) -> bool:
 
 def operation_of(world: World, viewer: Viewer, method: str, raw_path: str) -> str:
     """Return what the journal calls a request, whether or not it is answered."""
-    asked = "GET" if method == "HEAD" else method
-    path, found = _route(world, viewer, asked, raw_path or "/")
-    return found.target.name if found else known_operation(asked, path) or UNKNOWN
+    http_method = "GET" if method == "HEAD" else method
+    path, match = _route(world, viewer, http_method, raw_path or "/")
+    return match.target.name if match else known_operation(http_method, path) or UNKNOWN
 
 
 def _route(world: World, viewer: Viewer, method: str, raw_path: str) -> tuple[str, Match[Operation] | None]:
@@ -179,12 +179,12 @@ def _route(world: World, viewer: Viewer, method: str, raw_path: str) -> tuple[st
             raw_path = f"/repos/{lookup.full_name(world, home)}{by_id[2] or ''}"
     if _ARCHIVE.fullmatch(raw_path):  # GitHub takes the default branch where none is named
         raw_path += "/HEAD"
-    found = router().find(method, raw_path)
-    known = known_operation(method, raw_path) if found else None
+    match = router().find(method, raw_path)
+    operation_name = known_operation(method, raw_path) if match else None
     # GitHub may have a closer match that the twin lacks: `/user/keys` is a 501, not the account with the id "keys".
-    if found and known and _fixed_segments(known) > _fixed_segments(found.target.name):
+    if match and operation_name and _fixed_segments(operation_name) > _fixed_segments(match.target.name):
         return raw_path, None
-    return raw_path, found
+    return raw_path, match
 
 
 def _fixed_segments(operation: str) -> int:
@@ -193,12 +193,12 @@ def _fixed_segments(operation: str) -> int:
 
 def _not_served_reply(method: str, raw_path: str) -> Reply:
     """Return 501 for a path that GitHub has, so that no client takes what the twin lacks for absent; else 404."""
-    known = known_operation(method, raw_path)
-    if known is None:
+    operation_name = known_operation(method, raw_path)
+    if operation_name is None:
         return no_such_path()
-    refusal = NotImplementedRefusal(f"{known} is not implemented by the twin.")
-    reply = refusal_reply(refusal, documentation_url(known))
-    reply.operation = reply.not_implemented = known
+    refusal = NotImplementedRefusal(f"{operation_name} is not implemented by the twin.")
+    reply = refusal_reply(refusal, documentation_url(operation_name))
+    reply.operation = reply.not_implemented = operation_name
     return reply
 
 
@@ -238,12 +238,12 @@ def _media_parameters(accept: str) -> frozenset[str]:
 
     Versions and suffixes are among them; media types that are not GitHub's are ignored, as GitHub does.
     """
-    found: set[str] = set()
+    parameters: set[str] = set()
     for part in accept.split(","):
         kind = part.split(";")[0].strip().lower()
         if kind.startswith("application/vnd.github"):
-            found.update(kind.removeprefix("application/vnd.github").replace("+", ".").split("."))
-    return frozenset(found - {""})
+            parameters.update(kind.removeprefix("application/vnd.github").replace("+", ".").split("."))
+    return frozenset(parameters - {""})
 
 
 def _check_openness(request: RestRequest, operation: Operation) -> None:
@@ -290,9 +290,9 @@ def _needed_permissions(operation: Operation) -> tuple[str, ...] | None:
 
 def _check_representation(media: frozenset[str], template: str) -> None:
     """Refuse to render what people wrote as HTML or plain text: that takes GitHub's own Markdown."""
-    asked = sorted(media & {"full", "html", "text"})
-    if asked and any(segment in _WRITTEN for segment in template.split("/")):
-        raise NotImplementedRefusal(f"application/vnd.github.{asked[0]}+json is not implemented by the twin.")
+    media_types = sorted(media & {"full", "html", "text"})
+    if media_types and any(segment in _WRITTEN for segment in template.split("/")):
+        raise NotImplementedRefusal(f"application/vnd.github.{media_types[0]}+json is not implemented by the twin.")
 
 
 def _check_version(version: str) -> None:

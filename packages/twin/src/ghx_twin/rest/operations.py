@@ -50,12 +50,12 @@ _REVIEW, _PROTECTION = f"{_PULL}/reviews/{{review_id}}", f"{R}/branches/{{branch
 
 def _variables_and_secrets(home: str, scope: str, folder: str = "") -> Iterator[Operation]:
     """Yield the operations on the variables and secrets of a repository, an environment or an organization."""
-    named, secrets = f"{home}{folder}/variables/{{name}}", f"{home}{folder}/secrets"
+    path, secrets = f"{home}{folder}/variables/{{name}}", f"{home}{folder}/secrets"
     yield Operation("GET", f"{home}{folder}/variables", variables.list_variables, scope, needs_token=True)
     yield Operation("POST", f"{home}{folder}/variables", variables.create_variable, scope)
-    yield Operation("GET", named, variables.get_variable, scope, needs_token=True)
-    yield Operation("PATCH", named, variables.update_variable, scope)
-    yield Operation("DELETE", named, variables.delete_variable, scope)
+    yield Operation("GET", path, variables.get_variable, scope, needs_token=True)
+    yield Operation("PATCH", path, variables.update_variable, scope)
+    yield Operation("DELETE", path, variables.delete_variable, scope)
     yield Operation("GET", secrets, variables.list_secrets, scope, needs_token=True)
     yield Operation("GET", f"{secrets}/public-key", variables.get_public_key, scope, needs_token=True)
     yield Operation("GET", f"{secrets}/{{secret_name}}", variables.get_secret, scope, needs_token=True)
@@ -392,7 +392,7 @@ OPERATIONS: tuple[Operation, ...] = (
 @cache
 def router() -> Router[Operation]:
     """Return the operations by method and path."""
-    made = Router[Operation]()
+    routes = Router[Operation]()
     for operation in OPERATIONS:
-        made.add(operation.method, operation.template, operation)
-    return made
+        routes.add(operation.method, operation.template, operation)
+    return routes

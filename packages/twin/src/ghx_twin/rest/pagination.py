@@ -17,8 +17,8 @@ Keys = Mapping[str, Callable[[ItemT], Any]]  # what to sort by, by the word in `
 
 def list_reply(request: RestRequest, items: Sequence[ItemT], render: Callable[[ItemT], JsonObject]) -> Reply:
     """Return the page of a list that was asked for; only items on it are rendered."""
-    shown, headers = page_of(request, items)
-    return json_reply([render(item) for item in shown], headers=headers)
+    reply, headers = page_of(request, items)
+    return json_reply([render(item) for item in reply], headers=headers)
 
 
 def page_of(request: RestRequest, items: Sequence[ItemT]) -> tuple[Sequence[ItemT], dict[str, str]]:
@@ -38,15 +38,15 @@ def cursor_page(request: RestRequest, items: Sequence[RecordT]) -> tuple[Sequenc
     if before in ids:
         end = ids.index(before)
         start = max(0, end - size)
-    shown = items[start:end]
+    page_items = items[start:end]
     links: list[str] = []
     here = f"{request.base.api}{request.raw_path}"
-    kept = {name: value for name, value in request.query.items() if name not in {"after", "before"}}
-    if shown and end < len(items):
-        links.append(f'<{here}?{urlencode({**kept, "after": _cursor(shown[-1].id)})}>; rel="next"')
-    if shown and start > 0:
-        links.append(f'<{here}?{urlencode({**kept, "before": _cursor(shown[0].id)})}>; rel="prev"')
-    return shown, {"Link": ", ".join(links)} if links else {}
+    parameters = {name: value for name, value in request.query.items() if name not in {"after", "before"}}
+    if page_items and end < len(items):
+        links.append(f'<{here}?{urlencode({**parameters, "after": _cursor(page_items[-1].id)})}>; rel="next"')
+    if page_items and start > 0:
+        links.append(f'<{here}?{urlencode({**parameters, "before": _cursor(page_items[0].id)})}>; rel="prev"')
+    return page_items, {"Link": ", ".join(links)} if links else {}
 
 
 def _cursor(identity: int) -> str:
@@ -64,8 +64,8 @@ def _cursor_id(text: str | None) -> int | None:
 
 def page_size(request: RestRequest) -> int:
     """Return how many items a page holds; GitHub ignores what is no number and cuts what is too large."""
-    asked = _positive(request.query.get("per_page"))
-    return DEFAULT_SIZE if asked is None else min(asked, LARGEST_SIZE)
+    size = _positive(request.query.get("per_page"))
+    return DEFAULT_SIZE if size is None else min(size, LARGEST_SIZE)
 
 
 def page_number(request: RestRequest) -> int:
@@ -113,8 +113,8 @@ def sort_items(
     direction: str = "desc",
 ) -> list[ItemT]:
     """Return the items in the order that `sort` and `direction` ask for; an unknown word means the default."""
-    asked = request.query.get("sort", default)
-    key = keys[asked if asked in keys else default]
+    sort_key = request.query.get("sort", default)
+    key = keys[sort_key if sort_key in keys else default]
     descending = request.query.get("direction", direction) != "asc"
     # Times have whole seconds. Of equal ones the newer item, later in the list, is the larger: `sorted` alone would
     # keep the older first when it reverses.

@@ -57,10 +57,10 @@ class Router(Generic[TargetT]):
         """Return the target of a method and a path that is still percent-encoded."""
         # Split first: `%2F` is part of a value (a branch `a/b`), never a boundary.
         segments = raw_path.strip("/").split("/")
-        found = _find(self._root, method, [unquote(segment) for segment in segments], 0)
-        if found is None:
+        match = _find(self._root, method, [unquote(segment) for segment in segments], 0)
+        if match is None:
             return None
-        (target, names), values = found
+        (target, names), values = match
         return Match(target, dict(zip(names, values, strict=True)))
 
 
@@ -72,18 +72,18 @@ def _find(node: _Node[TargetT], method: str, segments: list[str], at: int) -> _F
         target = node.targets.get(method)
         return None if target is None else (target, ())
     segment = segments[at]
-    if (fixed := node.fixed.get(segment)) and (found := _find(fixed, method, segments, at + 1)):
-        return found
+    if (fixed := node.fixed.get(segment)) and (result := _find(fixed, method, segments, at + 1)):
+        return result
     if not segment:
         return None
-    if node.single and (found := _find(node.single, method, segments, at + 1)):
-        return found[0], (segment, *found[1])
+    if node.single and (result := _find(node.single, method, segments, at + 1)):
+        return result[0], (segment, *result[1])
     return _find_many(node.many, method, segments, at) if node.many else None
 
 
 def _find_many(node: _Node[TargetT], method: str, segments: list[str], at: int) -> _Found[TargetT] | None:
     for end in range(at + 1, len(segments) + 1):
-        found = _find(node, method, segments, end)
-        if found:
-            return found[0], ("/".join(segments[at:end]), *found[1])
+        result = _find(node, method, segments, end)
+        if result:
+            return result[0], ("/".join(segments[at:end]), *result[1])
     return None

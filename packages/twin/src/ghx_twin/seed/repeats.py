@@ -63,7 +63,7 @@ def write_out(entries: Sequence[ModelT]) -> tuple[ModelT, ...]:
     count = _count(entries)
     if count > MOST_ENTRIES:
         raise SeedError(f"there would be {count:,} of these, and {MOST_ENTRIES:,} can be planted; repeat fewer")
-    return tuple(made for each in entries for made in _write_out(each))
+    return tuple(result for each in entries for result in _write_out(each))
 
 
 def resize(entries: Sequence[ModelT], size: Mapping[str, int]) -> tuple[ModelT, ...]:
@@ -103,7 +103,7 @@ def _resize(entry: ModelT, size: Mapping[str, int]) -> ModelT:
 def _write_out(entry: ModelT) -> Iterable[ModelT]:
     comments = _comments_of(entry)
     if any(isinstance(each, RepeatedModel) and each.repeat is not None for each in comments):
-        entry = entry.model_copy(update={"comments": tuple(made for each in comments for made in _write_out(each))})
+        entry = entry.model_copy(update={"comments": tuple(result for each in comments for result in _write_out(each))})
     if not isinstance(entry, RepeatedModel) or entry.repeat is None:
         return (entry,)
     step_s = entry.repeat.every_s if isinstance(entry.repeat, SeedRepeat) else 0

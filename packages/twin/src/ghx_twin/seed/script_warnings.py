@@ -49,17 +49,17 @@ def _warnings(world: World, home: Repository, seed: SeedWorkflow) -> Iterator[st
         yield f"on: GitHub has no event {event!r}; {did_you_mean(event, _EVENTS, otherwise='nothing sets it off')}"
     jobs = [job for file in files for job in file.jobs]
     for key, said in seed.script.jobs.items() if seed.script else ():
-        meant = [job for job in jobs if key in {_ANY_JOB, job.key, job.name}]
-        if meant:
-            yield from _step_warnings(key, said, meant)
+        matching = [job for job in jobs if key in {_ANY_JOB, job.key, job.name}]
+        if matching:
+            yield from _step_warnings(key, said, matching)
         else:
-            known = dict.fromkeys(text for job in jobs for text in (job.key, job.name))
-            yield f"script: {path} has no job {key!r}; {did_you_mean(key, known)}"
+            names = dict.fromkeys(text for job in jobs for text in (job.key, job.name))
+            yield f"script: {path} has no job {key!r}; {did_you_mean(key, names)}"
 
 
 def _step_warnings(key: str, said: SeedScriptJob, jobs: Sequence[JobDefinition]) -> Iterator[str]:
-    known = dict.fromkeys(step.name for job in jobs for step in job.steps)
+    names = dict.fromkeys(step.name for job in jobs for step in job.steps)
     ends = (each.step for each in (*said.rules, said.otherwise) if each.step is not None)
     for name in dict.fromkeys((*(step.name for step in said.steps), *ends)):
-        if name not in known:
-            yield f"script: job {key!r} has no step {name!r}; {did_you_mean(name, known)}"
+        if name not in names:
+            yield f"script: job {key!r} has no step {name!r}; {did_you_mean(name, names)}"

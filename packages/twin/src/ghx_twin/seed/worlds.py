@@ -56,8 +56,8 @@ def person(world: World, login: str | None) -> User:
     try:
         return lookup.user(world, login)
     except NotFoundRefusal:
-        known = ", ".join(user.login for user in _people(world))
-        raise InputError(f"this world has no {login}; it has {known}") from None
+        logins = ", ".join(user.login for user in _people(world))
+        raise InputError(f"this world has no {login}; it has {logins}") from None
 
 
 def _load(seed: Path) -> "WorldSeed":

@@ -177,14 +177,14 @@ async def _answer_or_fail(exchange: Exchange, access: Access, body: bytes, answe
     operation = await _operation_of(exchange, access, body)
     reads = is_reading(surface, request.method, operation)
     login = access.viewer.user.login
-    found = faults.take(surface, request.method, request.path, operation=operation, reads=reads, login=login)
+    match = faults.take(surface, request.method, request.path, operation=operation, reads=reads, login=login)
     if not reads:
         await keep_moment(access.hosted)
-    if found is None:
+    if match is None:
         return await _answer_always(exchange, access, body, answer)
-    exchange.fault = found[1]
+    exchange.fault = match[1]
     reply = await answer_with_fault(
-        found, request, surface, access, lambda given: _answer_always(exchange, given, body, answer)
+        match, request, surface, access, lambda given: _answer_always(exchange, given, body, answer)
     )
     reply.operation = reply.operation or operation
     return reply
@@ -239,11 +239,11 @@ async def _answer_graphql(request: Request, access: Access, body: bytes) -> Repl
     # Whether a document mutates is known only once it is parsed, but none does without the keyword, unless an escape of
     # JSON or UTF-16 hides it.
     # `rateLimit` in the answer has to agree with the headers, which count this request after it was answered.
-    left = access.hosted.rates.foresee(access.viewer, "graphql", time.time())
+    allowance = access.hosted.rates.foresee(access.viewer, "graphql", time.time())
 
     def call() -> Reply:
         before = world.database.last_change()
-        reply = execute(world, access.viewer, body, request.endpoint.urls, left)
+        reply = execute(world, access.viewer, body, request.endpoint.urls, allowance)
         reply.changed = world.database.last_change() != before
         return reply
 
@@ -318,8 +318,8 @@ def _make_conditional(request: Request, access: Access, reply: Reply) -> Reply:
     audience = "public" if access.viewer.is_anonymous else "private"
     reply.headers |= {"etag": tag, "cache-control": f"{audience}, max-age=60, s-maxage=60"}
     # Without W/: If-None-Match compares weakly (RFC 9110, 13.1.2).
-    held = {part.strip().removeprefix("W/") for part in request.headers.get("if-none-match", "").split(",")}
-    if "*" in held or tag.removeprefix("W/") in held:
+    tags = {part.strip().removeprefix("W/") for part in request.headers.get("if-none-match", "").split(",")}
+    if "*" in tags or tag.removeprefix("W/") in tags:
         reply.status, reply.content, reply.media_type = _NOT_MODIFIED, b"", None
     return reply
 

@@ -47,25 +47,27 @@ def operation_of(request: Request) -> str:
 
 async def answer(request: Request, access: Access | None) -> Reply:
     """Return the reply to one request of git."""
-    asked = _parse_request(request)
+    git_request = _parse_request(request)
     if access is not None:
         await access.hosted.wait_for_thread()
     # Git asks without credentials first, and with them after the challenge.
-    if access is None or (access.viewer.is_anonymous and not _is_public(access, asked)):
-        return _refuse(401, "Authentication required", asked, _CHALLENGE)
-    if request.method not in _METHODS[asked.endpoint]:
-        return _refuse(405, "Method Not Allowed", asked, {"allow": ", ".join(sorted(_METHODS[asked.endpoint]))})
-    if asked.service not in {_FETCH, _PUSH}:
-        return _refuse(403, "Please upgrade your git client.", asked)
+    if access is None or (access.viewer.is_anonymous and not _is_public(access, git_request)):
+        return _refuse(401, "Authentication required", git_request, _CHALLENGE)
+    if request.method not in _METHODS[git_request.endpoint]:
+        return _refuse(
+            405, "Method Not Allowed", git_request, {"allow": ", ".join(sorted(_METHODS[git_request.endpoint]))}
+        )
+    if git_request.service not in {_FETCH, _PUSH}:
+        return _refuse(403, "Please upgrade your git client.", git_request)
     try:
-        repository = lookup.repository(access.hosted.world, access.viewer, asked.owner, asked.name)
+        repository = lookup.repository(access.hosted.world, access.viewer, git_request.owner, git_request.name)
     except NotFoundRefusal:  # also one that the viewer may not see: GitHub does not give away that it exists
-        return _refuse(404, "Repository not found.", asked)
+        return _refuse(404, "Repository not found.", git_request)
     # For the advertisement too: a push is refused before the client has packed anything.
-    if asked.service == _PUSH and (problem := _push_refusal(access, repository)):
-        return _refuse(403, problem, asked)
-    reply = await _serve(request, access, repository, asked)
-    reply.operation = asked.operation
+    if git_request.service == _PUSH and (problem := _push_refusal(access, repository)):
+        return _refuse(403, problem, git_request)
+    reply = await _serve(request, access, repository, git_request)
+    reply.operation = git_request.operation
     return reply
 
 

@@ -151,10 +151,10 @@ class Hosting:
 
     def add_token(self, world: World, token: str) -> None:
         """Serve a world to one more token, which was made in it meanwhile."""
-        held = world.database.one(Token, token=token)
+        record = world.database.one(Token, token=token)
         with self._lock:
-            if held is not None and id(world) in self._hosted:
-                self._grants[token] = {id(world): _grant_of(world, held)}
+            if record is not None and id(world) in self._hosted:
+                self._grants[token] = {id(world): _grant_of(world, record)}
 
     def find(self, world: World) -> Hosted | None:
         """Return a world as it is served here."""
@@ -236,10 +236,12 @@ class Hosting:
         with self._lock:
             places = [self._hosted.get(id(world))] if world is not None else list(self._hosted.values())
             open_places = [one for one in places if one is not None and not one.world.is_closed]
-            known = [(one, app) for one in open_places if issuer and (app := find_app(one.world, issuer)) is not None]
-            if len(known) != 1:
+            matching = [
+                (one, app) for one in open_places if issuer and (app := find_app(one.world, issuer)) is not None
+            ]
+            if len(matching) != 1:
                 return None
-            ((hosted, app),) = known
+            ((hosted, app),) = matching
             check_json_web_token(app, token, time.time())
             user = hosted.world.database.get(User, app.user_id)
             if user is None:

@@ -143,12 +143,12 @@ def _rate_limit_reply(fault: Fault, request: Request, surface: Surface, access: 
         return error_reply(_FORBIDDEN, _message(fault, _SECONDARY, access), headers=headers)
     resource = resource_of(surface, request.path)
     # A client that comes back too early is told the same end as before.
-    left = rates.allowance(viewer, resource, now_s)
-    reset = left.reset if left.remaining == 0 else now_s + wait_s
+    allowance = rates.allowance(viewer, resource, now_s)
+    reset = allowance.reset if allowance.remaining == 0 else now_s + wait_s
     rates.exhaust(viewer, resource, reset)
     headers = {
         "x-ratelimit-remaining": "0",
-        "x-ratelimit-used": str(left.limit),
+        "x-ratelimit-used": str(allowance.limit),
         "x-ratelimit-reset": str(reset),
         **fault.headers,
     }

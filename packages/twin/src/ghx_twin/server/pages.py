@@ -70,8 +70,8 @@ def answer_download(world: World, path: str) -> Reply:
 
 def _file(request: Request, access: Access) -> Reply:
     """Return a file of a repository; the path begins with a ref, which may have slashes in it."""
-    named = _FILE.fullmatch(request.path)
-    owner, name, rest = named.groups() if named else ("", "", "")
+    match = _FILE.fullmatch(request.path)
+    owner, name, rest = match.groups() if match else ("", "", "")
     parts = rest.split("/")
     for length in range(1, len(parts)):
         ref, path = unquote("/".join(parts[:length])), "/".join(parts[length:])
@@ -86,8 +86,8 @@ def _page(request: Request, access: Access) -> Reply:
     if raw := _RAW_PAGE.fullmatch(request.path):
         place = quote(unquote(raw[3]), safe="/")  # `raw_url` of the API has its slashes encoded
         return _redirect(f"{request.endpoint.urls.raw}/{raw[1]}/{raw[2]}/{place}")
-    if wanted := _DIFFERENCE.fullmatch(request.path):
-        owner, name, kind, what, media = wanted.groups()
+    if match := _DIFFERENCE.fullmatch(request.path):
+        owner, name, kind, what, media = match.groups()
         reply = _ask_api(request, access, f"/repos/{owner}/{name}/{_ENDPOINTS[kind]}/{what}", media)
         return _text(reply.status, reply.content if reply.status == _OK else "Not Found", "difference")
     if archived := _ARCHIVE_PAGE.fullmatch(request.path):
@@ -96,18 +96,18 @@ def _page(request: Request, access: Access) -> Reply:
     if latest := _LATEST.fullmatch(request.path):
         owner, name, file = latest.groups()
         return _lead_to_latest(request, access, owner, name, file)
-    if wanted := _DOWNLOAD.fullmatch(request.path):
-        owner, name, tag, file = wanted.groups()
+    if match := _DOWNLOAD.fullmatch(request.path):
+        owner, name, tag, file = match.groups()
         return _release_file(access, owner, name, tag, file)
     return _no_page(request, access)
 
 
 def _no_page(request: Request, access: Access) -> Reply:
     """Say whether GitHub has a page there that the twin has not."""
-    named = _REPOSITORY.match(request.path)
+    match = _REPOSITORY.match(request.path)
     try:
-        if named is not None:
-            lookup.repository(access.hosted.world, access.viewer, unquote(named[1]), unquote(named[2]))
+        if match is not None:
+            lookup.repository(access.hosted.world, access.viewer, unquote(match[1]), unquote(match[2]))
     except NotFoundRefusal:
         return _text(404, "Not Found", "page")
     reply = _text(501, "Not Implemented: the twin has no pages for people; ask the API for what is on them", "page")
@@ -118,10 +118,10 @@ def _no_page(request: Request, access: Access) -> Reply:
 def _lead_to_latest(request: Request, access: Access, owner: str, name: str, file: str | None) -> Reply:
     """Lead to the page of the latest release, or to a file of it."""
     home = _find_repository(access, owner, name)
-    found = releases_of.latest_release(access.hosted.world, home) if home else None
-    if found is None:
+    latest_release = releases_of.latest_release(access.hosted.world, home) if home else None
+    if latest_release is None:
         return _text(404, "Not Found", "page")
-    page, tag = f"{request.endpoint.urls.html}/{owner}/{name}/releases", quote(found.tag_name, safe="/")
+    page, tag = f"{request.endpoint.urls.html}/{owner}/{name}/releases", quote(latest_release.tag_name, safe="/")
     return _redirect(f"{page}/download/{tag}/{file}" if file else f"{page}/tag/{tag}")
 
 
@@ -142,13 +142,13 @@ def _release_file(access: Access, owner: str, name: str, tag: str, file: str) ->
 def _find_draft(access: Access, home: Repository, name: str) -> Release | None:
     world = access.hosted.world
     drafts = world.database.all(Release, repository_id=home.id, draft=True)
-    found = (one for one in drafts if releases_of.untagged_name(one) == name)
-    return next((one for one in found if releases_of.is_visible(world, access.viewer, home, one)), None)
+    draft = (one for one in drafts if releases_of.untagged_name(one) == name)
+    return next((one for one in draft if releases_of.is_visible(world, access.viewer, home, one)), None)
 
 
 def _archive(request: Request, access: Access) -> Reply:
-    wanted = _ARCHIVE.fullmatch(request.path)
-    owner, name, legacy, kind, ref = wanted.groups() if wanted else ("", "", None, "", "")
+    match = _ARCHIVE.fullmatch(request.path)
+    owner, name, legacy, kind, ref = match.groups() if match else ("", "", None, "", "")
     ref, world = unquote(ref), access.hosted.world
     token = parse_qs(request.query).get("token", [""])[0]
     home = _find_repository(access, owner, name, token=token, ref=ref)
@@ -168,11 +168,11 @@ def _find_repository(access: Access, owner: str, name: str, *, token: str = "", 
     """Return a repository that the viewer may see, or whose archive the token in the address opens."""
     world = access.hosted.world
     try:
-        found = lookup.repository(world, None, unquote(owner), unquote(name))
+        repository = lookup.repository(world, None, unquote(owner), unquote(name))
     except NotFoundRefusal:
         return None
-    is_open = permissions.is_visible(world, access.viewer, found)
-    return found if is_open or compare_digest(token, archives.archive_token(found, ref)) else None
+    is_open = permissions.is_visible(world, access.viewer, repository)
+    return repository if is_open or compare_digest(token, archives.archive_token(repository, ref)) else None
 
 
 def _redirect(address: str) -> Reply:

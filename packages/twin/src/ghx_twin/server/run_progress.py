@@ -33,8 +33,8 @@ async def finish_runs(hosted: Hosted) -> None:
 
 
 def _count_look(hosted: Hosted, request: Request, body: bytes) -> int:
-    asked = repr((request.method, request.path, request.query, body)).encode()
-    look = blake2b(asked, digest_size=16).digest()
+    key = repr((request.method, request.path, request.query, body)).encode()
+    look = blake2b(key, digest_size=16).digest()
     count = hosted.looks.pop(look, 0) + 1
     hosted.looks[look] = count  # at the end, so that the first is what was not asked for longest
     if len(hosted.looks) > _MOST_LOOKS:

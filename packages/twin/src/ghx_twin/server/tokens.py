@@ -17,11 +17,13 @@ def kept_token(world: World, user: User, fixed: str | None = None) -> str:
 
     With `fixed` it is that one, made if it is not there yet.
     """
-    held = world.database.one(Token, user_id=user.id) if fixed is None else world.database.one(Token, token=fixed)
-    if held is not None and held.user_id != user.id:
+    token_record = (
+        world.database.one(Token, user_id=user.id) if fixed is None else world.database.one(Token, token=fixed)
+    )
+    if token_record is not None and token_record.user_id != user.id:
         raise InputError(f"the token that was asked for {user.login} is another user's in this world; name another")
-    if held is not None:
-        return held.token
+    if token_record is not None:
+        return token_record.token
     # Random unless asked for: whoever can guess it can act in the world, from a web page too.
     token = fixed or f"ghp_{secrets.token_hex(18)}"
     with world.acting(None) as act:
@@ -33,15 +35,15 @@ def own_token(hosting: Hosting, world: World, user: User) -> str:
 
     The fresh one is the server's alone, so no diff shows it; a user without a token in the world may do everything.
     """
-    held = world.database.one(Token, user_id=user.id)
-    if held is None:
+    token = world.database.one(Token, user_id=user.id)
+    if token is None:
         return hosting.issue_token(world, user)
-    access = hosting.open(held.token)
+    access = hosting.open(token.token)
     is_own = access is not None and access.hosted.world is world
     if is_own:
-        return held.token
-    app = app_access(world, held)
-    return hosting.issue_token(world, user, EVERY_SCOPE if app else held.scopes, app)
+        return token.token
+    app = app_access(world, token)
+    return hosting.issue_token(world, user, EVERY_SCOPE if app else token.scopes, app)
 
 
 def token_of(authorization: str | None) -> str | None:

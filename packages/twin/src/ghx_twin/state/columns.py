@@ -64,8 +64,8 @@ def row_to_record(model: type[RecordT], row: Sequence[Any]) -> RecordT:
 @cache
 def _row_readers(model: type[Record]) -> tuple[tuple[str, ...], tuple[tuple[str, Callable[[Any], Any]], ...]]:
     """Return the names of all columns, and the readers of those whose cells are not the values themselves."""
-    found = columns(model)
-    return tuple(c.name for c in found), tuple((c.name, c.read) for c in found if c.read is not _same)
+    readers = columns(model)
+    return tuple(c.name for c in readers), tuple((c.name, c.read) for c in readers if c.read is not _same)
 
 
 def _make_column(name: str, hint: Any) -> Column:

@@ -181,8 +181,8 @@ class Database:
 
     def one(self, model: type[RecordT], **equals: Any) -> RecordT | None:
         """Return the record whose columns have these values, the first by id where there are several."""
-        found = self._find(model, "id", 1, equals)
-        return found[0] if found else None
+        result = self._find(model, "id", 1, equals)
+        return result[0] if result else None
 
     def all(
         self, model: type[RecordT], *, order: str = "id", limit: int | None = None, **equals: object
@@ -214,11 +214,11 @@ class Database:
             return self._count(model, rest, values)
         key = ("count", *equals.items())
         with self._lock:
-            found = self._cache.get(model.table, key)
-            if found is None:
-                found = self._count(model, *where_clause(model, equals))
-                self._cache.keep(model.table, key, found, 0)
-            return found
+            result = self._cache.get(model.table, key)
+            if result is None:
+                result = self._count(model, *where_clause(model, equals))
+                self._cache.keep(model.table, key, result, 0)
+            return result
 
     def insert(self, model: type[RecordT], **values: Any) -> RecordT:
         """Add a record under the next free id (or the given one) and return it."""
@@ -303,28 +303,28 @@ class Database:
     def last_change(self) -> int:
         """Return the sequence number of the newest change, 0 in a world without any."""
         with self._lock:
-            found = self._cache.get("changes", "last")
-            if found is None:
-                found = self._connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
-                self._cache.keep("changes", "last", found, 0)
-            return found
+            seq = self._cache.get("changes", "last")
+            if seq is None:
+                seq = self._connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
+                self._cache.keep("changes", "last", seq, 0)
+            return seq
 
     def find_until_change(self, key: Hashable, find: Callable[[], tuple[int, ...]]) -> tuple[int, ...]:
         """Return the ids that `find` returns; asked once under a key, until anything in the world changes."""
         with self._lock:
-            found: tuple[int, ...] | None = self._cache.get("changes", key)
-            if found is None:
-                found = find()
-                self._cache.keep("changes", key, found, len(found) >> 5)  # 32 bytes each
-            return found
+            ids: tuple[int, ...] | None = self._cache.get("changes", key)
+            if ids is None:
+                ids = find()
+                self._cache.keep("changes", key, ids, len(ids) >> 5)  # 32 bytes each
+            return ids
 
     def keep_refs(self, refs: Mapping[int, Mapping[str, str]]) -> None:
         """Store the refs of git at the end of a transaction: after a crash they are put back."""
         self._require_transaction()
-        stored, wanted = self.kept_refs(), {identity: dict(each) for identity, each in refs.items()}
-        for identity in stored.keys() - wanted.keys():
+        stored, new_refs = self.kept_refs(), {identity: dict(each) for identity, each in refs.items()}
+        for identity in stored.keys() - new_refs.keys():
             self._connection.execute("DELETE FROM git_refs WHERE repository_id = ?", (identity,))
-        for identity, each in wanted.items():
+        for identity, each in new_refs.items():
             if stored.get(identity) != each:
                 self._connection.execute("REPLACE INTO git_refs VALUES (?, ?)", (identity, canonical_json(each)))
 
@@ -368,13 +368,13 @@ class Database:
         """Return records from the cache or the table; the list is the cache's own."""
         key = (order, limit, *equals.items())
         with self._lock:
-            found = self._cache.get(model.table, key)
-            if found is None:
+            records = self._cache.get(model.table, key)
+            if records is None:
                 where, values = where_clause(model, equals)
                 bound = "" if limit is None else f" LIMIT {limit}"
-                found = self.select(model, f"{where} ORDER BY {order}{bound}", values)
-                self._cache.keep(model.table, key, found, weigh(found))
-            return found
+                records = self.select(model, f"{where} ORDER BY {order}{bound}", values)
+                self._cache.keep(model.table, key, records, weigh(records))
+            return records
 
     def _count(self, model: type[Record], rest: str, values: Sequence[object]) -> int:
         with self._lock:

@@ -159,6 +159,6 @@ class _Values(dict[str, Any]):
 
     def __missing__(self, field: str) -> Any:
         if field == _HOME:
-            known = (name for name in _HOMES if getattr(self._record, name, None) is not None)
-            return self[next(known, "id")]
+            tables = (name for name in _HOMES if getattr(self._record, name, None) is not None)
+            return self[next(tables, "id")]
         return display_value(self._database, self._record, field)

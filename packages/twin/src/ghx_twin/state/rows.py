@@ -32,8 +32,8 @@ class Records(Sequence[RecordT], Generic[RecordT]):
             yield from self._fetch(self._ids[start : start + _LARGEST_PAGE])
 
     def _fetch(self, ids: Sequence[int]) -> list[RecordT]:
-        found = {record.id: record for record in self._database.all(self._model, id=tuple(ids))}
-        return [found[identity] for identity in ids]
+        records = {record.id: record for record in self._database.all(self._model, id=tuple(ids))}
+        return [records[identity] for identity in ids]
 
 
 class Rows(Sequence[RecordT], Generic[RecordT]):
@@ -61,10 +61,10 @@ class Rows(Sequence[RecordT], Generic[RecordT]):
                 return self[:][index]
             return self._fetch(start, max(0, stop - start))
         place = index + len(self) if index < 0 else index
-        found = self._fetch(place, 1) if 0 <= place < len(self) else []
-        if not found:
+        records = self._fetch(place, 1) if 0 <= place < len(self) else []
+        if not records:
             raise IndexError(index)
-        return found[0]
+        return records[0]
 
     def __iter__(self) -> Iterator[RecordT]:
         return iter(self[:])  # at once: one by one, each would be a query
@@ -76,5 +76,5 @@ class Rows(Sequence[RecordT], Generic[RecordT]):
         # The ids first: filtering and sorting then happen on an index, and no row is read that is not on the page.
         with self._database.held():  # or what an id names could be deleted in between
             ids = self._database.ids(self._model, rest, self._values)
-            found = {record.id: record for record in self._database.all(self._model, id=ids)}
-        return [found[identity] for identity in ids]
+            records = {record.id: record for record in self._database.all(self._model, id=ids)}
+        return [records[identity] for identity in ids]

@@ -213,14 +213,16 @@ class _StepClient(GitHubClient):
         self, document: str, variables: Mapping[str, Any] | None = None, *, find_made: FindMade | None = None
     ) -> GraphQLResponse:
         """Send a document together with those of other steps."""
-        asked = Document(text=document, variables=variables or {})
+        document_request = Document(text=document, variables=variables or {})
         try:
-            return await self._batcher.send(self._step, asked)
+            return await self._batcher.send(self._step, document_request)
         except CapabilityError as error:
             if find_made is None or MAY_BE_DONE not in error.details:
                 raise
-        made = await find_made()
-        return await self._batcher.send(self._step, asked) if made is None else GraphQLResponse(data=made)
+        answer = await find_made()
+        return (
+            await self._batcher.send(self._step, document_request) if answer is None else GraphQLResponse(data=answer)
+        )
 
     async def _ask(
         self,

@@ -168,12 +168,12 @@ def _read_step(index: int, value: object) -> Step:
     for key in step:
         if key not in _KEYS:
             raise InvalidInputError(f"step {index}: unknown key {key!r}; {did_you_mean(key, _KEYS)}")
-    task, given = step.get("task"), step.get("input", {})
+    task, step_input = step.get("task"), step.get("input", {})
     if not isinstance(task, str):
         raise InvalidInputError(f"step {index}: `task` names a capability, such as 'issue.view'")
-    if not isinstance(given, dict):
-        raise InvalidInputError(f"step {index}: `input` is an object, got {describe_value(given)}")
-    return Step(task=task, input=cast("dict[str, Any]", given))
+    if not isinstance(step_input, dict):
+        raise InvalidInputError(f"step {index}: `input` is an object, got {describe_value(step_input)}")
+    return Step(task=task, input=cast("dict[str, Any]", step_input))
 
 
 async def _ignore_step(_envelope: Envelope) -> None:
@@ -229,7 +229,10 @@ class _Chain:
         self._offered = offered
         self._on_step = on_step
         # A reference to a later step is left out here, or both would wait forever; resolving it says what is wrong.
-        self._needed = [{named for named in steps_named_in(s.input) if named < index} for index, s in enumerate(steps)]
+        self._needed = [
+            {steps_named for steps_named in steps_named_in(s.input) if steps_named < index}
+            for index, s in enumerate(steps)
+        ]
         self._calls: dict[int, _Call] = {}
         self._waiting = list(range(len(steps)))
         self._running: list[int] = []
@@ -282,15 +285,15 @@ class _Chain:
         try:
             if step.task in ENTRIES and step.task not in self._offered:
                 raise InvalidInputError(f"{step.task} is not offered here")
-            given = resolve_references(step.input, self.done[:index])
+            references = resolve_references(step.input, self.done[:index])
         except CapabilityError as error:
             return _Call(given={}, failure=error)
         try:
             called = capability(step.task)
-            impact = find_impact(called.entry, check_input(called, given))
+            impact = find_impact(called.entry, check_input(called, references))
         except InvalidInputError:
             impact = NOTHING  # it will fail before it asks GitHub anything, and its envelope says why
-        return _Call(given=given, impact=impact)
+        return _Call(given=references, impact=impact)
 
 
 _REFERENCE = re.compile(r"steps\.(\d{1,4})\.(\S+)")
@@ -324,8 +327,8 @@ def _value_of(name: str, done: Sequence[Envelope | None]) -> Any:
             retryable=envelope.error.retryable,
             details={"step": number},
         )
-    found = follow(envelope.data, steps)
-    if found is MISSING:
+    result = follow(envelope.data, steps)
+    if result is MISSING:
         where = dead_end(envelope.data, steps, start=("steps", str(number), "data"))
         raise InvalidInputError(f"{placeholder(name)}: {where}")
-    return found
+    return result

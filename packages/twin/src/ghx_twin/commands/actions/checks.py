@@ -173,10 +173,10 @@ def add_annotation(
 
 def commit_of(act: Act, repository: Repository, sha: str) -> str:
     """Return the full sha of a commit that can be reported on."""
-    wanted = sha.lower()
-    if act.git(repository).kind(wanted) != "commit":
+    full_sha = sha.lower()
+    if act.git(repository).kind(full_sha) != "commit":
         raise InvalidRefusal(f"No commit found for SHA: {sha}")
-    return wanted
+    return full_sha
 
 
 def _status(status: str | None, conclusion: str | None) -> str:

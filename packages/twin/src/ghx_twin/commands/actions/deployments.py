@@ -43,12 +43,12 @@ def put_environment(act: Act, repository: Repository, name: str, **fields: Unpac
         "reviewers": _check_reviewers(act, fields.get("reviewers", ())),
         "deployment_branch_policy": None if policy is None else dict(policy),
     }
-    known = act.database.one(Environment, repository_id=repository.id, name=name)
-    if known is None:
+    environment = act.database.one(Environment, repository_id=repository.id, name=name)
+    if environment is None:
         return _insert_environment(act, repository, name, values)
-    if all(getattr(known, field) == value for field, value in values.items()):
-        return known
-    return act.database.update(known, **values, updated_at=max(act.now, known.updated_at))
+    if all(getattr(environment, field) == value for field, value in values.items()):
+        return environment
+    return act.database.update(environment, **values, updated_at=max(act.now, environment.updated_at))
 
 
 def delete_environment(act: Act, environment: Environment) -> None:
@@ -226,6 +226,6 @@ def _check_contexts(act: Act, repository: Repository, ref: str, sha: str, requir
     """Refuse a commit whose checks have not passed: the required ones, all where none are named."""
     rollup = checks.rollup(act.world, repository, sha)
     reported = {checks.name_of(one): checks.state_of(one) for one in rollup.contexts} if rollup else {}
-    wanted = reported if required is None else {name: reported.get(name, "EXPECTED") for name in required}
-    if any(state != "SUCCESS" for state in wanted.values()):
+    contexts = reported if required is None else {name: reported.get(name, "EXPECTED") for name in required}
+    if any(state != "SUCCESS" for state in contexts.values()):
         raise ConflictRefusal(f"Conflict: Commit status checks failed for {ref}.")

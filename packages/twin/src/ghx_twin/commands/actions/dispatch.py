@@ -31,20 +31,20 @@ def dispatch(act: Act, workflow: Workflow, *, ref: str, inputs: Mapping[str, Any
     home = lookup.repository_by_id(act.world, act.viewer, current.repository_id)
     permissions.require(act, home, "write")
     git = act.git(home)
-    found = _find_ref(git, ref)
-    if found is None:
+    result = _find_ref(git, ref)
+    if result is None:
         raise InvalidRefusal(f"No ref found for: {ref}")
     if current.state != "active":
         raise InvalidRefusal(_DISABLED)
-    name, sha = found
+    name, sha = result
     file = _read_file(git, sha, current)
-    given = _check_inputs(file, inputs)
+    arguments = _check_inputs(file, inputs)
     actor = lookup.user_by_id(act.world, kernel.actor_id(act, home)).login
-    values = {f"inputs.{key}": value for key, value in given.items()} | {
+    values = {f"inputs.{key}": value for key, value in arguments.items()} | {
         "github.actor": actor, "github.event_name": _EVENT, "github.ref_name": name, "github.sha": sha,
     }  # fmt: skip
     run = starting.insert_run(
-        act, current, sha=sha, event=_EVENT, branch=name, title=starting.run_title(file, values), inputs=given
+        act, current, sha=sha, event=_EVENT, branch=name, title=starting.run_title(file, values), inputs=arguments
     )
     starting.queue_jobs(act, run, starting.insert_attempt(act, run), file.jobs)
     return run

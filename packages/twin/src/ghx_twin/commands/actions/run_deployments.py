@@ -30,7 +30,7 @@ def review(act: Act, run: WorkflowRun, environment_ids: Sequence[int], *, state:
     for identity in environment_ids:
         if viewer is not None and not viewer.unrestricted and not may_review(act.world, viewer, run, places[identity]):
             raise ForbiddenRefusal(f"You are not allowed to review deployments to {places[identity].name}.")
-    made: list[Deployment] = []
+    reviews: list[Deployment] = []
     for identity in dict.fromkeys(environment_ids):
         act.database.insert(
             DeploymentReview,
@@ -43,8 +43,8 @@ def review(act: Act, run: WorkflowRun, environment_ids: Sequence[int], *, state:
             created_at=act.now,
         )
         jobs = [job for job, environment in waiting if environment.id == identity]
-        made.append(_apply_review(act, run, places[identity], jobs, is_approved=state == "approved"))
-    return made
+        reviews.append(_apply_review(act, run, places[identity], jobs, is_approved=state == "approved"))
+    return reviews
 
 
 def report_job(act: Act, job: CheckRun, environment: str | None) -> None:
@@ -77,9 +77,9 @@ def _report(act: Act, run: WorkflowRun, environment: Environment, state: str) ->
     home = lookup.repository_by_id(act.world, None, run.repository_id)
     attempt = workflow_runs.latest_attempt(act.world, run)
     known = act.database.all(Deployment, run_id=run.id, environment=environment.name)
-    found = next((one for one in known if one.created_at >= attempt.started_at), None)
-    if found is None:
-        found = act.database.insert(
+    deployment = next((one for one in known if one.created_at >= attempt.started_at), None)
+    if deployment is None:
+        deployment = act.database.insert(
             Deployment,
             repository_id=home.id,
             run_id=run.id,
@@ -93,5 +93,5 @@ def _report(act: Act, run: WorkflowRun, environment: Environment, state: str) ->
             updated_at=act.now,
         )
     # Whoever approved the deployment: as on GitHub, it is by the user who started the run, and so is how it goes.
-    deployments.add_status(act, found, environment.name, creator_id=attempt.actor_id, state=state)
-    return found
+    deployments.add_status(act, deployment, environment.name, creator_id=attempt.actor_id, state=state)
+    return deployment

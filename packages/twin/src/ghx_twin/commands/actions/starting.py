@@ -153,8 +153,8 @@ def _start(act: Act, workflow: Workflow, file: WorkflowFile | None, *, sha: str,
 
 
 def _scripted(act: Act, repository: Repository) -> list[Workflow]:
-    found = act.database.all(Workflow, repository_id=repository.id, state="active")
-    return [workflow for workflow in found if workflow.script is not None]
+    workflows = act.database.all(Workflow, repository_id=repository.id, state="active")
+    return [workflow for workflow in workflows if workflow.script is not None]
 
 
 def _read_file(git: GitRepository, sha: str, workflow: Workflow) -> WorkflowFile | WorkflowFileError | None:

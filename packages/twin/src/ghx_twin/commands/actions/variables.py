@@ -42,13 +42,13 @@ def create_variable(
 ) -> Variable:
     """Add a variable."""
     _require_write(act, home, "variables")
-    wanted = _check_name(name, "Variable")
-    if act.database.one(Variable, **home.columns, name=wanted):
+    variable_name = _check_name(name, "Variable")
+    if act.database.one(Variable, **home.columns, name=variable_name):
         raise ConflictRefusal("Already exists - Variable already exists")
     return act.database.insert(
         Variable,
         **home.columns,
-        name=wanted,
+        name=variable_name,
         value=_check_value(value),
         **_check_reach(act, home, visibility, selected),
         created_at=act.now,
@@ -70,10 +70,10 @@ def update_variable(
     _require_write(act, home, "variables")
     current = kernel.reload(act, variable)
     changes: dict[str, object] = {}
-    if name is not None and (wanted := _check_name(name, "Variable")) != current.name:
-        if act.database.one(Variable, **home.columns, name=wanted):
+    if name is not None and (new_name := _check_name(name, "Variable")) != current.name:
+        if act.database.one(Variable, **home.columns, name=new_name):
             raise ConflictRefusal("Already exists - Variable already exists")
-        changes["name"] = wanted
+        changes["name"] = new_name
     if value is not None:
         changes["value"] = _check_value(value)
     if visibility is not None or selected is not None:
@@ -93,17 +93,19 @@ def put_secret(
 ) -> tuple[Secret, bool]:
     """Add or replace a secret, and return whether it is new; of the value no more is kept than that there is one."""
     _require_write(act, home, "secrets")
-    wanted = _check_name(name, "Secret")
+    new_name = _check_name(name, "Secret")
     if encrypted_value is not None:
         _check_sealed(encrypted_value)
     reach = _check_reach(act, home, visibility, selected)
-    known = act.database.one(Secret, **home.columns, name=wanted)
-    if known:
+    stored = act.database.one(Secret, **home.columns, name=new_name)
+    if stored:
         # Later in any case: of a new value, the time is all that can be seen.
-        later = format_time(parse_time(known.updated_at) + 1)
-        return act.database.update(known, **reach, updated_at=max(act.now, later)), False
-    made = act.database.insert(Secret, **home.columns, name=wanted, **reach, created_at=act.now, updated_at=act.now)
-    return made, True
+        later = format_time(parse_time(stored.updated_at) + 1)
+        return act.database.update(stored, **reach, updated_at=max(act.now, later)), False
+    new_secret = act.database.insert(
+        Secret, **home.columns, name=new_name, **reach, created_at=act.now, updated_at=act.now
+    )
+    return new_secret, True
 
 
 def delete(act: Act, home: Home, record: Variable | Secret) -> None:
@@ -158,7 +160,7 @@ def _check_reach(act: Act, home: Home, visibility: str | None, selected: Sequenc
     if visibility not in VISIBILITIES:
         raise invalid("Organization", "visibility", value=visibility)
     for identity in selected:
-        found = act.database.get(Repository, identity)
-        if found is None or found.owner_id != home.owner.id:
+        repository = act.database.get(Repository, identity)
+        if repository is None or repository.owner_id != home.owner.id:
             raise InvalidRefusal(f"Repository with id {identity} does not belong to the organization.")
     return {"visibility": visibility, "selected_repository_ids": tuple(selected) if visibility == "selected" else ()}

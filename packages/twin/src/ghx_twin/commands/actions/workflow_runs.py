@@ -175,12 +175,12 @@ def _rerun_jobs(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool
     if latest.status != "completed":
         raise ForbiddenRefusal(RUNNING)
     jobs = workflow_runs.jobs(act.world, latest)
-    wanted = job_plans.with_dependents(act.world, current, {job.name for job in jobs if is_wanted(job)})
-    if not wanted:
+    selection = job_plans.with_dependents(act.world, current, {job.name for job in jobs if is_wanted(job)})
+    if not selection:
         raise ForbiddenRefusal(NOT_RETRIED)
     attempt = begin_attempt(act, current)
     for job in jobs:
-        if job.name in wanted:
+        if job.name in selection:
             _queue_job(act, attempt, job)
         else:
             _copy_job(act, attempt, job)
@@ -213,9 +213,9 @@ def _queue_job(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
 
 
 def _repository_of(act: Act, record: Artifact | Workflow | WorkflowRun) -> Repository:
-    found = act.database.get(Repository, record.repository_id)
-    assert found is not None  # noqa: S101 - workflows, runs and artifacts go with their repository
-    return found
+    repository = act.database.get(Repository, record.repository_id)
+    assert repository is not None  # noqa: S101 - workflows, runs and artifacts go with their repository
+    return repository
 
 
 def _refuse_taken(act: Act, workflow: Workflow, number: int | None, identity: int | None) -> None:

@@ -24,9 +24,9 @@ def create_or_update(
     if state is not None and state not in STATES:
         raise texts.invalid("Workflow", "state", value=state)
     same = {"name": name} if path is None else {"path": path}
-    known = act.database.one(Workflow, repository_id=repository.id, **same)
-    if known is not None:
-        return act.database.update(known, name=name, state=state or known.state)
+    workflow = act.database.one(Workflow, repository_id=repository.id, **same)
+    if workflow is not None:
+        return act.database.update(workflow, name=name, state=state or workflow.state)
     file_name = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "workflow"
     return _insert(act, repository, name, _check_path(path or f"{FOLDER}{file_name}.yml"), state or "active")
 
@@ -48,13 +48,13 @@ def discover(act: Act, repository: Repository, before: str | None, after: str | 
         if entry.type == "blob" and entry.path.endswith(_SUFFIXES):
             path = FOLDER + entry.path
             # Found by its line, not by parsing YAML: a file with mistakes is a workflow too, named by its path.
-            named = _NAME.search(git.blob(entry.sha) or b"")
-            name = (named["name"].decode("utf-8", "replace").strip() if named else "") or path
-            known = act.database.one(Workflow, repository_id=repository.id, path=path)
-            if known is None:
+            match = _NAME.search(git.blob(entry.sha) or b"")
+            name = (match["name"].decode("utf-8", "replace").strip() if match else "") or path
+            workflow = act.database.one(Workflow, repository_id=repository.id, path=path)
+            if workflow is None:
                 _insert(act, repository, name, path, "active")
-            elif known.name != name:
-                act.database.update(known, name=name, updated_at=act.now)
+            elif workflow.name != name:
+                act.database.update(workflow, name=name, updated_at=act.now)
 
 
 def _insert(act: Act, repository: Repository, name: str, path: str, state: str) -> Workflow:

@@ -23,9 +23,9 @@ def remove_assignees(act: Act, issue: Issue, users: Sequence[User]) -> Issue:
     require(act, lookup.repository_of(act.world, issue), "triage")
     current = kernel.reload(act, issue)
     for user in users:
-        held = act.database.one(Assignee, issue_id=current.id, user_id=user.id)
-        if held:
-            act.database.delete(held)
+        assignee = act.database.one(Assignee, issue_id=current.id, user_id=user.id)
+        if assignee:
+            act.database.delete(assignee)
             timeline.record_event(act, current, "unassigned", {"assignee_id": user.id})
             current = kernel.touch(act, current)
     return current
@@ -34,8 +34,8 @@ def remove_assignees(act: Act, issue: Issue, users: Sequence[User]) -> Issue:
 def set_assignees(act: Act, issue: Issue, users: Sequence[User]) -> Issue:
     """Replace the assignees of an issue; refuse a user who cannot be assigned."""
     require(act, lookup.repository_of(act.world, issue), "triage")
-    wanted = {user.id for user in users}
-    surplus = [user for user in assignees_of(act, issue) if user.id not in wanted]
+    ids = {user.id for user in users}
+    surplus = [user for user in assignees_of(act, issue) if user.id not in ids]
     return assign(act, remove_assignees(act, issue, surplus), users, strict=True)
 
 

@@ -78,7 +78,7 @@ def _require_author_or_writer(act: Act, comment: Comment) -> Issue:
 
 
 def _issue(act: Act, comment: Comment) -> Issue:
-    found = act.database.get(Issue, comment.issue_id)
-    if found is None:
+    issue = act.database.get(Issue, comment.issue_id)
+    if issue is None:
         raise NotFoundRefusal(f"Could not resolve to an IssueComment with the id of {comment.id}.")
-    return found
+    return issue

@@ -136,9 +136,9 @@ def set_milestone(act: Act, issue: Issue, milestone: Milestone | None) -> Issue:
         raise invalid("Issue", "milestone", value=milestone.number)
     if current.milestone_id == (milestone.id if milestone else None):
         return current
-    left = act.database.get(Milestone, current.milestone_id)
-    if left:
-        timeline.record_event(act, current, "demilestoned", {"milestone": {"id": left.id, "title": left.title}})
+    previous = act.database.get(Milestone, current.milestone_id)
+    if previous:
+        timeline.record_event(act, current, "demilestoned", {"milestone": {"id": previous.id, "title": previous.title}})
     if milestone:
         timeline.record_event(act, current, "milestoned", {"milestone": {"id": milestone.id, "title": milestone.title}})
     return kernel.touch(act, current, milestone_id=milestone.id if milestone else None)
@@ -146,20 +146,24 @@ def set_milestone(act: Act, issue: Issue, milestone: Milestone | None) -> Issue:
 
 def _set_type(act: Act, issue: Issue, name: str | None) -> Issue:
     current = kernel.reload(act, issue)
-    found = find_issue_type(act.world, lookup.repository_of(act.world, current), name)
-    is_new = found is not None and found.id != current.issue_type_id
-    if current.is_pull or (name is not None and found is None) or (found and is_new and not found.is_enabled):
+    issue_type = find_issue_type(act.world, lookup.repository_of(act.world, current), name)
+    is_new = issue_type is not None and issue_type.id != current.issue_type_id
+    if (
+        current.is_pull
+        or (name is not None and issue_type is None)
+        or (issue_type and is_new and not issue_type.is_enabled)
+    ):
         raise invalid("Issue", "type", value=name)
-    if (found.id if found else None) == current.issue_type_id:
+    if (issue_type.id if issue_type else None) == current.issue_type_id:
         return current
     before = act.database.get(IssueType, current.issue_type_id)
     data = {
-        "issue_type": _describe_type(found or before),
-        **({"prev_issue_type": _describe_type(before)} if found and before else {}),
+        "issue_type": _describe_type(issue_type or before),
+        **({"prev_issue_type": _describe_type(before)} if issue_type and before else {}),
     }
-    event = "issue_type_removed" if found is None else "issue_type_changed" if before else "issue_type_added"
+    event = "issue_type_removed" if issue_type is None else "issue_type_changed" if before else "issue_type_added"
     timeline.record_event(act, current, event, data)
-    return kernel.touch(act, current, issue_type_id=found.id if found else None)
+    return kernel.touch(act, current, issue_type_id=issue_type.id if issue_type else None)
 
 
 def _describe_type(issue_type: IssueType | None) -> dict[str, object] | None:
@@ -175,9 +179,9 @@ def require_author_or(act: Act, issue: Issue, needed: Role) -> None:
 def _rewrite(act: Act, issue: Issue, title: str | Unset, body: str | Unset | None) -> Issue:
     resource = "PullRequest" if issue.is_pull else "Issue"
     changes: dict[str, object] = {}
-    if title is not UNSET and (wanted := texts.check_title(title, resource=resource)) != issue.title:
-        changes["title"] = wanted
-        timeline.record_event(act, issue, "renamed", {"from": issue.title, "to": wanted})
+    if title is not UNSET and (new_title := texts.check_title(title, resource=resource)) != issue.title:
+        changes["title"] = new_title
+        timeline.record_event(act, issue, "renamed", {"from": issue.title, "to": new_title})
     if body is not UNSET and (written := texts.check_body(body, resource=resource)) != issue.body:
         changes["body"] = written
         timeline.record_mentions(act, issue, written, before=issue.body)

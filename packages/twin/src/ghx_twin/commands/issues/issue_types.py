@@ -90,14 +90,14 @@ def _require_admin(act: Act, issue_type: IssueType) -> User:
 
 
 def _check_name(act: Act, organization: User, name: str, except_for: IssueType | None = None) -> str:
-    wanted = check_unicode(name, resource="IssueType", field="name").strip()
-    if not wanted:
+    new_name = check_unicode(name, resource="IssueType", field="name").strip()
+    if not new_name:
         raise InvalidRefusal("Name can't be blank")
-    check_length(wanted, LONGEST_NAME, resource="IssueType", field="name")
-    taken = act.database.one(IssueType, organization_id=organization.id, name=wanted)
-    if taken is not None and taken != except_for:
+    check_length(new_name, LONGEST_NAME, resource="IssueType", field="name")
+    namesake = act.database.one(IssueType, organization_id=organization.id, name=new_name)
+    if namesake is not None and namesake != except_for:
         raise InvalidRefusal("Name has already been taken")
-    return wanted
+    return new_name
 
 
 def _check_description(text: str | None) -> str | None:

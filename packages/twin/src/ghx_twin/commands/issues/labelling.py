@@ -35,8 +35,8 @@ def remove_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
 
 def set_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
     """Replace the labels of an issue."""
-    wanted = {label.id for label in labels}
-    surplus = [label for label in labels_of(act, issue) if label.id not in wanted]
+    ids = {label.id for label in labels}
+    surplus = [label for label in labels_of(act, issue) if label.id not in ids]
     return add_labels(act, remove_labels(act, issue, surplus), labels)
 
 

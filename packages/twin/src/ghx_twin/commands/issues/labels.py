@@ -38,16 +38,16 @@ def insert(
     act: Act, repository: Repository, *, name: str, color: str | None = None, description: str | None = None
 ) -> Label:
     """Add a label without a permission check."""
-    wanted, painted = _name(name), _color(DEFAULT_COLOR if color is None else color)
-    if act.database.one(Label, repository_id=repository.id, name=wanted):
+    new_name, painted = _name(name), _color(DEFAULT_COLOR if color is None else color)
+    if act.database.one(Label, repository_id=repository.id, name=new_name):
         raise already_exists("Label", "name")
     return act.database.insert(
         Label,
         repository_id=repository.id,
-        name=wanted,
+        name=new_name,
         color=painted,
         description=_description(description),
-        default=any(wanted == default for default, _, _ in _DEFAULTS),
+        default=any(new_name == default for default, _, _ in _DEFAULTS),
         created_at=act.now,
         updated_at=act.now,
     )
@@ -72,9 +72,9 @@ def update(
     current = kernel.reload(act, label)
     changes: dict[str, object] = {}
     if name is not UNSET:
-        changes["name"] = wanted = _name(name)
-        taken = act.database.one(Label, repository_id=repository.id, name=wanted)
-        if taken and taken.id != current.id:
+        changes["name"] = new_name = _name(name)
+        namesake = act.database.one(Label, repository_id=repository.id, name=new_name)
+        if namesake and namesake.id != current.id:
             raise already_exists("Label", "name")
     if color is not UNSET:
         changes["color"] = _color(color)

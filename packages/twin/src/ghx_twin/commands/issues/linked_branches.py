@@ -23,16 +23,16 @@ def create(
     if current.is_pull:
         raise InvalidRefusal("Branches can only be linked to issues.")
     require(act, lookup.repository_of(act.world, current), "read")
-    wanted = (name or "").removeprefix("refs/heads/") or _default_name(act.git(home), current)
-    refs.create(act, home, ref=f"refs/heads/{wanted}", sha=sha)
+    branch = (name or "").removeprefix("refs/heads/") or _default_name(act.git(home), current)
+    refs.create(act, home, ref=f"refs/heads/{branch}", sha=sha)
     kernel.touch(act, current)
-    return link(act, current, home, wanted)
+    return link(act, current, home, branch)
 
 
 def link(act: Act, issue: Issue, repository: Repository, name: str) -> LinkedBranch:
     """Link a branch to an issue without a permission check."""
-    known = act.database.one(LinkedBranch, issue_id=issue.id, repository_id=repository.id, name=name)
-    return known or act.database.insert(LinkedBranch, issue_id=issue.id, repository_id=repository.id, name=name)
+    linked_branch = act.database.one(LinkedBranch, issue_id=issue.id, repository_id=repository.id, name=name)
+    return linked_branch or act.database.insert(LinkedBranch, issue_id=issue.id, repository_id=repository.id, name=name)
 
 
 def delete(act: Act, linked: LinkedBranch) -> Issue:

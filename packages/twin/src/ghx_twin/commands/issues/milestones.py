@@ -22,12 +22,12 @@ def create(
 ) -> Milestone:
     """Add a milestone to a repository."""
     require(act, repository, "write")
-    wanted = _free_title(act, repository, title)
+    free_title = _free_title(act, repository, title)
     return act.database.insert(
         Milestone,
         repository_id=repository.id,
         number=kernel.take_milestone_number(act, repository),
-        title=wanted,
+        title=free_title,
         description=_description(description),
         state=_state(state),
         due_on=_due_on(due_on),
@@ -83,14 +83,14 @@ def _require_write(act: Act, milestone: Milestone) -> Repository:
 
 
 def _free_title(act: Act, repository: Repository, title: str, *, except_for: Milestone | None = None) -> str:
-    wanted = check_unicode(title, resource="Milestone", field="title").strip()
-    if not wanted:
+    new_title = check_unicode(title, resource="Milestone", field="title").strip()
+    if not new_title:
         raise missing("Milestone", "title")
-    check_length(wanted, LONGEST_TITLE, resource="Milestone", field="title")
-    taken = act.database.one(Milestone, repository_id=repository.id, title=wanted)
-    if taken and (except_for is None or taken.id != except_for.id):
+    check_length(new_title, LONGEST_TITLE, resource="Milestone", field="title")
+    namesake = act.database.one(Milestone, repository_id=repository.id, title=new_title)
+    if namesake and (except_for is None or namesake.id != except_for.id):
         raise already_exists("Milestone", "title")
-    return wanted
+    return new_title
 
 
 def _description(description: str | None) -> str | None:

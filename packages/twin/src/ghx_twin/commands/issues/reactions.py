@@ -28,13 +28,13 @@ def add(act: Act, subject: Subject, content: str) -> Reaction:
     repository = _require_read(act, current)
     if content not in CONTENTS:
         raise invalid("Reaction", "content", value=content)
-    known = {
+    key = {
         "subject_kind": current.table,
         "subject_id": current.id,
         "user_id": kernel.actor_id(act, repository),
         "content": content,
     }
-    return act.database.one(Reaction, **known) or act.database.insert(Reaction, **known, created_at=act.now)
+    return act.database.one(Reaction, **key) or act.database.insert(Reaction, **key, created_at=act.now)
 
 
 def remove(act: Act, subject: Subject, content: str) -> Reaction | None:
@@ -42,10 +42,12 @@ def remove(act: Act, subject: Subject, content: str) -> Reaction | None:
     current = kernel.reload(act, subject)
     repository = _require_read(act, current)
     who = kernel.actor_id(act, repository)
-    known = act.database.one(Reaction, subject_kind=current.table, subject_id=current.id, user_id=who, content=content)
-    if known:
-        act.database.delete(known)
-    return known
+    reaction = act.database.one(
+        Reaction, subject_kind=current.table, subject_id=current.id, user_id=who, content=content
+    )
+    if reaction:
+        act.database.delete(reaction)
+    return reaction
 
 
 def delete(act: Act, subject: Subject, reaction: Reaction) -> None:

@@ -82,12 +82,12 @@ def add_blocking(act: Act, issue: Issue, blocking: Issue) -> Dependency:
 def remove_blocking(act: Act, issue: Issue, blocking: Issue) -> None:
     """Remove the mark that an issue is blocked by another."""
     waiting, first = _require_issue(act, issue), _require_issue(act, blocking)
-    found = act.database.one(Dependency, issue_id=waiting.id, blocking_id=first.id)
-    if found is None:
+    dependency = act.database.one(Dependency, issue_id=waiting.id, blocking_id=first.id)
+    if dependency is None:
         return  # unlike adding one twice, GitHub takes this for done
     timeline.record_event(act, waiting, "blocked_by_removed", {"blocking_issue_id": first.id})
     timeline.record_event(act, first, "blocking_removed", {"blocked_issue_id": waiting.id})
-    act.database.delete(found)
+    act.database.delete(dependency)
 
 
 def _child_refusal(reason: str) -> InvalidRefusal:

@@ -64,21 +64,21 @@ def mark_closed(
     current = kernel.reload(act, issue)
     if reason is not None and reason not in CLOSE_REASONS:
         raise invalid("Issue", "state_reason", value=reason)
-    wanted = None if current.is_pull else reason or "completed"  # GitHub knows no reason for pull requests
-    if current.state == "closed" and (reason is None or wanted == current.state_reason):
+    state_reason = None if current.is_pull else reason or "completed"  # GitHub knows no reason for pull requests
+    if current.state == "closed" and (reason is None or state_reason == current.state_reason):
         return current
     closer = {"commit_sha": commit_sha, "pull_id": pull_id}
-    known = {key: value for key, value in closer.items() if value is not None}
-    if current.duplicate_of_id is not None and wanted == "duplicate":
-        known["duplicate_of_id"] = current.duplicate_of_id
-    timeline.record_event(act, current, "closed", {"state_reason": wanted, **known})
+    closer_fields = {key: value for key, value in closer.items() if value is not None}
+    if current.duplicate_of_id is not None and state_reason == "duplicate":
+        closer_fields["duplicate_of_id"] = current.duplicate_of_id
+    timeline.record_event(act, current, "closed", {"state_reason": state_reason, **closer_fields})
     pull = pull_of(act.world, current)
     projects.finish_items(act, current, merged=pull is not None and pull.merged_at is not None)
     return kernel.touch(
         act,
         current,
         state="closed",
-        state_reason=wanted,
+        state_reason=state_reason,
         closed_at=current.closed_at or act.now,
         closed_by_id=kernel.actor_id(act, lookup.repository_of(act.world, current)),
     )

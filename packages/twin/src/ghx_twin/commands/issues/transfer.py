@@ -60,7 +60,7 @@ def _move_labels(act: Act, issue: Issue, target: Repository) -> None:
 
 
 def _drop_strangers(act: Act, issue: Issue, target: Repository) -> None:
-    for held in act.database.all(Assignee, issue_id=issue.id):
-        user = act.database.get(User, held.user_id)
+    for assignees in act.database.all(Assignee, issue_id=issue.id):
+        user = act.database.get(User, assignees.user_id)
         if user is None or not assignable(act.world, target, user, issue):
-            act.database.delete(held)
+            act.database.delete(assignees)

@@ -106,21 +106,21 @@ def update(act: Act, project: Project, **changes: Unpack[ProjectChanges]) -> Pro
     """Change, close or reopen a project, or make it a template."""
     current = kernel.reload(act, project)
     projects.require(act, current, "admin" if changes.keys() & {"public", "closed", "template"} else "writer")
-    wanted: dict[str, Any] = dict(changes)
-    if "title" in wanted:
-        wanted["title"] = _title(wanted["title"])
+    new_values: dict[str, Any] = dict(changes)
+    if "title" in new_values:
+        new_values["title"] = _title(new_values["title"])
     for name, longest in (("short_description", LONGEST_DESCRIPTION), ("readme", LONGEST_README)):
-        if wanted.get(name):
-            check_length(wanted[name], longest, resource="ProjectV2", field=name)
-    check_unicode_all(wanted, resource="ProjectV2")
-    if "closed" in wanted:
-        closed = wanted.pop("closed")
-        wanted["closed_at"] = (current.closed_at or act.now) if closed else None
-    if wanted.get("template") and projects.owner_of(act.world, current).type != "Organization":
+        if new_values.get(name):
+            check_length(new_values[name], longest, resource="ProjectV2", field=name)
+    check_unicode_all(new_values, resource="ProjectV2")
+    if "closed" in new_values:
+        closed = new_values.pop("closed")
+        new_values["closed_at"] = (current.closed_at or act.now) if closed else None
+    if new_values.get("template") and projects.owner_of(act.world, current).type != "Organization":
         raise InvalidRefusal("Only organization projects can be marked as templates.")
-    if all(getattr(current, name) == value for name, value in wanted.items()):
+    if all(getattr(current, name) == value for name, value in new_values.items()):
         return current
-    return act.database.update(current, **wanted, updated_at=max(act.now, current.updated_at))
+    return act.database.update(current, **new_values, updated_at=max(act.now, current.updated_at))
 
 
 def delete(act: Act, project: Project) -> None:
@@ -136,31 +136,31 @@ def copy(act: Act, project: Project, owner: User, *, title: str, include_draft_i
     source = kernel.reload(act, project)
     if not projects.may(act.world, act.viewer, source, "reader"):
         raise projects.not_found(source.number)
-    made = create(act, owner, title=title)
-    act.database.update(made, short_description=source.short_description, readme=source.readme)
-    known = {field.name: field for field in projects.fields_of(act.database, made)}
+    project_copy = create(act, owner, title=title)
+    act.database.update(project_copy, short_description=source.short_description, readme=source.readme)
+    fields_by_name = {field.name: field for field in projects.fields_of(act.database, project_copy)}
     twins: dict[int, ProjectField] = {}
     for field in projects.fields_of(act.database, source):
         same = {"options": field.options, "configuration": field.configuration}
-        if field.name in known:
-            twins[field.id] = act.database.update(known[field.name], **same)
+        if field.name in fields_by_name:
+            twins[field.id] = act.database.update(fields_by_name[field.name], **same)
             continue
         twins[field.id] = act.database.insert(
             ProjectField,
-            project_id=made.id,
+            project_id=project_copy.id,
             name=field.name,
             data_type=field.data_type,
             created_at=act.now,
             updated_at=act.now,
             **same,
         )
-    _copy_views(act, source, made, twins)
+    _copy_views(act, source, project_copy, twins)
     if include_draft_issues:
         for item in projects.items_of(act.database, source):
             draft = act.database.get(DraftIssue, item.draft_issue_id)
             if draft is not None:
-                copy_values(act, item, add_draft(act, made, title=draft.title, body=draft.body), twins)
-    return kernel.reload(act, made)
+                copy_values(act, item, add_draft(act, project_copy, title=draft.title, body=draft.body), twins)
+    return kernel.reload(act, project_copy)
 
 
 def link(act: Act, project: Project, repository: Repository) -> None:
@@ -177,8 +177,8 @@ def unlink(act: Act, project: Project, repository: Repository) -> None:
     """Take a project off the list of a repository."""
     projects.require(act, kernel.reload(act, project), "writer")
     permissions.require(act, repository, "write")
-    if found := act.database.one(ProjectRepository, project_id=project.id, repository_id=repository.id):
-        act.database.delete(found)
+    if project_repository := act.database.one(ProjectRepository, project_id=project.id, repository_id=repository.id):
+        act.database.delete(project_repository)
 
 
 def create_view(
@@ -187,12 +187,12 @@ def create_view(
     """Add a view to a project."""
     current = kernel.reload(act, project)
     projects.require(act, current, "writer")
-    wanted = check_unicode(name, resource="ProjectV2View", field="name").strip()
-    if not wanted:
+    new_name = check_unicode(name, resource="ProjectV2View", field="name").strip()
+    if not new_name:
         raise missing("ProjectV2View", "name")
     if layout not in _LAYOUTS:
         raise invalid("ProjectV2View", "layout", value=layout)
-    known = {field.id for field in projects.fields_of(act.database, current)}
+    field_ids = {field.id for field in projects.fields_of(act.database, current)}
     sorted_by = tuple(int(each.split(" ")[0]) for each in settings.get("sort_by", ()))
     lists: tuple[tuple[str, Sequence[int]], ...] = (
         ("visible_fields", settings.get("visible_fields", ())),
@@ -201,9 +201,9 @@ def create_view(
         ("vertical_group_by", settings.get("vertical_group_by", ())),
     )
     for field, ids in lists:
-        if unknown := set(ids) - known:
+        if unknown := set(ids) - field_ids:
             raise invalid("ProjectV2View", field, value=min(unknown))
-    return _insert_view(act, current, name=wanted, layout=layout, **settings)
+    return _insert_view(act, current, name=new_name, layout=layout, **settings)
 
 
 def set_collaborator(act: Act, project: Project, user: User, role: str) -> None:
@@ -211,12 +211,12 @@ def set_collaborator(act: Act, project: Project, user: User, role: str) -> None:
     projects.require(act, kernel.reload(act, project), "admin")
     if role not in {"none", "reader", "writer", "admin"}:
         raise invalid("ProjectV2Collaborator", "role", value=role)
-    known = act.database.one(ProjectCollaborator, project_id=project.id, user_id=user.id)
+    project_collaborator = act.database.one(ProjectCollaborator, project_id=project.id, user_id=user.id)
     if role == "none":
-        if known:
-            act.database.delete(known)
-    elif known:
-        act.database.update(known, role=role)
+        if project_collaborator:
+            act.database.delete(project_collaborator)
+    elif project_collaborator:
+        act.database.update(project_collaborator, role=role)
     else:
         act.database.insert(ProjectCollaborator, project_id=project.id, user_id=user.id, role=role)
 
@@ -243,10 +243,10 @@ def _actor_id(act: Act, owner: User) -> int:
 
 
 def _title(title: str) -> str:
-    wanted = check_unicode(title, resource="ProjectV2", field="title").strip()
-    if not wanted:
+    new_title = check_unicode(title, resource="ProjectV2", field="title").strip()
+    if not new_title:
         raise missing("ProjectV2", "title")
-    return check_length(wanted, LONGEST_TITLE, resource="ProjectV2", field="title")
+    return check_length(new_title, LONGEST_TITLE, resource="ProjectV2", field="title")
 
 
 def _insert_view(act: Act, project: Project, **values: Any) -> ProjectView:
@@ -270,8 +270,8 @@ def _copy_views(act: Act, source: Project, made: Project, twins: dict[int, Proje
             same[name] = tuple(twins[identity].id for identity in getattr(view, name) if identity in twins)
         sorts = (each.split(" ") for each in view.sort_by)
         same["sort_by"] = tuple(f"{twins[int(field)].id} {way}" for field, way in sorts if int(field) in twins)
-        known = act.database.one(ProjectView, project_id=made.id, number=view.number)
-        if known:
-            act.database.update(known, **same)
+        project_view = act.database.one(ProjectView, project_id=made.id, number=view.number)
+        if project_view:
+            act.database.update(project_view, **same)
         else:
             _insert_view(act, made, **same)

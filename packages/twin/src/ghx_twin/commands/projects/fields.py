@@ -78,14 +78,14 @@ def update_field(
     if options is not None:
         if current.data_type != "single_select":
             raise InvalidRefusal("Single select options can only be given for a single select field.")
-        changes["options"] = made = _options(act, current, options)
-        _forget_values(act, current, kept={option["id"] for option in made})
+        changes["options"] = new_options = _options(act, current, options)
+        _forget_values(act, current, kept={option["id"] for option in new_options})
     if configuration is not None:
         if current.data_type != "iteration":
             raise InvalidRefusal("An iteration configuration can only be given for an iteration field.")
         changes["configuration"] = _configuration(act, current, configuration)
-        kept = {each.id for each in iterations_of(act.database.update(current, **changes))}
-        _forget_values(act, current, kept=kept)
+        ids = {each.id for each in iterations_of(act.database.update(current, **changes))}
+        _forget_values(act, current, kept=ids)
     if not changes:
         return current
     return act.database.update(kernel.reload(act, current), **changes, updated_at=max(act.now, current.updated_at))
@@ -106,48 +106,48 @@ def delete_field(act: Act, field: ProjectField) -> None:
 
 
 def _leave_out(act: Act, view: ProjectView, field: ProjectField) -> None:
-    left: dict[str, object] = {
+    remaining: dict[str, object] = {
         name: tuple(identity for identity in getattr(view, name) if identity != field.id)
         for name in ("visible_fields", "group_by", "vertical_group_by")
     }
-    left["sort_by"] = tuple(each for each in view.sort_by if not each.startswith(f"{field.id} "))
-    act.database.update(view, **left)
+    remaining["sort_by"] = tuple(each for each in view.sort_by if not each.startswith(f"{field.id} "))
+    act.database.update(view, **remaining)
 
 
 def _free_name(act: Act, project: Project, name: str, *, except_for: ProjectField | None = None) -> str:
-    wanted = check_unicode(name, resource="ProjectV2Field", field="name").strip()
-    if not wanted:
+    new_name = check_unicode(name, resource="ProjectV2Field", field="name").strip()
+    if not new_name:
         raise missing("ProjectV2Field", "name")
-    taken = projects.field_named(act.database, project, wanted)
-    if taken and (except_for is None or taken.id != except_for.id):
+    namesake = projects.field_named(act.database, project, new_name)
+    if namesake and (except_for is None or namesake.id != except_for.id):
         error = FieldError(
             resource="ProjectV2Field", field="name", code="custom", message="Name has already been taken"
         )
         raise InvalidRefusal(errors=(error,))
-    return wanted
+    return new_name
 
 
 def _options(act: Act, field: ProjectField, wanted: Sequence[Option]) -> tuple[dict[str, str], ...]:
     if len(wanted) > MOST_OPTIONS:
         raise InvalidRefusal(f"A single select field can have at most {MOST_OPTIONS} options.")
-    made: list[dict[str, str]] = []
+    options: list[dict[str, str]] = []
     for option in wanted:
         name = check_unicode(option.get("name") or "", resource="ProjectV2Field", field="options").strip()
         if not name:
             raise InvalidRefusal("Option name can't be blank")
-        if any(name.casefold() == each["name"].casefold() for each in made):
+        if any(name.casefold() == each["name"].casefold() for each in options):
             raise InvalidRefusal(f"Option names must be unique: {name} is given twice.")
         color = option.get("color") or "GRAY"
         if color not in COLORS:
             raise invalid("ProjectV2Field", "options", value=color)
         description = check_unicode(option.get("description") or "", resource="ProjectV2Field", field="options")
-        identity = option.get("id") or _new_id(act, field, len(made))
+        identity = option.get("id") or _new_id(act, field, len(options))
         # A seed says which ids options have; clients can only name those that are there.
         is_client = act.viewer is not None and not act.viewer.unrestricted
         if is_client and option.get("id") and identity not in {each["id"] for each in field.options}:
             raise InvalidRefusal("The single select option Id does not belong to the field")
-        made.append({"id": identity, "name": name, "color": color, "description": description})
-    return tuple(made)
+        options.append({"id": identity, "name": name, "color": color, "description": description})
+    return tuple(options)
 
 
 def _configuration(act: Act, field: ProjectField, wanted: Mapping[str, Any]) -> dict[str, object]:
@@ -161,19 +161,20 @@ def _configuration(act: Act, field: ProjectField, wanted: Mapping[str, Any]) -> 
         for number in range(_FIRST_ITERATIONS)
     )
     # The iterations that stay as they were keep their ids, and items their values.
-    known = {(each.title, each.start_date, each.duration): each.id for each in iterations_of(field)}
-    made: list[Iteration] = []
+    existing_ids = {(each.title, each.start_date, each.duration): each.id for each in iterations_of(field)}
+    configurations: list[Iteration] = []
     for each in listed:
         title = check_unicode(each["title"], resource="ProjectV2Field", field="iterations")
         begin, days = _check_stretch(each["start_date"], each["duration"])
-        identity = each.get("id") or known.get((title, begin, days)) or _new_id(act, field, len(made))
-        made.append(Iteration(identity, title, begin, days))
+        identity = each.get("id") or existing_ids.get((title, begin, days)) or _new_id(act, field, len(configurations))
+        configurations.append(Iteration(identity, title, begin, days))
     start_day = date.fromisoformat(start).isoweekday()
     return {
         "duration": duration,
         "start_day": wanted.get("start_day", start_day),
         "iterations": [
-            {"id": one.id, "title": one.title, "start_date": one.start_date, "duration": one.duration} for one in made
+            {"id": one.id, "title": one.title, "start_date": one.start_date, "duration": one.duration}
+            for one in configurations
         ],
     }
 

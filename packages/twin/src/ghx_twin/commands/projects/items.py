@@ -23,9 +23,9 @@ def add_item(act: Act, project: Project, issue: Issue) -> ProjectItem:
     repository = lookup.repository_of(act.world, issue)
     if not permissions.is_visible(act.world, act.viewer, repository):
         raise NotFoundRefusal(f"Could not resolve to an issue or pull request with the number of {issue.number}.")
-    known = act.database.one(ProjectItem, project_id=current.id, issue_id=issue.id)
-    if known:
-        return known if known.archived_at is None else act.database.update(known, archived_at=None)
+    project_item = act.database.one(ProjectItem, project_id=current.id, issue_id=issue.id)
+    if project_item:
+        return project_item if project_item.archived_at is None else act.database.update(project_item, archived_at=None)
     item = _insert(act, current, issue_id=issue.id)
     timeline.record_event(act, issue, "added_to_project_v2", {"project_id": current.id}, actor=item.creator_id)
     return item

@@ -42,11 +42,11 @@ def clear_value(act: Act, item: ProjectItem, field: ProjectField) -> ProjectItem
     current, column = _require_pair(act, item, field)
     if column.data_type not in _WORDS:
         raise InvalidRefusal("Only custom fields and Status can be cleared.")
-    known = projects.value_of(act.database, current, column)
-    if known is None:
+    stored = projects.value_of(act.database, current, column)
+    if stored is None:
         return current
-    act.database.delete(known)
-    _record_status(act, current, column, known.value, None)
+    act.database.delete(stored)
+    _record_status(act, current, column, stored.value, None)
     return _touch(act, current)
 
 
@@ -106,11 +106,11 @@ def _require_pair(act: Act, item: ProjectItem, field: ProjectField) -> tuple[Pro
 
 
 def _write(act: Act, item: ProjectItem, field: ProjectField, value: str) -> ProjectItem:
-    known = projects.value_of(act.database, item, field)
-    if known and known.value == value:
+    stored = projects.value_of(act.database, item, field)
+    if stored and stored.value == value:
         return item
-    if known:
-        act.database.update(known, value=value, updated_at=act.now)
+    if stored:
+        act.database.update(stored, value=value, updated_at=act.now)
     else:
         act.database.insert(
             ProjectItemValue,
@@ -121,7 +121,7 @@ def _write(act: Act, item: ProjectItem, field: ProjectField, value: str) -> Proj
             created_at=act.now,
             updated_at=act.now,
         )
-    _record_status(act, item, field, known.value if known else None, value)
+    _record_status(act, item, field, stored.value if stored else None, value)
     return _touch(act, item)
 
 
@@ -139,12 +139,12 @@ def _read(field: ProjectField, value: object) -> str:
         case "date":
             return read_date(value)
         case "single_select":
-            known = {option["id"] for option in field.options}
+            ids = {option["id"] for option in field.options}
         case "iteration":
-            known = {each.id for each in iterations_of(field)}
+            ids = {each.id for each in iterations_of(field)}
         case _:
             return check_unicode(str(value), resource="ProjectV2Item", field="text")
-    if value not in known:
+    if value not in ids:
         raise InvalidRefusal(f"The {word} does not belong to the field")
     return str(value)
 

@@ -87,8 +87,8 @@ def _find_rule_obstacle(act: Act, pull: Pull, method: Method) -> str | None:
     if method not in allowed_methods(rules):
         return _DISALLOWED[method]
     protection = protection_of(act.world, repository, pull.base_ref)
-    held = protection is not None and binds(act.world, protection, act.viewer, repository)
-    required = " ".join(obstacles(act.world, pull)) if held else ""
+    is_bound = protection is not None and binds(act.world, protection, act.viewer, repository)
+    required = " ".join(obstacles(act.world, pull)) if is_bound else ""
     violations = rule_obstacles(act.world, pull, rules, method)
     return required or (describe_violations(violations) if violations else None)
 
@@ -285,12 +285,12 @@ def _squash_body(world: World, pull: Pull, included: list[Commit]) -> str:
 def _co_authors(world: World, pull: Pull, included: list[Commit]) -> list[str]:
     """Return a line for each author and co-author of the commits, without the author of the pull request."""
     author = lookup.user_by_id(world, lookup.issue_of(world, pull).author_id)
-    named: dict[str, str] = {kernel.user_signature(author, "").email.lower(): author.login}
+    co_authors: dict[str, str] = {kernel.user_signature(author, "").email.lower(): author.login}
     for commit in included:
         people = ((commit.author.name, commit.author.email), *_CO_AUTHOR.findall(commit.message))
         for name, email in people:
-            named.setdefault(email.lower(), f"Co-authored-by: {name} <{email}>")
-    return list(named.values())[1:]
+            co_authors.setdefault(email.lower(), f"Co-authored-by: {name} <{email}>")
+    return list(co_authors.values())[1:]
 
 
 def _join_message(subject: str, body: str) -> str:

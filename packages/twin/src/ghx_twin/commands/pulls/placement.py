@@ -130,10 +130,10 @@ def move_thread(act: Act, pull: Pull, thread: Thread) -> None:
 
 def find_hunks(world: World, pull: Pull, sha: str, path: str) -> tuple[Hunk, ...]:
     """Return the hunks of a file in the diff of a commit; refuse a file that is not in it."""
-    found = hunks_of(files_at(world, pull, sha), path)
-    if found is None:
+    hunks = hunks_of(files_at(world, pull, sha), path)
+    if hunks is None:
         raise _thread_refusal(_NO_PATH)
-    return found
+    return hunks
 
 
 def _locate(hunks: tuple[Hunk, ...], new: NewThread) -> _Spot:

@@ -48,27 +48,27 @@ def create(
     An issue becomes the pull request with its number, text and conversation, instead of a new one with a title.
     """
     permissions.require(act, repository, "read")
-    found = find_head(act, repository, head, base, head_repository)
+    head_branch = find_head(act, repository, head, base, head_repository)
     if issue is None:
         issue = issues.insert(act, repository, title=title, body=body, is_pull=True)
     else:
         issue = issues.convert_to_pull(act, issue)
-    across = found.repository.id != repository.id
+    across = head_branch.repository.id != repository.id
     pull = act.database.insert(
         Pull,
         issue_id=issue.id,
         repository_id=repository.id,
-        head_repository_id=found.repository.id,
-        head_ref=found.branch,
-        head_sha=found.sha,
+        head_repository_id=head_branch.repository.id,
+        head_ref=head_branch.branch,
+        head_sha=head_branch.sha,
         base_ref=base,
-        base_sha=found.base_sha,
+        base_sha=head_branch.base_sha,
         draft=draft,
         maintainer_can_modify=maintainer_can_modify and across,
     )
     # Compared only now: the commits of a fork are in this repository once the head is fetched. A refusal undoes it all.
-    fetch_head(act, pull, issue, found.sha)
-    check_new_commits(act, repository, found, base)
+    fetch_head(act, pull, issue, head_branch.sha)
+    check_new_commits(act, repository, head_branch, base)
     synchronization.refresh_trial_merge(act, pull)
     linked_branches.connect(act, pull, issue)
     starting.start_for_pull(act, pull, "opened")
@@ -227,7 +227,7 @@ def _refuse_second(act: Act, repository: Repository, home: Repository, branch: s
 
 
 def _unknown_branches(head: str, base: str, *, head_found: bool, base_found: bool) -> InvalidRefusal:
-    missing = [field for field, found in (("base", base_found), ("head", head_found)) if not found]
+    missing = [field for field, result in (("base", base_found), ("head", head_found)) if not result]
     # GraphQL lists all of this whichever of the two is missing; REST names only the fields.
     reasons = ["Head sha can't be blank", "Base sha can't be blank", f"No commits between {base} and {head}"]
     reasons += [f"{field.capitalize()} ref must be a branch" for field in reversed(missing)]

@@ -97,8 +97,8 @@ def publish(act: Act, review: Review, event: ReviewEvent) -> Review:
     timeline.record_mentions(act, issue, published.body)
     for comment in act.database.all(ReviewComment, review_id=review.id):
         timeline.record_mentions(act, issue, comment.body)
-    for asked in act.database.all(ReviewRequest, pull_id=pull.id, user_id=review.author_id):
-        act.database.delete(asked)
+    for requests in act.database.all(ReviewRequest, pull_id=pull.id, user_id=review.author_id):
+        act.database.delete(requests)
     merges.attempt_auto_merge(act, pull)
     return published
 
@@ -143,14 +143,14 @@ def remove_comment(act: Act, comment: ReviewComment) -> None:
     """Delete a comment, and the thread where it was the last in it, without a permission check."""
     cascade.delete_all(act.database, cascade.under_comment(act.database, comment))
     act.database.delete(comment)
-    left = act.database.all(ReviewComment, thread_id=comment.thread_id)
+    review_comments = act.database.all(ReviewComment, thread_id=comment.thread_id)
     thread = act.database.get(Thread, comment.thread_id)
-    if not left and thread:
+    if not review_comments and thread:
         act.database.delete(thread)
-    if left and comment.in_reply_to_id is None:  # the next one is the first now
-        act.database.update(left[0], in_reply_to_id=None)
-        for other in left[1:]:
-            act.database.update(other, in_reply_to_id=left[0].id)
+    if review_comments and comment.in_reply_to_id is None:  # the next one is the first now
+        act.database.update(review_comments[0], in_reply_to_id=None)
+        for other in review_comments[1:]:
+            act.database.update(other, in_reply_to_id=review_comments[0].id)
 
 
 def request_reviews(
@@ -170,12 +170,12 @@ def request_reviews(
         )
     if replace:
         _drop(act, current, [one for one in _requests(act, current) if not _is_named(one, users, teams)])
-    asked = _requests(act, current)
+    requests = _requests(act, current)
     for user in users:
-        if all(one.user_id != user.id for one in asked):
+        if all(one.user_id != user.id for one in requests):
             _ask(act, current, user=user)
     for team in teams:
-        if all(one.team_id != team.id for one in asked):
+        if all(one.team_id != team.id for one in requests):
             _ask(act, current, team=team)
     return current
 
@@ -253,10 +253,10 @@ def _require_own_pending(act: Act, review: Review, verb: str) -> Review:
 
 
 def _pull(act: Act, review: Review) -> Pull:
-    found = act.database.get(Pull, review.pull_id)
-    if found is None:
+    pull = act.database.get(Pull, review.pull_id)
+    if pull is None:
         raise _unknown(review)
-    return found
+    return pull
 
 
 def _unknown(review: Review) -> NotFoundRefusal:
@@ -283,10 +283,10 @@ def _is_named(asked: ReviewRequest, users: Sequence[User], teams: Sequence[Team]
 
 def _ask(act: Act, pull: Pull, *, user: User | None = None, team: Team | None = None) -> None:
     issue = lookup.issue_of(act.world, pull)
-    asked = act.database.insert(
+    review_request = act.database.insert(
         ReviewRequest, pull_id=pull.id, user_id=user.id if user else None, team_id=team.id if team else None
     )
-    timeline.record_event(act, issue, "review_requested", _whom(asked))
+    timeline.record_event(act, issue, "review_requested", _whom(review_request))
     kernel.touch(act, issue)
 
 

@@ -124,8 +124,8 @@ def _delete_branch(act: Act, repository: Repository, update: RefUpdate) -> None:
 
 
 def _last_head_event(act: Act, issue: Issue) -> str | None:
-    found = act.database.all(Event, issue_id=issue.id, event=("head_ref_deleted", "head_ref_restored"))
-    return found[-1].event if found else None
+    events = act.database.all(Event, issue_id=issue.id, event=("head_ref_deleted", "head_ref_restored"))
+    return events[-1].event if events else None
 
 
 def open_pulls_of_head(act: Act, repository: Repository, branch: str) -> list[Pull]:
@@ -297,8 +297,8 @@ def _record_commit_reference(act: Act, repository: Repository, reference: Refere
         issue = lookup.issue_or_pull(act.world, home, reference.number)
     except Refusal:
         return  # a number of nothing is just text
-    known = act.database.all(Event, issue_id=issue.id, event="referenced")
-    if all(event.data.get("commit_sha") != sha for event in known):
+    events = act.database.all(Event, issue_id=issue.id, event="referenced")
+    if all(event.data.get("commit_sha") != sha for event in events):
         data = {"commit_sha": sha, "commit_repository_id": repository.id}
         timeline.record_event(act, issue, "referenced", data, actor=kernel.actor_id(act, repository))
 
@@ -321,8 +321,8 @@ def refresh_trial_merge(act: Act, pull: Pull) -> None:
         git.set_ref(name, None)
         return
     current = git.ref(name)
-    known = git.commit(current) if current else None
-    if known and known.parents == (base, pull.head_sha):
+    commit = git.commit(current) if current else None
+    if commit and commit.parents == (base, pull.head_sha):
         return  # a commit of a later time would be another sha, and look like a change
     author = lookup.user_by_id(act.world, issue.author_id)
     merged = git.write_commit(

@@ -169,10 +169,10 @@ def _refuse_second_review(act: Act, pull: Pull, author: int) -> None:
 
 
 def _pull(act: Act, thread: Thread) -> Pull:
-    found = act.database.get(Pull, thread.pull_id)
-    if found is None:
+    pull = act.database.get(Pull, thread.pull_id)
+    if pull is None:
         raise NotFoundRefusal(f"Could not resolve to a PullRequestReviewThread with the id of {thread.id}.")
-    return found
+    return pull
 
 
 def _home(act: Act, thread: Thread) -> Repository:

@@ -82,14 +82,14 @@ def _require_write(act: Act, asset: ReleaseAsset) -> Release:
 
 def _free_name(act: Act, release: Release, name: str, *, except_for: ReleaseAsset | None = None) -> str:
     """Return the name as GitHub keeps it, with dots for what is unusual in a file name; refuse one that is taken."""
-    wanted = _UNUSUAL.sub(".", name).strip(".")
-    if not wanted:
+    file_name = _UNUSUAL.sub(".", name).strip(".")
+    if not file_name:
         raise missing("ReleaseAsset", "name")
-    check_length(wanted, LONGEST_NAME, resource="ReleaseAsset", field="name")
-    taken = act.database.one(ReleaseAsset, release_id=release.id, name=wanted)
-    if taken and (except_for is None or taken.id != except_for.id):
+    check_length(file_name, LONGEST_NAME, resource="ReleaseAsset", field="name")
+    namesake = act.database.one(ReleaseAsset, release_id=release.id, name=file_name)
+    if namesake and (except_for is None or namesake.id != except_for.id):
         raise already_exists("ReleaseAsset", "name")
-    return wanted
+    return file_name
 
 
 def _label(label: str | None) -> str | None:

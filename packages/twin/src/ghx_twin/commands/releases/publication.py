@@ -46,7 +46,7 @@ def create(
         raise InvalidRefusal(errors=(_NOT_LATEST,))
     target = target_commitish or repository.default_branch
     sha = _find_commit(act, repository, tag_name, target, draft=draft)
-    made = act.database.insert(
+    release = act.database.insert(
         Release,
         repository_id=repository.id,
         tag_name=tag_name,
@@ -61,8 +61,8 @@ def create(
         updated_at=act.now,
     )
     if not draft:
-        _make_tag(act, repository, made, sha)
-    return _choose_latest(act, made, make_latest or "true")
+        _make_tag(act, repository, release, sha)
+    return _choose_latest(act, release, make_latest or "true")
 
 
 def update(
@@ -81,7 +81,7 @@ def update(
     current = kernel.reload(act, release)
     repository = lookup.repository_of(act.world, current)
     require(act, repository, "write")
-    given = {
+    fields = {
         "tag_name": tag_name,
         "target_commitish": target_commitish,
         "name": name if name is UNSET else _check_text(name, LONGEST_NAME, "name"),
@@ -89,7 +89,7 @@ def update(
         "draft": draft,
         "prerelease": prerelease,
     }
-    wanted = replace(current, **{field: value for field, value in given.items() if value is not UNSET})
+    wanted = replace(current, **{field: value for field, value in fields.items() if value is not UNSET})
     if make_latest == "true" and (wanted.draft or wanted.prerelease):
         raise InvalidRefusal(errors=(_NOT_LATEST,))
     if _place(wanted) != _place(current):

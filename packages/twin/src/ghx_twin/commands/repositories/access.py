@@ -31,9 +31,9 @@ def add_collaborator(act: Act, repository: Repository, user: User, role: str = "
         raise invalid("Repository", "permission", value=role)
     if user.id == repository.owner_id or user.type == "Organization":
         raise invalid("Repository", "collaborator", message="Repository owner cannot be a collaborator")
-    known = act.database.one(Collaborator, repository_id=repository.id, user_id=user.id)
-    if known:
-        return act.database.update(known, role=role)
+    collaborator = act.database.one(Collaborator, repository_id=repository.id, user_id=user.id)
+    if collaborator:
+        return act.database.update(collaborator, role=role)
     return act.database.insert(Collaborator, repository_id=repository.id, user_id=user.id, role=role)
 
 
@@ -41,9 +41,9 @@ def remove_collaborator(act: Act, repository: Repository, user: User) -> None:
     """Remove a collaborator; users may remove themselves."""
     is_self = act.viewer is not None and act.viewer.id == user.id
     require(act, repository, "read" if is_self else "admin")
-    known = act.database.one(Collaborator, repository_id=repository.id, user_id=user.id)
-    if known:
-        act.database.delete(known)
+    collaborator = act.database.one(Collaborator, repository_id=repository.id, user_id=user.id)
+    if collaborator:
+        act.database.delete(collaborator)
 
 
 def protect(act: Act, repository: Repository, *, pattern: str, **rules: Unpack[Rules]) -> Protection:
@@ -55,9 +55,9 @@ def protect(act: Act, repository: Repository, *, pattern: str, **rules: Unpack[R
     approvals = rules.get("required_approvals")
     if approvals is not None and not 0 <= approvals <= MOST_APPROVALS:
         raise invalid("ProtectedBranch", "required_approving_review_count", value=approvals)
-    known = act.database.one(Protection, repository_id=repository.id, pattern=pattern)
-    if known:
-        return act.database.update(known, **rules)
+    protection = act.database.one(Protection, repository_id=repository.id, pattern=pattern)
+    if protection:
+        return act.database.update(protection, **rules)
     return act.database.insert(Protection, repository_id=repository.id, pattern=pattern, **rules)
 
 

@@ -112,8 +112,8 @@ def require_workflow_scope(act: Act, repository: Repository, path: str, blob: st
         return
     # A file that some branch has already may be carried to others, or no branch could be merged without the scope.
     git = act.git(repository)
-    found = (git.entry(tip, path) for tip in git.refs("refs/heads/").values())
-    if not any(entry is not None and entry.sha == blob for entry in found):
+    entries = (git.entry(tip, path) for tip in git.refs("refs/heads/").values())
+    if not any(entry is not None and entry.sha == blob for entry in entries):
         raise NotFoundRefusal(WORKFLOW_REFUSED.format(path=path))
 
 
@@ -140,10 +140,10 @@ def _find_file(git: GitRepository, tip: str | None, path: str) -> TreeEntry | No
     above = ["/".join(parts[:depth]) for depth in range(1, len(parts))] if tip else []
     if any((entry := git.entry(tip or "", folder)) and entry.type != "tree" for folder in above):
         raise InvalidRefusal(f"{path} leads through a file")
-    found = git.entry(tip, path) if tip else None
-    if found and found.type != "blob":
+    file = git.entry(tip, path) if tip else None
+    if file and file.type != "blob":
         raise InvalidRefusal(f"{path} is not a file")
-    return found
+    return file
 
 
 def _check_sha(path: str, before: TreeEntry | None, sha: str | None) -> None:

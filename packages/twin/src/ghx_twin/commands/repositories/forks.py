@@ -24,8 +24,8 @@ def fork(
     if owner.type != "Organization":  # which may have several
         if own := _own_ancestor(act, source, owner):
             return own  # GitHub hands out the repository itself, which gh takes for a refusal
-        if known := act.database.one(Repository, owner_id=owner.id, parent_id=source.id):
-            return known
+        if existing := act.database.one(Repository, owner_id=owner.id, parent_id=source.id):
+            return existing
     _refuse_impossible(act, source)
     stem, dash, last = source.name.rpartition("-")
     numbered = bool(dash) and last.isascii() and last.isdigit()  # `x-1` is followed by `x-2`, not by `x-1-1`

@@ -90,13 +90,13 @@ def _unpublish(act: Act, repository: Repository, tag_name: str) -> None:
 
 
 def _auto_merging_pulls(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> list[Pull]:
-    found: dict[int, Pull] = {}
+    auto_merging_pulls: dict[int, Pull] = {}
     for update in updates:
         branch = update.ref.removeprefix(BRANCHES)
         if branch != update.ref:
             pulls = open_pulls_of_head(act, repository, branch) + open_pulls_of_base(act, repository, branch)
-            found |= {pull.id: pull for pull in pulls if pull.auto_merge}
-    return list(found.values())
+            auto_merging_pulls |= {pull.id: pull for pull in pulls if pull.auto_merge}
+    return list(auto_merging_pulls.values())
 
 
 def _current(git: GitRepository, ref: str) -> str:

@@ -70,10 +70,10 @@ def delete(act: Act, ruleset: Ruleset) -> None:
 
 
 def _repository(act: Act, ruleset: Ruleset) -> Repository:
-    found = act.database.get(Repository, ruleset.repository_id)
-    if found is None:
+    repository = act.database.get(Repository, ruleset.repository_id)
+    if repository is None:
         raise NotFoundRefusal(f"Could not resolve to a RepositoryRuleset with the id of {ruleset.id}.")
-    return found
+    return repository
 
 
 def _require_admin(act: Act, repository: Repository) -> None:
@@ -133,12 +133,12 @@ def _check_rules(rules: Sequence[Mapping[str, object]], target: str) -> tuple[di
         if isinstance(kind, str) and kind in NOT_ENFORCED:
             raise NotImplementedRefusal(f"The twin's rulesets have no rule {kind}.")
         try:
-            found = RULE.validate_python(rule)
+            rule_model = RULE.validate_python(rule)
         except ValidationError:
             raise _no_such_rule(place) from None
-        if (found.type in PUSH_RULES) != (target == "push"):
-            raise InvalidRefusal(errors=(f"Invalid rule '{found.type}': not allowed in a {target} ruleset",))
-        checked.append(found.model_dump(mode="json", exclude_none=True))
+        if (rule_model.type in PUSH_RULES) != (target == "push"):
+            raise InvalidRefusal(errors=(f"Invalid rule '{rule_model.type}': not allowed in a {target} ruleset",))
+        checked.append(rule_model.model_dump(mode="json", exclude_none=True))
     return tuple(checked)
 
 
@@ -151,14 +151,14 @@ def _check_actor(act: Act, actor: Mapping[str, object]) -> dict[str, object]:
     kind, identity, mode = actor.get("actor_type"), actor.get("actor_id"), actor.get("bypass_mode") or "always"
     if kind not in _ACTORS or mode not in _MODES:
         raise invalid("RepositoryRuleset", "bypass_actors", value=kind if kind not in _ACTORS else mode)
-    known = {
+    exists_by_type = {
         "Team": lambda: act.database.get(Team, cast("int", identity)) is not None,
         "User": lambda: act.database.get(User, cast("int", identity)) is not None,
         "Integration": lambda: act.database.get(User, cast("int", identity)) is not None,
         "RepositoryRole": lambda: identity in _ROLES,
     }.get(cast("str", kind), lambda: True)
     has_id = isinstance(identity, int) and not isinstance(identity, bool)
-    if kind in {"Team", "User", "Integration", "RepositoryRole"} and not (has_id and known()):
+    if kind in {"Team", "User", "Integration", "RepositoryRole"} and not (has_id and exists_by_type()):
         raise InvalidRefusal(errors=("Actor must be part of the ruleset source or owner organization",))
     stored = None if kind in {"OrganizationAdmin", "DeployKey"} else identity
     return {"actor_id": stored, "actor_type": kind, "bypass_mode": mode}

@@ -58,15 +58,15 @@ def update(act: Act, repository: Repository, **changes: Unpack[Changes]) -> Repo
     require(act, current, "admin", even_archived=True)
     if act.viewer is not None and current.archived and changes.get("archived", True):
         raise ForbiddenRefusal(ARCHIVED)
-    wanted = check_unicode_all(cast("dict[str, object]", changes), resource="Repository")
-    name, branch = wanted.pop("name", None), changes.get("default_branch")
+    new_values = check_unicode_all(cast("dict[str, object]", changes), resource="Repository")
+    name, branch = new_values.pop("name", None), changes.get("default_branch")
     _refuse_impossible(act, current, changes)
     if name is not None:
         current = _rename(act, current, cast("str", name))
     if branch is not None and branch != current.default_branch:
         act.world.storage.set_head(current.id, branch)
-    if any(getattr(current, field) != value for field, value in wanted.items()):
-        current = kernel.touch(act, current, **wanted)
+    if any(getattr(current, field) != value for field, value in new_values.items()):
+        current = kernel.touch(act, current, **new_values)
     return current
 
 
@@ -113,26 +113,26 @@ def require_merge_method(settings: Settings | Changes, current: Repository | Non
 
 def normalize_name(name: str) -> str:
     """Return a name as GitHub spells it: characters that it does not allow become dashes."""
-    wanted = check_unicode(name, resource="Repository", field="name").strip()
-    if not wanted:
+    new_name = check_unicode(name, resource="Repository", field="name").strip()
+    if not new_name:
         raise missing("Repository", "name")
-    made = _NOT_ALLOWED.sub("-", wanted)
-    while made not in _RESERVED and made.endswith(".git"):
-        made = made.removesuffix(".git")
-    if made in _RESERVED or not made:
-        raise _name_refusal(f"name '{made}' is reserved")
-    if len(made) > LONGEST_NAME:
+    normalized = _NOT_ALLOWED.sub("-", new_name)
+    while normalized not in _RESERVED and normalized.endswith(".git"):
+        normalized = normalized.removesuffix(".git")
+    if normalized in _RESERVED or not normalized:
+        raise _name_refusal(f"name '{normalized}' is reserved")
+    if len(normalized) > LONGEST_NAME:
         raise _name_refusal(f"name cannot be more than {LONGEST_NAME} characters")
-    return made
+    return normalized
 
 
 def check_free_name(act: Act, owner: User, name: str, *, except_for: Repository | None = None) -> str:
     """Return the spelling of a name; refuse one that another repository of the owner has."""
-    made = normalize_name(name)
-    taken = act.database.one(Repository, owner_id=owner.id, name=made)
-    if taken and (except_for is None or taken.id != except_for.id):
+    new_name = normalize_name(name)
+    namesake = act.database.one(Repository, owner_id=owner.id, name=new_name)
+    if namesake and (except_for is None or namesake.id != except_for.id):
         raise _name_refusal("name already exists on this account")
-    return made
+    return new_name
 
 
 def remove_redirect(act: Act, owner: User, name: str) -> None:
@@ -143,13 +143,15 @@ def remove_redirect(act: Act, owner: User, name: str) -> None:
 
 def _rename(act: Act, repository: Repository, name: str) -> Repository:
     owner = owner_of(act.world, repository)
-    made = check_free_name(act, owner, name, except_for=repository)
-    if made == repository.name:
+    new_name = check_free_name(act, owner, name, except_for=repository)
+    if new_name == repository.name:
         return repository
-    remove_redirect(act, owner, made)
-    if made.casefold() != repository.name.casefold():  # names differ by more than case, else it would lead to itself
+    remove_redirect(act, owner, new_name)
+    if (
+        new_name.casefold() != repository.name.casefold()
+    ):  # names differ by more than case, else it would lead to itself
         act.database.insert(Redirect, owner_id=owner.id, name=repository.name, repository_id=repository.id)
-    return kernel.touch(act, repository, name=made)
+    return kernel.touch(act, repository, name=new_name)
 
 
 def _refuse_impossible(act: Act, repository: Repository, changes: Changes) -> None:

@@ -88,15 +88,15 @@ def delete_label(change: Change, *, id: str) -> Outcome:  # noqa: A002 - the sam
 
 
 def _minimizable(change: Change, identity: str) -> Comment:
-    found = change.find(identity, Comment, Review, ReviewComment)
-    if not isinstance(found, Comment):
-        raise NotImplementedRefusal(f"Minimizing a {type(found).__name__} {LACKS}")
-    return found
+    comment = change.find(identity, Comment, Review, ReviewComment)
+    if not isinstance(comment, Comment):
+        raise NotImplementedRefusal(f"Minimizing a {type(comment).__name__} {LACKS}")
+    return comment
 
 
 def _reactable(change: Change, identity: str) -> Issue | Comment | Review | ReviewComment:
-    found = change.find(identity, Issue, Pull, Comment, Review, ReviewComment)
-    return lookup.issue_of(change.context.world, found) if isinstance(found, Pull) else found
+    subject = change.find(identity, Issue, Pull, Comment, Review, ReviewComment)
+    return lookup.issue_of(change.context.world, subject) if isinstance(subject, Pull) else subject
 
 
 def _reaction(change: Change, subject: Issue | Comment | Review | ReviewComment, reaction: Reaction | None) -> Outcome:

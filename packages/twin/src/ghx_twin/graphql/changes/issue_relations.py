@@ -87,7 +87,7 @@ def create_issue_type(
     owner = change.find(owner_id, User)
     if owner.type != "Organization":
         raise NotFoundRefusal(f"Could not resolve to an Organization node with the global id of '{owner_id}'")
-    made = issue_types.create(
+    issue_type = issue_types.create(
         change.act,
         owner,
         name=name,
@@ -95,7 +95,7 @@ def create_issue_type(
         color=color.lower() if color else None,
         is_enabled=is_enabled,
     )
-    return {"issue_type": made}
+    return {"issue_type": issue_type}
 
 
 def update_issue_type(

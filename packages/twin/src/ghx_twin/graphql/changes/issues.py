@@ -150,8 +150,8 @@ def add_labels_to_labelable(change: Change, *, labelable_id: str, label_ids: lis
 def remove_labels_from_labelable(change: Change, *, labelable_id: str, label_ids: list[str]) -> Outcome:
     """Take labels off an issue or pull request; those that are not on it are no matter."""
     issue = change.conversation(labelable_id)
-    held = {label.id for label in issues.labels_of(change.act, issue)}
-    issues.remove_labels(change.act, issue, [one for one in change.find_all(label_ids, Label) if one.id in held])
+    ids = {label.id for label in issues.labels_of(change.act, issue)}
+    issues.remove_labels(change.act, issue, [one for one in change.find_all(label_ids, Label) if one.id in ids])
     return {"labelable": issue}
 
 

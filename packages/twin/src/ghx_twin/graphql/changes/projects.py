@@ -37,8 +37,10 @@ def create_project_v2(
 def update_project_v2(change: Change, *, project_id: str, **changes: Any) -> Outcome:
     """Change a project; what is not given stays."""
     project = _project(change, "updateProjectV2", project_id)
-    given: dict[str, Any] = {name: value for name, value in changes.items() if value is not None or name in _CLEARABLE}
-    return {"project_v2": projects.update(change.act, project, **given)}
+    new_values: dict[str, Any] = {
+        name: value for name, value in changes.items() if value is not None or name in _CLEARABLE
+    }
+    return {"project_v2": projects.update(change.act, project, **new_values)}
 
 
 def delete_project_v2(change: Change, *, project_id: str) -> Outcome:
@@ -96,7 +98,7 @@ def create_project_v2_field(
 ) -> Outcome:
     """Add a field to a project."""
     project = _project(change, "createProjectV2Field", project_id)
-    made = projects.create_field(
+    field = projects.create_field(
         change.act,
         project,
         name=name,
@@ -104,7 +106,7 @@ def create_project_v2_field(
         options=single_select_options or (),
         configuration=iteration_configuration,
     )
-    return {"project_v2_field": made}
+    return {"project_v2_field": field}
 
 
 def update_project_v2_field(
@@ -206,8 +208,8 @@ def update_project_v2_item_field_value(
     """Set what an item holds in a field."""
     item = _item(change, "updateProjectV2ItemFieldValue", project_id, item_id)
     field = change.find(field_id, ProjectField)
-    wanted = value.get(_INPUTS.get(field.data_type, field.data_type))
-    return {"project_v2_item": projects.set_value(change.act, item, field, wanted)}
+    new_value = value.get(_INPUTS.get(field.data_type, field.data_type))
+    return {"project_v2_item": projects.set_value(change.act, item, field, new_value)}
 
 
 def clear_project_v2_item_field_value(change: Change, *, project_id: str, item_id: str, field_id: str) -> Outcome:

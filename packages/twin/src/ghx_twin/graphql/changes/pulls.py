@@ -204,8 +204,8 @@ def revert_pull_request(
 ) -> Outcome:
     """Open a pull request that undoes a merged one."""
     pull = _pull(change, pull_request_id)
-    made = reverts.revert(change.act, pull, title=title, body=body, draft=bool(draft))
-    return {"pull_request": pull, "revert_pull_request": made}
+    reverting_pull = reverts.revert(change.act, pull, title=title, body=body, draft=bool(draft))
+    return {"pull_request": pull, "revert_pull_request": reverting_pull}
 
 
 def _pull(change: Change, identity: str) -> Pull:
@@ -213,8 +213,8 @@ def _pull(change: Change, identity: str) -> Pull:
 
 
 def _manner(wanted: _MergeInput) -> _Manner:
-    asked = wanted.get("merge_method")
-    method: merges.Method = "squash" if asked == "SQUASH" else "rebase" if asked == "REBASE" else "merge"
+    merge_method = wanted.get("merge_method")
+    method: merges.Method = "squash" if merge_method == "SQUASH" else "rebase" if merge_method == "REBASE" else "merge"
     return {"method": method, "title": wanted.get("commit_headline"), "message": wanted.get("commit_body")}
 
 

@@ -156,10 +156,10 @@ def _branch(change: Change, branch: dict[str, Any]) -> RefSubject:
         raise InvalidRefusal("A branch is named by its `id`, or by `repositoryNameWithOwner` and `branchName`.")
     context = change.context
     repository = lookup.repository(context.world, context.viewer, owner, repository_name)
-    found = git_lookup.ref(context, repository, f"refs/heads/{name.removeprefix('refs/heads/')}")
-    if found is None:
+    ref = git_lookup.ref(context, repository, f"refs/heads/{name.removeprefix('refs/heads/')}")
+    if ref is None:
         raise NotFoundRefusal(f'No ref with the name "{name}" exists in the repository {full_name}.')
-    return found
+    return ref
 
 
 def _tree(change: Change, ref: RefSubject, files: dict[str, Any]) -> str:

@@ -147,8 +147,8 @@ def delete_pull_request_review_comment(change: Change, *, id: str) -> Outcome:  
     comment = change.find(id, ReviewComment)
     review = change.act.database.get(Review, comment.review_id)
     threads.delete_comment(change.act, comment)
-    kept = change.act.database.get(Review, review.id) if review else None
-    return {"pull_request_review": kept, "pull_request_review_comment": None}
+    remaining = change.act.database.get(Review, review.id) if review else None
+    return {"pull_request_review": remaining, "pull_request_review_comment": None}
 
 
 def resolve_review_thread(change: Change, *, thread_id: str) -> Outcome:

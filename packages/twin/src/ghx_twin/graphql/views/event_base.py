@@ -34,9 +34,9 @@ class EventView(Linked, RecordView[Event]):
     def issue_record(self) -> Issue:
         """Return what it happened to."""
         identity = self.subject.issue_id
-        found = self.context.once((Issue, identity), lambda: self.context.database.get(Issue, identity))
-        assert found is not None  # noqa: S101 - an event goes with its issue
-        return found
+        issue = self.context.once((Issue, identity), lambda: self.context.database.get(Issue, identity))
+        assert issue is not None  # noqa: S101 - an event goes with its issue
+        return issue
 
     @property
     def home(self) -> Repository:
@@ -64,10 +64,10 @@ class EventView(Linked, RecordView[Event]):
 
     def _other_issue(self, name: str) -> Any:
         """Return an issue or pull request that the event remembers, if the viewer may see it."""
-        found = self.context.database.get(Issue, self.data.get(name))
-        visible = found and self.context.visible(self.context.repository(found.repository_id))
-        return self.context.view_of(found) if visible else None
+        issue = self.context.database.get(Issue, self.data.get(name))
+        visible = issue and self.context.visible(self.context.repository(issue.repository_id))
+        return self.context.view_of(issue) if visible else None
 
     def _person(self, identity: int | None) -> Any:
-        found = self.context.user(identity)
-        return self.context.view_of(found) if found and found.type == "User" else None
+        user = self.context.user(identity)
+        return self.context.view_of(user) if user and user.type == "User" else None

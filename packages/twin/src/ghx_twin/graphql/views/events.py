@@ -20,10 +20,10 @@ class LabelEventView(EventView):
     def label(self) -> Any:
         """Return the label as it is now, or as it was then where it is gone."""
         past: dict[str, Any] = self.data.get("label") or {}
-        found = self.context.database.get(Label, past.get("id"))
+        label = self.context.database.get(Label, past.get("id"))
         at = self.subject.created_at
         return self.context.view_of(
-            found
+            label
             or Label(
                 id=past.get("id") or 0,
                 repository_id=self.home.id,
@@ -162,8 +162,8 @@ class CrossReferencedEventView(EventView):
     def will_close_target(self) -> bool:
         """Return whether a merge of the source closes the target."""
         pull = lookup.pull_of(self.context.world, self._source) if self._source else None
-        found = pulls.closing_issues(self.context.world, pull, self.context.viewer) if pull else []
-        return any(one.id == self.subject.issue_id for one in found)
+        closing_issues = pulls.closing_issues(self.context.world, pull, self.context.viewer) if pull else []
+        return any(one.id == self.subject.issue_id for one in closing_issues)
 
     @property
     def _source(self) -> Issue | None:
@@ -177,8 +177,8 @@ class TransferredEventView(EventView):
 
     def from_repository(self) -> Any:
         """Return where it came from."""
-        found = self.context.repository(self.data.get("from_repository_id"))
-        return self.context.view_of(self.context.visible(found))
+        repository = self.context.repository(self.data.get("from_repository_id"))
+        return self.context.view_of(self.context.visible(repository))
 
 
 class CommentDeletedEventView(EventView):

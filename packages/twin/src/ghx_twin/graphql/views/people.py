@@ -65,9 +65,9 @@ class OwnerView(ClassicProjectOwner, AccountView):
 
     def repository(self, name: str, follow_renames: bool | None = True) -> Any:
         """Return a repository of this account."""
-        found = lookup.repository(self.context.world, self.context.viewer, self.subject.login, name)
-        renamed = found.name.lower() != name.lower()
-        return None if renamed and not follow_renames else self.context.view_of(found)
+        repository = lookup.repository(self.context.world, self.context.viewer, self.subject.login, name)
+        renamed = repository.name.lower() != name.lower()
+        return None if renamed and not follow_renames else self.context.view_of(repository)
 
 
 class UserView(OwnerView):
@@ -105,8 +105,8 @@ class UserView(OwnerView):
     def organizations(self) -> list[User]:
         """Return the organisations this user belongs to."""
         memberships = self.context.database.all(Membership, user_id=self.subject.id)
-        found = (self.context.user(one.organization_id) for one in memberships)
-        return [one for one in found if one is not None]
+        users = (self.context.user(one.organization_id) for one in memberships)
+        return [one for one in users if one is not None]
 
 
 class BotView(AccountView):
@@ -145,8 +145,8 @@ class OrganizationView(OwnerView):
     def members_with_role(self) -> list[Member]:
         """Return the members, each with their role."""
         memberships = self.context.database.all(Membership, organization_id=self.subject.id)
-        found = ((self.context.user(one.user_id), one.role) for one in memberships)
-        return [Member(user, role.upper()) for user, role in found if user is not None]
+        members = ((self.context.user(one.user_id), one.role) for one in memberships)
+        return [Member(user, role.upper()) for user, role in members if user is not None]
 
     def team(self, slug: str) -> Any:
         """Return a team by its slug."""
@@ -158,15 +158,15 @@ class OrganizationView(OwnerView):
     ) -> list[Team]:
         """Return the teams."""
         require_scope(self.context.viewer, "teams", "read:org")
-        found = self.context.database.all(Team, organization_id=self.subject.id)
+        teams = self.context.database.all(Team, organization_id=self.subject.id)
         if query:
-            found = [one for one in found if query.lower() in one.name.lower() or query.lower() in one.slug.lower()]
+            teams = [one for one in teams if query.lower() in one.name.lower() or query.lower() in one.slug.lower()]
         if user_logins:
-            wanted = {login.lower() for login in user_logins}
-            found = [one for one in found if wanted & {m.user.login.lower() for m in _members(self, one)}]
+            logins = {login.lower() for login in user_logins}
+            teams = [one for one in teams if logins & {m.user.login.lower() for m in _members(self, one)}]
         if order_by:
-            found.sort(key=lambda one: one.name.lower(), reverse=order_by["direction"] == "DESC")
-        return found
+            teams.sort(key=lambda one: one.name.lower(), reverse=order_by["direction"] == "DESC")
+        return teams
 
     def rulesets(
         self,
@@ -174,8 +174,8 @@ class OrganizationView(OwnerView):
         targets: list[str] | None = None,
     ) -> list[Ruleset]:
         """Return the rulesets for its repositories; for its owners only."""
-        found = self.context.database.all(Ruleset, organization_id=self.subject.id)
-        return keep_targets(found, targets) if self.viewer_can_administer() else []
+        rulesets = self.context.database.all(Ruleset, organization_id=self.subject.id)
+        return keep_targets(rulesets, targets) if self.viewer_can_administer() else []
 
     def viewer_can_administer(self) -> bool:
         """Return whether the viewer runs this organisation."""
@@ -203,8 +203,8 @@ class TeamView(Linked, RecordView[Team]):
 
     def members(self, query: str | None = None) -> list[Member]:
         """Return who is in the team."""
-        found = _members(self, self.subject)
-        return [one for one in found if not query or query.lower() in one.user.login.lower()]
+        members = _members(self, self.subject)
+        return [one for one in members if not query or query.lower() in one.user.login.lower()]
 
     def members_resource_path(self) -> str:
         """Return the path of the list of members."""

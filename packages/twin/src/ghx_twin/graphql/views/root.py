@@ -44,15 +44,15 @@ class QueryView:
 
     def repository(self, owner: str, name: str, follow_renames: bool | None = True) -> Any:
         """Return a repository by its name."""
-        found = self.context.lookup_repository(owner, name)
-        if not follow_renames and found.name.lower() != name.lower():
+        record = self.context.lookup_repository(owner, name)
+        if not follow_renames and record.name.lower() != name.lower():
             return None
-        return self.context.view_of(found)
+        return self.context.view_of(record)
 
     def repository_owner(self, login: str) -> Any:
         """Return the user or organization with a login; bots own no repositories."""
-        found = self.context.database.one(User, login=login)
-        return self.context.view_of(found) if found and found.type != "Bot" else None
+        user = self.context.database.one(User, login=login)
+        return self.context.view_of(user) if user and user.type != "Bot" else None
 
     def resource(self, url: str) -> Any:
         """Return what has a page at an address."""
@@ -80,10 +80,10 @@ class QueryView:
 
     def user(self, login: str) -> Any:
         """Return a person by their login."""
-        found = lookup.user(self.context.world, login)
-        if found.type != "User":
+        user = lookup.user(self.context.world, login)
+        if user.type != "User":
             raise NotFoundRefusal(f"Could not resolve to a User with the login of '{login}'.")
-        return self.context.view_of(found)
+        return self.context.view_of(user)
 
     def viewer(self) -> Any:
         """Return who asks."""

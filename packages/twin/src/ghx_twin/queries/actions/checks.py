@@ -40,20 +40,20 @@ def rollup(world: World, repository: Repository, sha: str) -> Rollup | None:
 
 def latest_statuses(world: World, repository: Repository, sha: str) -> list[Status]:
     """Return the newest status of each context, oldest context first."""
-    found = {status.context: status for status in world.database.all(Status, repository_id=repository.id, sha=sha)}
-    return list(found.values())
+    statuses = {status.context: status for status in world.database.all(Status, repository_id=repository.id, sha=sha)}
+    return list(statuses.values())
 
 
 def latest_check_runs(world: World, repository: Repository, sha: str) -> list[CheckRun]:
     """Return the newest check run of each name, oldest name first; of jobs, those of the latest attempts."""
-    found = world.database.all(CheckRun, repository_id=repository.id, head_sha=sha)
-    if all(one.attempt_id is None for one in found):
-        return list({one.name: one for one in found}.values())
+    check_runs = world.database.all(CheckRun, repository_id=repository.id, head_sha=sha)
+    if all(one.attempt_id is None for one in check_runs):
+        return list({one.name: one for one in check_runs}.values())
     runs = world.database.all(WorkflowRun, repository_id=repository.id, head_sha=sha)
     latest = {attempt.id: attempt.run_id for attempt in latest_attempts(world, runs).values()}
     origins = {run.id: (run.workflow_id, run.event) for run in runs}
     # By workflow and event too: a workflow that runs for a push and for a pull request has two jobs of one name.
-    counting = [one for one in found if one.attempt_id is None or one.attempt_id in latest]
+    counting = [one for one in check_runs if one.attempt_id is None or one.attempt_id in latest]
     return list({(origins.get(latest.get(one.attempt_id or 0, 0)), one.name): one for one in counting}.values())
 
 
@@ -77,8 +77,8 @@ def state_of(context: CheckRun | Status) -> State:
 def state_of_required(world: World, repository: Repository, sha: str, name: str) -> State:
     """Return the state of a required check; EXPECTED while nothing was reported under its name."""
     reported = rollup(world, repository, sha)
-    named = [c for c in (reported.contexts if reported else ()) if name_of(c) == name]
-    states: set[State] = {state_of(context) for context in named}
+    contexts = [c for c in (reported.contexts if reported else ()) if name_of(c) == name]
+    states: set[State] = {state_of(context) for context in contexts}
     return _worst(states) if states else "EXPECTED"
 
 

@@ -63,7 +63,7 @@ def waiting_jobs(world: World, run: WorkflowRun) -> list[tuple[CheckRun, Environ
     """Return the jobs of a run that wait for an environment, each with it."""
     attempt = workflow_runs.latest_attempt(world, run)
     waiting = [job for job in workflow_runs.jobs(world, attempt) if job.status == "waiting"]
-    names = {said.name: said.environment for said in reversed(definitions(world, run) if waiting else ())}
+    names = {reviews.name: reviews.environment for reviews in reversed(definitions(world, run) if waiting else ())}
     gates = [(job, gate_of(world, run, attempt, names.get(job.name))) for job in waiting]
     return [(job, gate.environment) for job, gate in gates if gate is not None]
 

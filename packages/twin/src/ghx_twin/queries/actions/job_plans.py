@@ -32,14 +32,15 @@ def definitions(world: World, run: WorkflowRun) -> tuple[JobDefinition, ...]:
 
 def with_dependents(world: World, run: WorkflowRun, names: set[str]) -> set[str]:
     """Return the names of jobs, and of all that need them."""
-    said, found = definitions(world, run), set(names)
+    job_definitions, selection = definitions(world, run), set(names)
     while more := {
         each.name
-        for each in said
-        if each.name not in found and set(each.needs) & {other.key for other in said if other.name in found}
+        for each in job_definitions
+        if each.name not in selection
+        and set(each.needs) & {other.key for other in job_definitions if other.name in selection}
     }:
-        found |= more
-    return found
+        selection |= more
+    return selection
 
 
 class RunPlans:
@@ -71,17 +72,17 @@ class RunPlans:
 
     def plan(self, job: CheckRun, jobs: Sequence[CheckRun]) -> Planned | None:
         """Return how a job goes among the jobs of its attempt; None while it waits for others or without a script."""
-        said = self.definition_of(job)
-        needed = [each for each in jobs if self.needs(job, each)] if said.needs else []
+        definition = self.definition_of(job)
+        needed = [each for each in jobs if self.needs(job, each)] if definition.needs else []
         if self._script is None or any(each.status != "completed" for each in needed):
             return None
         ended = [each.completed_at or each.started_at for each in needed]
         ready_at = max(map(parse_time, (job.started_at, *ended)))
-        is_skipped = not runs_after_failure(said.condition) and any(
+        is_skipped = not runs_after_failure(definition.condition) and any(
             each.conclusion in FAILED or each.conclusion == "skipped" for each in needed
         )
-        known = (said.name, is_skipped)
-        if known not in self._plans:
+        key = (definition.name, is_skipped)
+        if key not in self._plans:
             scripts = find_script_jobs(self._script, self._other_scripts, job.name, self._jobs_of_file)
-            self._plans[known] = plan_job(scripts, said, self._git, self._sha, is_skipped=is_skipped)
-        return Planned(self._plans[known], ready_at)
+            self._plans[key] = plan_job(scripts, definition, self._git, self._sha, is_skipped=is_skipped)
+        return Planned(self._plans[key], ready_at)

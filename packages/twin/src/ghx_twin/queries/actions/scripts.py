@@ -110,13 +110,15 @@ _UNSCRIPTED: ScriptJob = {"queued_seconds": 1, "steps": (), "rules": (), "otherw
 
 def complete_script(script: Mapping[str, Any], jobs: Sequence[JobDefinition]) -> dict[str, Any]:
     """Return a script that knows each job of a workflow file by its key and by the name of its check."""
-    said: dict[str, ScriptJob] = dict(cast("Script", script)["jobs"])
+    jobs_by_key: dict[str, ScriptJob] = dict(cast("Script", script)["jobs"])
     for job in jobs:
-        found = said.get(job.key) or said.get(job.name) or (None if _ANY_JOB in said else _UNSCRIPTED)
-        if found is not None:
-            said.setdefault(job.key, found)
-            said.setdefault(job.name, found)
-    return {**script, "jobs": said}
+        job_script = (
+            jobs_by_key.get(job.key) or jobs_by_key.get(job.name) or (None if _ANY_JOB in jobs_by_key else _UNSCRIPTED)
+        )
+        if job_script is not None:
+            jobs_by_key.setdefault(job.key, job_script)
+            jobs_by_key.setdefault(job.name, job_script)
+    return {**script, "jobs": jobs_by_key}
 
 
 def find_script_jobs(
@@ -127,16 +129,18 @@ def find_script_jobs(
     A commit can give a job another key, the name of another job, or a place in another workflow, whose scripts are
     `others`. None of these takes a check away from the rules that are for it.
     """
-    said = cast("Script", script)["jobs"]
-    by_key = [said[job.key] for job in jobs if job.name == name and job.key in said]
-    by_name = [known[name] for known in (said, *(cast("Script", other)["jobs"] for other in others)) if name in known]
+    script_jobs = cast("Script", script)["jobs"]
+    by_key = [script_jobs[job.key] for job in jobs if job.name == name and job.key in script_jobs]
+    by_name = [
+        keys[name] for keys in (script_jobs, *(cast("Script", other)["jobs"] for other in others)) if name in keys
+    ]
     # Workflows may have jobs of one name: what its own script says of it is enough.
-    found = by_key + by_name[:1] if name in said else by_key + by_name
-    if found or _ANY_JOB in said:
-        return found or [said[_ANY_JOB]]
+    matching = by_key + by_name[:1] if name in script_jobs else by_key + by_name
+    if matching or _ANY_JOB in script_jobs:
+        return matching or [script_jobs[_ANY_JOB]]
     # The script may be about a job that was renamed to this one.
     present = {text for job in jobs for text in (job.key, job.name)}
-    return [_UNSCRIPTED, *(each for key, each in said.items() if jobs and key not in present)]
+    return [_UNSCRIPTED, *(each for key, each in script_jobs.items() if jobs and key not in present)]
 
 
 def plan_job(
@@ -169,14 +173,14 @@ def runs_after_failure(condition: str) -> bool:
 
 
 def _fits(rule: Rule, git: GitRepository, sha: str) -> bool:
-    held = all(_holds(condition, git, sha) for condition in rule["when"])
-    return held and not any(_holds(condition, git, sha) for condition in rule["unless"])
+    conditions_hold = all(_holds(condition, git, sha) for condition in rule["when"])
+    return conditions_hold and not any(_holds(condition, git, sha) for condition in rule["unless"])
 
 
 def _holds(condition: Condition, git: GitRepository, sha: str) -> bool:
     contents = _contents(git, sha, condition["file"])
-    if (wanted := condition["exists"]) is not None:
-        return wanted == any(True for _ in contents)
+    if (exists := condition["exists"]) is not None:
+        return exists == any(True for _ in contents)
     if (text := condition["has"]) is not None:
         return any(text in _decode(content) for content in contents)
     if (text := condition["lacks"]) is not None:
@@ -192,11 +196,11 @@ def _contents(git: GitRepository, sha: str, path: str) -> Iterator[bytes]:
     if _WILDCARDS.search(path):
         commit = git.commit(sha)
         entries = git.tree(commit.tree, recursive=True) if commit else []
-        found = [entry for entry in entries if matches_glob(path, entry.path)]
+        matching = [entry for entry in entries if matches_glob(path, entry.path)]
     else:
         entry = git.entry(sha, path)
-        found = [] if entry is None else [entry]
-    for entry in found:
+        matching = [] if entry is None else [entry]
+    for entry in matching:
         if entry.type == "blob":
             yield git.blob(entry.sha) or b""
 
@@ -211,8 +215,8 @@ def _has_value(content: bytes, wanted: YamlValue) -> bool:
     except WorkflowFileError:
         return False
     equals = wanted["equals"]
-    found = _values_at(document, wanted["at"].split("."))
-    return any(type(each) is type(equals) and each == equals for each in found)
+    values = _values_at(document, wanted["at"].split("."))
+    return any(type(each) is type(equals) and each == equals for each in values)
 
 
 def _values_at(value: Any, keys: Sequence[str]) -> Iterator[Any]:
@@ -230,7 +234,7 @@ def _values_at(value: Any, keys: Sequence[str]) -> Iterator[Any]:
 
 
 def _plan_steps(job: JobDefinition, said: Sequence[ScriptStep], outcome: Outcome) -> tuple[PlannedStep, ...]:
-    known = {step["name"]: step for step in said}
+    steps_by_name = {step["name"]: step for step in said}
     own, fails, name = list(job.steps), outcome["conclusion"] in FAILING, outcome["step"]
     if name is None and fails:
         name = own[-1].name if own else f"Run {job.name}"
@@ -241,12 +245,12 @@ def _plan_steps(job: JobDefinition, said: Sequence[ScriptStep], outcome: Outcome
     has_failed = False
     for step in own:
         if step.name == name:
-            steps.append(_end_step(step, known.get(step.name), outcome))
+            steps.append(_end_step(step, steps_by_name.get(step.name), outcome))
             has_failed, name = fails, None  # the first of that name
         elif step.condition == "false" or (has_failed and not runs_after_failure(step.condition)):
             steps.append(PlannedStep(name=step.name, seconds=0, conclusion="skipped"))
         else:
-            steps.append(_plan_step(step, known.get(step.name)))
+            steps.append(_plan_step(step, steps_by_name.get(step.name)))
     posts = (step for step in reversed(job.steps) if step.uses and _HAS_POST.match(step.uses))
     return (
         PlannedStep(name="Set up job", log=_setup_log(job)),

@@ -58,8 +58,8 @@ def _passes(name: str, wanted: tuple[str, ...] | None, ignored: tuple[str, ...] 
 
 def _fits_paths(trigger: Trigger, changed: Paths) -> bool:
     if trigger.paths is not None:
-        wanted = trigger.paths
-        return any(_is_wanted(path, wanted) for path in changed())
+        paths = trigger.paths
+        return any(_is_wanted(path, paths) for path in changed())
     ignored = trigger.paths_ignore
     return ignored is None or not all(any(matches_glob(each, path) for each in ignored) for path in changed())
 
@@ -85,35 +85,35 @@ class _Part:
 
 @lru_cache(maxsize=512)
 def _parts(pattern: str) -> tuple[_Part, ...]:
-    found: list[_Part] = []
+    parts: list[_Part] = []
     for text in re.findall(r"\*\*/|\*\*|\*|\[[^\]]+\]|\\.|.", pattern, re.DOTALL):
         match text:
             case "**/":
                 # Entered once, so that what it may skip is not skipped from inside: `**/a` does not fit `xa`.
-                found += [_Part(_never, is_optional=True, skips=3), _Part(_always, is_optional=True, repeats=True)]
-                found.append(_Part("/".__eq__))
+                parts += [_Part(_never, is_optional=True, skips=3), _Part(_always, is_optional=True, repeats=True)]
+                parts.append(_Part("/".__eq__))
             case "**":
-                found.append(_Part(_always, is_optional=True, repeats=True))
+                parts.append(_Part(_always, is_optional=True, repeats=True))
             case "*":
-                found.append(_Part("/".__ne__, is_optional=True, repeats=True))
-            case "?" | "+" if found and not found[-1].repeats:
-                found[-1] = replace(found[-1], is_optional=text == "?", repeats=text == "+")
+                parts.append(_Part("/".__ne__, is_optional=True, repeats=True))
+            case "?" | "+" if parts and not parts[-1].repeats:
+                parts[-1] = replace(parts[-1], is_optional=text == "?", repeats=text == "+")
             case _:
-                found.append(_Part(_one_of(text)))
-    return tuple(found)
+                parts.append(_Part(_one_of(text)))
+    return tuple(parts)
 
 
 def _reach(parts: Sequence[_Part], places: Iterable[int]) -> set[int]:
     """Return the places in a pattern that are reached without another character."""
     reached: set[int] = set()
-    left = list(places)
-    while left:
-        place = left.pop()
+    remaining = list(places)
+    while remaining:
+        place = remaining.pop()
         if place not in reached:
             reached.add(place)
             if place < len(parts) and parts[place].is_optional:
-                left.append(place + 1)
-                left.append(place + parts[place].skips)
+                remaining.append(place + 1)
+                remaining.append(place + parts[place].skips)
     return reached
 
 

@@ -90,12 +90,12 @@ def read_workflow_file(git: GitRepository, sha: str, path: str) -> WorkflowFile 
 
 def files_on_branches(git: GitRepository, path: str) -> list[WorkflowFile]:
     """Return the workflows that a file says on the branches, without those that GitHub could not run."""
-    found: list[WorkflowFile] = []
+    files: list[WorkflowFile] = []
     for sha in git.refs("refs/heads/").values():
         with suppress(WorkflowFileError):
             file = read_workflow_file(git, sha, path)
-            found += [] if file is None or file in found else [file]
-    return found
+            files += [] if file is None or file in files else [file]
+    return files
 
 
 @lru_cache(maxsize=256)
@@ -119,16 +119,18 @@ def _interpret(read: Any) -> WorkflowFile:
         raise WorkflowFileError("No event triggers defined in `on`")
     if not jobs:
         raise WorkflowFileError("Required property is missing: jobs")
-    found = tuple(islice((job for key, each in jobs.items() for job in _jobs(key, _mapping(each) or {})), _MOST_JOBS))
-    if sum(len(job.steps) for job in found) > _MOST_STEPS:
+    job_list = tuple(
+        islice((job for key, each in jobs.items() for job in _jobs(key, _mapping(each) or {})), _MOST_JOBS)
+    )
+    if sum(len(job.steps) for job in job_list) > _MOST_STEPS:
         raise WorkflowFileError(f"its jobs have more than {_MOST_STEPS} steps")
-    _check_needs(found)
+    _check_needs(job_list)
     dispatch = _mapping(events.get("workflow_dispatch")) or {}
     return WorkflowFile(
         run_name=_text(document.get("run-name")),
         triggers={event: _trigger(_mapping(filters) or {}) for event, filters in events.items()},
         inputs={name: _input(_mapping(each) or {}) for name, each in (_mapping(dispatch.get("inputs")) or {}).items()},
-        jobs=found,
+        jobs=job_list,
     )
 
 
@@ -246,8 +248,8 @@ def _jobs(key: str, said: Mapping[str, Any]) -> Iterable[JobDefinition]:
     for combination in combinations or [{}]:
         name = _text(said.get("name")) or None
         if name is None or (combination and not _EXPRESSION.search(name)):
-            shown = f" ({', '.join(map(_shown, combination.values()))})" if combination else ""
-            name = f"{name or key}{shown}"
+            suffix = f" ({', '.join(map(_shown, combination.values()))})" if combination else ""
+            name = f"{name or key}{suffix}"
         yield JobDefinition(
             key=key,
             name=fill_expressions(name, {f"matrix.{each}": value for each, value in combination.items()}),
@@ -286,19 +288,19 @@ def _combinations(matrix: dict[str, Any] | None) -> list[dict[str, Any]]:
     axes = {name: cast("list[Any]", each) for name, each in matrix.items() if isinstance(each, list)}
     included, excluded = (_mappings(axes.pop(name, ())) for name in ("include", "exclude"))
     crossed = islice(product(*axes.values()), _MOST_JOBS) if axes else ()
-    found = [dict(zip(axes, values, strict=True)) for values in crossed]
-    found = [each for each in found if not any(item.items() <= each.items() for item in excluded)]
-    original = [dict(each) for each in found]
+    combinations = [dict(zip(axes, values, strict=True)) for values in crossed]
+    combinations = [each for each in combinations if not any(item.items() <= each.items() for item in excluded)]
+    original = [dict(each) for each in combinations]
     for item in included[:_MOST_JOBS]:
         fitting = [
-            each for each, first in zip(found, original, strict=False)
+            each for each, first in zip(combinations, original, strict=False)
             if all(first.get(name, value) == value for name, value in item.items())
         ]  # fmt: skip
         for each in fitting:
             each.update(item)
         if not fitting:
-            found.append(dict(item))
-    return found[:_MOST_JOBS]
+            combinations.append(dict(item))
+    return combinations[:_MOST_JOBS]
 
 
 def _condition(said: Any) -> str:
@@ -332,4 +334,4 @@ def _mapping(value: Any) -> dict[str, Any] | None:
 
 def _mappings(value: Any) -> list[dict[str, Any]]:
     values = cast("list[Any]", value) if isinstance(value, list) else []
-    return [found for each in values if (found := _mapping(each)) is not None]
+    return [mapping for each in values if (mapping := _mapping(each)) is not None]

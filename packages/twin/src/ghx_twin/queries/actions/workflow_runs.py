@@ -27,37 +27,37 @@ class Origin:
 def workflow(world: World, repository: Repository, name: str) -> Workflow:
     """Return the workflow with an id, or with a file of that name."""
     database, home = world.database, repository.id
-    found = None
+    record = None
     if name.isascii() and name.isdigit():
-        found = database.one(Workflow, id=int(name[:20]), repository_id=home)
-    found = found or database.one(Workflow, repository_id=home, path=FOLDER + name.removeprefix(FOLDER))
-    if found is None:
+        record = database.one(Workflow, id=int(name[:20]), repository_id=home)
+    record = record or database.one(Workflow, repository_id=home, path=FOLDER + name.removeprefix(FOLDER))
+    if record is None:
         raise NotFoundRefusal(f"Could not resolve to a Workflow with the name '{name}'.")
-    return found
+    return record
 
 
 def run(world: World, repository: Repository, identity: int) -> WorkflowRun:
     """Return the run with an id."""
-    found = world.database.one(WorkflowRun, id=identity, repository_id=repository.id)
-    if found is None:
+    workflow_run = world.database.one(WorkflowRun, id=identity, repository_id=repository.id)
+    if workflow_run is None:
         raise NotFoundRefusal(f"Could not resolve to a WorkflowRun with the id of {identity}.")
-    return found
+    return workflow_run
 
 
 def job(world: World, repository: Repository, identity: int) -> CheckRun:
     """Return the job with an id, which is that of its check run."""
-    found = world.database.one(CheckRun, id=identity, repository_id=repository.id)
-    if found is None or found.attempt_id is None:
+    check_run = world.database.one(CheckRun, id=identity, repository_id=repository.id)
+    if check_run is None or check_run.attempt_id is None:
         raise NotFoundRefusal(f"Could not resolve to a job with the id of {identity}.")
-    return found
+    return check_run
 
 
 def attempt(world: World, run: WorkflowRun, number: int) -> RunAttempt:
     """Return one attempt at a run."""
-    found = world.database.one(RunAttempt, run_id=run.id, number=number)
-    if found is None:
+    run_attempt = world.database.one(RunAttempt, run_id=run.id, number=number)
+    if run_attempt is None:
         raise NotFoundRefusal(f"Could not resolve to attempt {number} of the WorkflowRun with the id of {run.id}.")
-    return found
+    return run_attempt
 
 
 def latest_attempt(world: World, run: WorkflowRun) -> RunAttempt:
@@ -80,9 +80,9 @@ def origin(world: World, check: CheckRun) -> Origin | None:
 
 def workflow_of(world: World, run: WorkflowRun) -> Workflow:
     """Return the workflow that a run is of."""
-    found = world.database.get(Workflow, run.workflow_id)
-    assert found is not None  # noqa: S101 - a workflow stays as long as its runs
-    return found
+    record = world.database.get(Workflow, run.workflow_id)
+    assert record is not None  # noqa: S101 - a workflow stays as long as its runs
+    return record
 
 
 def jobs(world: World, attempt: RunAttempt) -> list[CheckRun]:

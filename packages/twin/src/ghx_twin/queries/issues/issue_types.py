@@ -17,7 +17,7 @@ def find_issue_type(world: World, repository: Repository, name: str | None) -> I
 
 def issue_type_by_id(world: World, organization_id: int, identity: int) -> IssueType:
     """Return a type of an organization by its database id."""
-    found = world.database.one(IssueType, organization_id=organization_id, id=identity)
-    if found is None:
+    issue_type = world.database.one(IssueType, organization_id=organization_id, id=identity)
+    if issue_type is None:
         raise NotFoundRefusal(f"Could not resolve to an IssueType with the id of {identity}.")
-    return found
+    return issue_type

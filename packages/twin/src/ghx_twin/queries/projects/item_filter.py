@@ -42,26 +42,26 @@ class ItemFilter:
         return all(self._fits_word(item, content, word) for word in _words(self.text))
 
     def _fits_word(self, item: ProjectItem, content: Content, word: str) -> bool:
-        found = _WORD.fullmatch(word)
-        sign, key, value = (found["sign"], found["key"], found["value"].lower()) if found else ("", None, word.lower())
-        wanted = value.split(",")
+        match = _WORD.fullmatch(word)
+        sign, key, value = (match["sign"], match["key"], match["value"].lower()) if match else ("", None, word.lower())
+        alternatives = value.split(",")
         match (key or "").lower():
             case "":
                 fits = content is not None and value in content.title.lower()
             case "is":
-                fits = any(_is(self.world, content, each) for each in wanted)
+                fits = any(_is(self.world, content, each) for each in alternatives)
             case "no" | "has":
-                fits = all(bool(self._names(item, content, each)) == (key == "has") for each in wanted)
+                fits = all(bool(self._names(item, content, each)) == (key == "has") for each in alternatives)
             case name:
-                held = self._names(item, content, name)
+                names = self._names(item, content, name)
                 login = self.viewer.user.login.lower() if self.viewer else ""
-                fits = any((login if each == "@me" else each) in held for each in wanted)
+                fits = any((login if each == "@me" else each) in names for each in alternatives)
         return fits != bool(sign)
 
     def _names(self, item: ProjectItem, content: Content, name: str) -> set[str]:
         """Return what an item holds in the field that a filter names, in lower case."""
-        wanted = _ALIASES.get(name, name)
-        field = next((one for one in self.fields if one.name.lower().replace(" ", "-") == wanted), None)
+        field_name = _ALIASES.get(name, name)
+        field = next((one for one in self.fields if one.name.lower().replace(" ", "-") == field_name), None)
         value = None if field is None else value_in(self.world, self.viewer, item, content, field)
         if field is None or value is None:
             return set()

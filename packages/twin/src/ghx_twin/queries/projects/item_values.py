@@ -30,8 +30,8 @@ def value_in(
 ) -> ItemValue | None:
     """Return what a viewer sees of an item in a field; None for nothing, and for content that they may not see."""
     if field.data_type in STORED:
-        held = projects.value_of(world.database, item, field)
-        return None if held is None else held.value
+        stored = projects.value_of(world.database, item, field)
+        return None if stored is None else stored.value
     match content:
         case None:
             return None
@@ -77,6 +77,8 @@ def _issue_value(  # noqa: PLR0911 - one for each type
 
 def _reviewers(world: World, issue: Issue) -> tuple[User | Team, ...]:
     pull = lookup.pull_of(world, issue)
-    asked = world.database.all(ReviewRequest, pull_id=pull.id) if pull else ()
-    found = (world.database.get(Team, one.team_id) or world.database.get(User, one.user_id) for one in asked)
-    return tuple(one for one in found if one)
+    review_requests = world.database.all(ReviewRequest, pull_id=pull.id) if pull else ()
+    reviewers = (
+        world.database.get(Team, one.team_id) or world.database.get(User, one.user_id) for one in review_requests
+    )
+    return tuple(one for one in reviewers if one)

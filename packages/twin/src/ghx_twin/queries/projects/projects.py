@@ -53,16 +53,16 @@ def role(world: World, viewer: Viewer | None, project: Project) -> ProjectRole:
     """Return the role of a viewer in a project: members of the organization may write unless said otherwise."""
     if viewer is None or viewer.unrestricted or viewer.id == project.owner_id:
         return "admin"
-    held = ["reader" if project.public else "none"]
+    roles = ["reader" if project.public else "none"]
     if viewer.app is not None and viewer.app.account_id == project.owner_id:
-        held.append(_APP_ROLES.get(viewer.app.permissions.get("organization_projects", ""), "none"))
-    given = world.database.one(ProjectCollaborator, project_id=project.id, user_id=viewer.id)
-    if given:
-        held.append(given.role)
+        roles.append(_APP_ROLES.get(viewer.app.permissions.get("organization_projects", ""), "none"))
+    project_collaborator = world.database.one(ProjectCollaborator, project_id=project.id, user_id=viewer.id)
+    if project_collaborator:
+        roles.append(project_collaborator.role)
     member = world.database.one(Membership, organization_id=project.owner_id, user_id=viewer.id)
     if member:
-        held.append("admin" if member.role == "admin" or project.creator_id == viewer.id else "writer")
-    return cast("ProjectRole", max(held, key=_RANK.__getitem__))
+        roles.append("admin" if member.role == "admin" or project.creator_id == viewer.id else "writer")
+    return cast("ProjectRole", max(roles, key=_RANK.__getitem__))
 
 
 def may(world: World, viewer: Viewer | None, project: Project, needed: ProjectRole) -> bool:
@@ -91,23 +91,23 @@ def not_found(number: int) -> NotFoundRefusal:
 
 def find(world: World, viewer: Viewer | None, owner: User, number: int) -> Project:
     """Return a project of an account by its number."""
-    found = world.database.one(Project, owner_id=owner.id, number=number)
-    if found is None or not may(world, viewer, found, "reader"):
+    project = world.database.one(Project, owner_id=owner.id, number=number)
+    if project is None or not may(world, viewer, project, "reader"):
         raise not_found(number)
-    return found
+    return project
 
 
 def visible_projects(world: World, viewer: Viewer | None, owner: User) -> list[Project]:
     """Return the projects of an account that a viewer may see, newest first."""
-    found = world.database.all(Project, order="number DESC", owner_id=owner.id)
-    return [one for one in found if may(world, viewer, one, "reader")]
+    projects = world.database.all(Project, order="number DESC", owner_id=owner.id)
+    return [one for one in projects if may(world, viewer, one, "reader")]
 
 
 def linked_projects(world: World, viewer: Viewer | None, repository: Repository) -> list[Project]:
     """Return the projects linked to a repository that a viewer may see, newest link first."""
     links = world.database.all(ProjectRepository, order="id DESC", repository_id=repository.id)
-    found = (world.database.get(Project, link.project_id) for link in links)
-    return [one for one in found if one and may(world, viewer, one, "reader")]
+    candidates = (world.database.get(Project, link.project_id) for link in links)
+    return [one for one in candidates if one and may(world, viewer, one, "reader")]
 
 
 def matches(project: Project, query: str | None) -> bool:
@@ -141,16 +141,16 @@ def field_named(database: Database, project: Project, name: str) -> ProjectField
 
 def project_of(world: World, part: ProjectItem | ProjectField | ProjectStatusUpdate) -> Project:
     """Return the project that a part of it belongs to."""
-    found = world.database.get(Project, part.project_id)
-    if found is None:
+    project = world.database.get(Project, part.project_id)
+    if project is None:
         raise NotFoundRefusal(f"Could not resolve to a ProjectV2 with the id of {part.project_id}.")
-    return found
+    return project
 
 
 def items_of(database: Database, project: Project, *, archived: bool | None = False) -> list[ProjectItem]:
     """Return the items of a project from top to bottom; those that are archived too where `archived` is None."""
-    found = database.all(ProjectItem, order="position", project_id=project.id)
-    return [one for one in found if archived is None or (one.archived_at is not None) == archived]
+    project_items = database.all(ProjectItem, order="position", project_id=project.id)
+    return [one for one in project_items if archived is None or (one.archived_at is not None) == archived]
 
 
 def content_of(world: World, viewer: Viewer | None, item: ProjectItem) -> Issue | DraftIssue | None:

@@ -42,8 +42,8 @@ class Hunk:
 
     def until(self, last: PatchLine) -> str:
         """Return the text from the header to a line of this hunk, which GitHub shows above a comment."""
-        shown = [line.text for line in self.lines if line.position <= last.position]
-        return "\n".join((self.header, *shown))
+        lines = [line.text for line in self.lines if line.position <= last.position]
+        return "\n".join((self.header, *lines))
 
 
 @lru_cache(maxsize=512)
@@ -92,10 +92,10 @@ def _headers(rows: list[str]) -> Iterator[int]:
             index += 1
             continue
         yield index
-        left, right = _count(match[2]), _count(match[4])
+        old_count, right = _count(match[2]), _count(match[4])
         index += 1
-        while index < len(rows) and (left > 0 or right > 0):
-            left -= rows[index][:1] in {" ", "-", ""}
+        while index < len(rows) and (old_count > 0 or right > 0):
+            old_count -= rows[index][:1] in {" ", "-", ""}
             right -= rows[index][:1] in {" ", "+", ""}
             index += 1
 
@@ -103,7 +103,7 @@ def _headers(rows: list[str]) -> Iterator[int]:
 def _hunk(rows: list[str], above: int) -> Hunk:
     match = _HEADER.match(rows[0])
     assert match is not None  # noqa: S101 - found by `_headers`
-    left, right = int(match[1]), int(match[3])
+    line_number, right = int(match[1]), int(match[3])
     lines: list[PatchLine] = []
     for offset, text in enumerate(rows[1:], start=1):
         mark = text[:1] or " "
@@ -111,12 +111,12 @@ def _hunk(rows: list[str], above: int) -> Hunk:
         lines.append(
             PatchLine(
                 text=text,
-                left=left if on_left else None,
+                left=line_number if on_left else None,
                 right=right if on_right else None,
                 position=above + offset,
             )
         )
-        left, right = left + on_left, right + on_right
+        line_number, right = line_number + on_left, right + on_right
     return Hunk(
         header=rows[0],
         left_start=int(match[1]),

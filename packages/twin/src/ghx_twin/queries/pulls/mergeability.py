@@ -57,10 +57,10 @@ def merge_state(world: World, pull: Pull) -> MergeState:
     if merges == "CONFLICTING":
         return "DIRTY"
     protection = _protection(world, pull)
-    found = [*(_protection_obstacles(world, pull, protection) if protection else ()), *_rule_obstacles(world, pull)]
-    if any(each != _BEHIND for each in found):
+    obstacles = [*(_protection_obstacles(world, pull, protection) if protection else ()), *_rule_obstacles(world, pull)]
+    if any(each != _BEHIND for each in obstacles):
         return "BLOCKED"
-    if found:
+    if obstacles:
         return "BEHIND"
     reported = checks.rollup(world, lookup.repository_of(world, pull), pull.head_sha)
     return "CLEAN" if reported is None or reported.state == "SUCCESS" else "UNSTABLE"
@@ -74,10 +74,10 @@ def obstacles(world: World, pull: Pull) -> list[str]:
 
 def rule_obstacles(world: World, pull: Pull, rules: Sequence[ActiveRule], method: str) -> list[str]:
     """Return which of the rules for the base branch a merge by a method violates."""
-    found = list(_obstacles_of_rules(world, pull, rules))
+    obstacles = list(_obstacles_of_rules(world, pull, rules))
     if method == "merge" and any(_is_linear(one) for one in rules):
-        found.append("This branch must not contain merge commits.")
-    return list(dict.fromkeys(found))
+        obstacles.append("This branch must not contain merge commits.")
+    return list(dict.fromkeys(obstacles))
 
 
 def allowed_methods(rules: Sequence[ActiveRule]) -> set[str]:
@@ -140,8 +140,8 @@ def _last_pusher(world: World, pull: Pull) -> int | None:
     """Return who moved the head to where it is; its author where that is not known."""
     home = pull.head_repository_id or pull.repository_id
     moves = world.database.field_changes("refs", home, f"refs/heads/{pull.head_ref}")
-    found = next((move.actor_id for move in reversed(moves) if move.actor_id is not None), None)
-    return lookup.issue_of(world, pull).author_id if found is None else found
+    last_pusher = next((move.actor_id for move in reversed(moves) if move.actor_id is not None), None)
+    return lookup.issue_of(world, pull).author_id if last_pusher is None else last_pusher
 
 
 def _check_obstacles(world: World, pull: Pull, names: Sequence[str]) -> list[str]:
@@ -182,8 +182,8 @@ def is_required(world: World, pull: Pull, name: str) -> bool:
     protection = _protection(world, pull)
     if protection is not None and name in protection.required_checks:
         return True
-    found = (one.rule for one in _rules(world, pull) if isinstance(one.rule, StatusCheckRule))
-    return any(check.context == name for rule in found for check in rule.parameters.required_status_checks)
+    rules = (one.rule for one in _rules(world, pull) if isinstance(one.rule, StatusCheckRule))
+    return any(check.context == name for rule in rules for check in rule.parameters.required_status_checks)
 
 
 def _is_linear(one: ActiveRule) -> bool:
@@ -211,7 +211,7 @@ def _missing_owners(world: World, pull: Pull, approvers: Collection[int]) -> lis
 
 
 def _read_code_owners(git: GitRepository, commit: str) -> list[tuple[str, tuple[str, ...]]]:
-    entry = next((found for place in _CODE_OWNERS if (found := git.entry(commit, place))), None)
+    entry = next((file_entry for place in _CODE_OWNERS if (file_entry := git.entry(commit, place))), None)
     text = (git.blob(entry.sha) or b"").decode("utf-8", "replace") if entry else ""
     written = (line.partition("#")[0].split() for line in text.splitlines())
     return [(words[0], tuple(words[1:])) for words in written if words]
@@ -228,7 +228,7 @@ def _owner_ids(world: World, owner: str) -> set[int]:
     try:
         if not team:
             return {lookup.user(world, login).id}
-        found = lookup.team(world, lookup.organization(world, login), team)
+        owner_ids = lookup.team(world, lookup.organization(world, login), team)
     except NotFoundRefusal:
         return set()
-    return {member.user_id for member in world.database.all(TeamMember, team_id=found.id)}
+    return {member.user_id for member in world.database.all(TeamMember, team_id=owner_ids.id)}

@@ -17,8 +17,8 @@ _OPINIONS = frozenset({"APPROVED", "CHANGES_REQUESTED", "DISMISSED"})
 
 def submitted_reviews(world: World, pull: Pull) -> list[Review]:
     """Return the submitted reviews, in the order they were submitted."""
-    found = [review for review in world.database.all(Review, pull_id=pull.id) if review.submitted_at]
-    return sorted(found, key=lambda review: (review.submitted_at or "", review.id))
+    reviews = [review for review in world.database.all(Review, pull_id=pull.id) if review.submitted_at]
+    return sorted(reviews, key=lambda review: (review.submitted_at or "", review.id))
 
 
 def visible_reviews(world: World, viewer: Viewer | None, pull: Pull) -> list[Review]:
@@ -65,8 +65,8 @@ def review_decision(world: World, pull: Pull) -> Decision | None:
     """Return the decision of the reviewers with write access; None where no review is required."""
     states = [review.state for review in latest_opinions(world, pull, writers_only=True)]
     rules = protection_of(world, lookup.repository_of(world, pull), pull.base_ref)
-    wanted = [rule.required_approving_review_count for rule in pull_request_rules(world, pull)]
-    needed = max([*wanted, (rules.required_approvals if rules else None) or 0])
+    counts = [rule.required_approving_review_count for rule in pull_request_rules(world, pull)]
+    needed = max([*counts, (rules.required_approvals if rules else None) or 0])
     if "CHANGES_REQUESTED" in states:
         return "CHANGES_REQUESTED"
     if states.count("APPROVED") >= max(needed, 1):
@@ -76,8 +76,8 @@ def review_decision(world: World, pull: Pull) -> Decision | None:
 
 def pull_request_rules(world: World, pull: Pull) -> list[PullRequestParameters]:
     """Return what the rulesets of the base branch ask of pull requests."""
-    found = rules_of(world, lookup.repository_of(world, pull), f"refs/heads/{pull.base_ref}")
-    return [one.rule.parameters for one in found if isinstance(one.rule, PullRequestRule)]
+    rules = rules_of(world, lookup.repository_of(world, pull), f"refs/heads/{pull.base_ref}")
+    return [one.rule.parameters for one in rules if isinstance(one.rule, PullRequestRule)]
 
 
 def unresolved_threads(world: World, pull: Pull) -> list[Thread]:

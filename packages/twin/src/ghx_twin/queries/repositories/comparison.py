@@ -47,8 +47,8 @@ def position(world: World, pull: Pull, thread: Thread) -> int | None:
         return None
     if thread.subject_type == "file" or thread.line is None:
         return 1
-    found = find_line(hunks_of(files(world, pull), thread.path) or (), side_of(thread), thread.line)
-    return found[1].position if found else None
+    line = find_line(hunks_of(files(world, pull), thread.path) or (), side_of(thread), thread.line)
+    return line[1].position if line else None
 
 
 def side_of(thread: Thread) -> Side:

@@ -15,8 +15,8 @@ from ghx_twin.world import World
 def protection_of(world: World, repository: Repository, branch: str) -> Protection | None:
     """Return the rules of a branch: those that name it, else the oldest whose pattern matches."""
     rules = world.database.all(Protection, repository_id=repository.id)
-    named = next((rule for rule in rules if rule.pattern == branch), None)
-    return named or next((rule for rule in rules if _matches(rule.pattern, branch)), None)
+    protection = next((rule for rule in rules if rule.pattern == branch), None)
+    return protection or next((rule for rule in rules if _matches(rule.pattern, branch)), None)
 
 
 def binds(world: World, protection: Protection, viewer: Viewer | None, repository: Repository) -> bool:
@@ -69,9 +69,10 @@ def _protection_rule(world: World, viewer: Viewer | None, repository: Repository
     if update.new is None:
         return RefRule() if rules.allow_deletions else RefRule(refused=("Cannot delete this protected branch",))
     forced = () if rules.allow_force_pushes else ("Cannot force-push to this protected branch",)
-    held = binds(world, rules, viewer, repository)
+    protection_rule = binds(world, rules, viewer, repository)
     return RefRule(
-        refused=_push_requirements(world, rules, repository, update.new) if held else (), force_push_refused=forced
+        refused=_push_requirements(world, rules, repository, update.new) if protection_rule else (),
+        force_push_refused=forced,
     )
 
 

@@ -59,8 +59,8 @@ class _Category:
     exclusion: _Exclusion
 
     def takes(self, merged: _Merged) -> bool:
-        wanted = _ANY_LABEL in self.labels or bool(self.labels & merged.labels)
-        return wanted and not self.exclusion.holds(merged)
+        is_included = _ANY_LABEL in self.labels or bool(self.labels & merged.labels)
+        return is_included and not self.exclusion.holds(merged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ def _merged_pulls(world: World, repository: Repository, base: str | None, head: 
     """Return the pull requests whose merge lies between two commits, in the order in which they were merged."""
     shas = {commit.sha for commit in world.git(repository).commits_between(base, head)}
     rest = "WHERE repository_id = ? AND merged_at IS NOT NULL ORDER BY merged_at, id"
-    found = world.database.select(Pull, rest, (repository.id,))
-    return [_describe(world, pull) for pull in found if pull.merge_commit_sha in shas]
+    pulls = world.database.select(Pull, rest, (repository.id,))
+    return [_describe(world, pull) for pull in pulls if pull.merge_commit_sha in shas]
 
 
 def _describe(world: World, pull: Pull) -> _Merged:
@@ -166,8 +166,8 @@ def _has_merged_earlier(world: World, repository: Repository, one: _Merged, here
         "JOIN pulls ON pulls.issue_id = issues.id "
         "WHERE issues.repository_id = ? AND issues.author_id = ? AND pulls.merged_at <= ?"
     )
-    found = world.database.select(Issue, rest, (repository.id, one.author.id, one.merged_at))
-    return any(issue.id not in here for issue in found)
+    issues = world.database.select(Issue, rest, (repository.id, one.author.id, one.merged_at))
+    return any(issue.id not in here for issue in issues)
 
 
 def _read_configuration(world: World, repository: Repository, sha: str, path: str | None) -> _Configuration:
@@ -199,8 +199,8 @@ def _parse_configuration(path: str, content: bytes) -> _Configuration:
 
 
 def _exclusion(value: object) -> _Exclusion:
-    found = _mapping(value)
-    return _Exclusion(_words(found.get("labels")), _words(found.get("authors")))
+    mapping = _mapping(value)
+    return _Exclusion(_words(mapping.get("labels")), _words(mapping.get("authors")))
 
 
 def _mapping(value: object) -> dict[str, Any]:

@@ -13,10 +13,10 @@ _VERSION = re.compile(r"v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?")
 
 def release(world: World, viewer: Viewer | None, repository: Repository, identity: int) -> Release:
     """Return a release by its id; a draft only to those who can push."""
-    found = world.database.get(Release, identity)
-    if found is None or found.repository_id != repository.id or not is_visible(world, viewer, repository, found):
+    record = world.database.get(Release, identity)
+    if record is None or record.repository_id != repository.id or not is_visible(world, viewer, repository, record):
         raise NotFoundRefusal(f"Could not resolve to a Release with the id of {identity}.")
-    return found
+    return record
 
 
 def release_by_tag(world: World, repository: Repository, tag_name: str) -> Release | None:
@@ -26,10 +26,10 @@ def release_by_tag(world: World, repository: Repository, tag_name: str) -> Relea
 
 def asset(world: World, viewer: Viewer | None, repository: Repository, identity: int) -> tuple[Release, ReleaseAsset]:
     """Return a file of a release by its id, and that release."""
-    found = world.database.get(ReleaseAsset, identity)
-    if found is None:
+    release_asset = world.database.get(ReleaseAsset, identity)
+    if release_asset is None:
         raise NotFoundRefusal(f"Could not resolve to a ReleaseAsset with the id of {identity}.")
-    return release(world, viewer, repository, found.release_id), found
+    return release(world, viewer, repository, release_asset.release_id), release_asset
 
 
 def is_visible(world: World, viewer: Viewer | None, repository: Repository, release: Release) -> bool:
@@ -47,8 +47,8 @@ def latest_release(world: World, repository: Repository) -> Release | None:
     chosen = world.database.one(Release, repository_id=repository.id, is_latest=True)
     if chosen is not None:
         return chosen
-    found = world.database.all(Release, repository_id=repository.id, draft=False, prerelease=False)
-    return max(found, key=lambda one: (one.created_at, _version(one.tag_name), one.id), default=None)
+    releases = world.database.all(Release, repository_id=repository.id, draft=False, prerelease=False)
+    return max(releases, key=lambda one: (one.created_at, _version(one.tag_name), one.id), default=None)
 
 
 def tag_commit(world: World, repository: Repository, tag_name: str) -> str | None:
@@ -62,5 +62,5 @@ def untagged_name(release: Release) -> str:
 
 
 def _version(tag_name: str) -> tuple[int, ...]:
-    found = _VERSION.fullmatch(tag_name)
-    return tuple(int(part or 0) for part in found.groups()) if found else ()
+    match = _VERSION.fullmatch(tag_name)
+    return tuple(int(part or 0) for part in match.groups()) if match else ()

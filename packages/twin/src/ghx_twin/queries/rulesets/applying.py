@@ -30,9 +30,11 @@ class ActiveRule:
 
 def source_of(world: World, ruleset: Ruleset) -> Repository | User:
     """Return the repository or organization that a ruleset belongs to."""
-    found = world.database.get(Repository, ruleset.repository_id) or world.database.get(User, ruleset.organization_id)
-    assert found is not None  # noqa: S101 - a ruleset goes with its owner
-    return found
+    repository = world.database.get(Repository, ruleset.repository_id) or world.database.get(
+        User, ruleset.organization_id
+    )
+    assert repository is not None  # noqa: S101 - a ruleset goes with its owner
+    return repository
 
 
 def rulesets_of(world: World, repository: Repository, *, with_parents: bool = True) -> list[Ruleset]:
@@ -56,9 +58,9 @@ def rules_that_bind(
     if viewer is None or viewer.unrestricted:
         return []
     free: set[str | None] = {"always", "exempt", "pull_request"} if merging else {"always", "exempt"}
-    found = rules_of(world, repository, ref)
-    modes = {one.ruleset.id: bypass_mode(world, viewer, repository, one.ruleset) for one in found}
-    return [one for one in found if modes[one.ruleset.id] not in free]
+    rules = rules_of(world, repository, ref)
+    modes = {one.ruleset.id: bypass_mode(world, viewer, repository, one.ruleset) for one in rules}
+    return [one for one in rules if modes[one.ruleset.id] not in free]
 
 
 def bypass_mode(world: World, viewer: Viewer, repository: Repository, ruleset: Ruleset) -> BypassMode | None:
@@ -132,5 +134,5 @@ def _is_actor(world: World, viewer: Viewer, repository: Repository, kind: str, i
 
 def _role_ids_from(identity: object) -> set[int]:
     """Return the ids of a role and of those that include it."""
-    needed = next((role for role, known in ROLE_IDS.items() if known == identity), None)
+    needed = next((role for role, role_ids in ROLE_IDS.items() if role_ids == identity), None)
     return {ROLE_IDS[role] for role in ROLE_IDS if needed and permissions.at_least(role, needed)}

@@ -45,8 +45,8 @@ def push_violations(world: World, viewer: Viewer | None, repository: Repository,
     rules = rules_that_bind(world, viewer, repository, update.ref)
     if not rules:
         return []
-    found = [each for one in rules if (each := _ref_violation(world, repository, one.rule, update))]
-    return list(dict.fromkeys(found + content_violations(world, repository, rules, update)))
+    violations = [each for one in rules if (each := _ref_violation(world, repository, one.rule, update))]
+    return list(dict.fromkeys(violations + content_violations(world, repository, rules, update)))
 
 
 def content_violations(
@@ -54,11 +54,11 @@ def content_violations(
 ) -> list[str]:
     """Return which of these rules the commits and files that a ref gets violate."""
     git = world.git(repository)
-    wanted = [one.rule for one in rules if isinstance(one.rule, PatternRule) or one.rule.type in _READS_COMMITS]
-    if not wanted or update.new is None or git.kind(update.new) not in {"commit", "tag"}:
+    relevant = [one.rule for one in rules if isinstance(one.rule, PatternRule) or one.rule.type in _READS_COMMITS]
+    if not relevant or update.new is None or git.kind(update.new) not in {"commit", "tag"}:
         return []
     commits = _new_commits(git, update)
-    return [each for rule in wanted if (each := _content_violation(git, rule, commits))]
+    return [each for rule in relevant if (each := _content_violation(git, rule, commits))]
 
 
 _READS_COMMITS = PUSH_RULES | {"required_linear_history", "required_signatures"}
@@ -67,25 +67,25 @@ _READS_COMMITS = PUSH_RULES | {"required_linear_history", "required_signatures"}
 def _ref_violation(world: World, repository: Repository, rule: Rule, update: RefUpdate) -> str | None:
     """Return what the move of the ref itself violates of a rule, whatever its commits hold."""
     noun = "tag" if update.ref.startswith("refs/tags/") else "branch"
-    moves, found = update.old is not None and update.new is not None, None
+    moves, violation = update.old is not None and update.new is not None, None
     match rule:
         case PlainRule(type="creation") if update.old is None:
-            found = "Cannot create ref due to creations being restricted."
+            violation = "Cannot create ref due to creations being restricted."
         case PlainRule(type="deletion") if update.new is None:
-            found = f"Cannot delete this {noun}"
+            violation = f"Cannot delete this {noun}"
         case PlainRule(type="non_fast_forward") if _is_forced(world.git(repository), update):
-            found = f"Cannot force-push to this {noun}"
+            violation = f"Cannot force-push to this {noun}"
         case UpdateRule() if moves:
-            found = UPDATE_REFUSED
+            violation = UPDATE_REFUSED
         case PullRequestRule() if moves:
-            found = "Changes must be made through a pull request."
+            violation = "Changes must be made through a pull request."
         case StatusCheckRule():
-            found = _check_violation(world, repository, rule, update)
+            violation = _check_violation(world, repository, rule, update)
         case PatternRule():
-            found = _name_violation(rule, update)
+            violation = _name_violation(rule, update)
         case _:
             pass  # of what is in the commits, or not violated
-    return found
+    return violation
 
 
 def _is_forced(git: GitRepository, update: RefUpdate) -> bool:
@@ -176,12 +176,12 @@ def _file_test(
 
 def _paths(git: GitRepository, commits: Sequence[Commit]) -> dict[str, int | None]:
     """Return the paths that commits change, each with the size of the file they leave there."""
-    found: dict[str, int | None] = {}
+    paths: dict[str, int | None] = {}
     for commit in commits:
         parent = commit.parents[0] if commit.parents else None
         for change in git.diff(parent, commit.sha, from_merge_base=False):
             entry = git.entry(commit.sha, change.path)
-            found[change.path] = entry.size if entry else None
+            paths[change.path] = entry.size if entry else None
             if change.previous_path:
-                found.setdefault(change.previous_path, None)
-    return found
+                paths.setdefault(change.previous_path, None)
+    return paths

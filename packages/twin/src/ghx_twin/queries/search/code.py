@@ -134,8 +134,8 @@ def _on_path(path: str, wanted: str) -> bool:
 
 def _fragments(text: str, needles: list[str]) -> Iterator[Fragment]:
     for needle in needles:
-        found = re.search(re.escape(needle), text, re.IGNORECASE) if needle else None
-        if found:
-            start, end = max(0, found.start() - _AROUND), min(len(text), found.end() + _AROUND)
-            hit = (found.group(), found.start() - start, found.end() - start)
+        match = re.search(re.escape(needle), text, re.IGNORECASE) if needle else None
+        if match:
+            start, end = max(0, match.start() - _AROUND), min(len(text), match.end() + _AROUND)
+            hit = (match.group(), match.start() - start, match.end() - start)
             yield Fragment(text=text[start:end], hits=(hit,))

@@ -57,12 +57,12 @@ class Conversations:
 
     @cached_property
     def _by_issue(self) -> dict[int, list[Comment]]:
-        found: dict[int, list[Comment]] = {}
+        comments: dict[int, list[Comment]] = {}
         marks = ", ".join("?" * len(self._repositories))
         rest = f"WHERE issue_id IN (SELECT id FROM issues WHERE repository_id IN ({marks})) ORDER BY id"  # noqa: S608 - question marks
         for comment in self._world.database.select(Comment, rest, self._repositories):
-            found.setdefault(comment.issue_id, []).append(comment)
-        return found
+            comments.setdefault(comment.issue_id, []).append(comment)
+        return comments
 
 
 class Facts:
@@ -100,25 +100,25 @@ class Facts:
     def labels(self) -> set[str]:
         """The names of the labels, in lower case."""
         placed = "JOIN issue_labels AS j ON j.label_id = labels.id WHERE j.issue_id = ?"
-        found = self.world.database.select(Label, placed, (self.issue.id,))
-        return {label.name.casefold() for label in found}
+        records = self.world.database.select(Label, placed, (self.issue.id,))
+        return {label.name.casefold() for label in records}
 
     @cached_property
     def issue_type(self) -> str | None:
         """The name of its type, in lower case."""
-        found = self.world.database.get(IssueType, self.issue.issue_type_id)
-        return found.name.casefold() if found else None
+        issue_type = self.world.database.get(IssueType, self.issue.issue_type_id)
+        return issue_type.name.casefold() if issue_type else None
 
     @cached_property
     def assignees(self) -> set[int]:
         """The ids of the assignees."""
-        return {held.user_id for held in self.world.database.all(Assignee, issue_id=self.issue.id)}
+        return {users_by_id.user_id for users_by_id in self.world.database.all(Assignee, issue_id=self.issue.id)}
 
     @cached_property
     def milestone(self) -> str | None:
         """The title of the milestone, in lower case."""
-        found = self.world.database.get(Milestone, self.issue.milestone_id)
-        return found.title.casefold() if found else None
+        milestone = self.world.database.get(Milestone, self.issue.milestone_id)
+        return milestone.title.casefold() if milestone else None
 
     @cached_property
     def commenters(self) -> set[int]:
@@ -146,8 +146,8 @@ class Facts:
     @cached_property
     def reactions(self) -> list[str]:
         """The reactions to the issue itself."""
-        found = self.world.database.all(Reaction, subject_kind="issues", subject_id=self.issue.id)
-        return [one.content for one in found]
+        reactions = self.world.database.all(Reaction, subject_kind="issues", subject_id=self.issue.id)
+        return [one.content for one in reactions]
 
     @cached_property
     def author(self) -> User:
@@ -162,8 +162,8 @@ class Facts:
     @cached_property
     def closes(self) -> set[tuple[str, str, int]]:
         """The issues that a pull request says it closes: owner, name (both in lower case) and number."""
-        found = closing_references(self.issue.body, self.home) if self.issue.is_pull else []
-        return {(one.owner.casefold(), one.name.casefold(), one.number) for one in found}
+        closes = closing_references(self.issue.body, self.home) if self.issue.is_pull else []
+        return {(one.owner.casefold(), one.name.casefold(), one.number) for one in closes}
 
     @property
     def comment_count(self) -> int:

@@ -229,8 +229,8 @@ class _Parser:
         while self._peek() == "OR":
             self._at += 1
             alternatives.append(self._both(depth))
-        meant = [one for one in alternatives if one]
-        return [Either(tuple(_conjunction(one) for one in meant))] if len(meant) > 1 else [*meant[0]] if meant else []
+        nodes = [one for one in alternatives if one]
+        return [Either(tuple(_conjunction(one) for one in nodes))] if len(nodes) > 1 else [*nodes[0]] if nodes else []
 
     def _both(self, depth: int) -> list[Node]:
         parts = self._one(depth)

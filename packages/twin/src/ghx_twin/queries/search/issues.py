@@ -107,7 +107,7 @@ def _find_plain(
     of the query lead to, `sort` is the field and the direction.
     """
     parts = list(required_parts(parsed.root))
-    wanted = [part for part in parts if isinstance(part, Word)]
+    words = [part for part in parts if isinstance(part, Word)]
     equals: dict[str, object] = {"repository_id": tuple(each.id for each in repositories)}
     if is_pull is not None:
         equals["is_pull"] = is_pull
@@ -118,11 +118,11 @@ def _find_plain(
         if column is None or any(equals.get(name, value) != value for name, value in column.items()):
             return None
         equals |= column
-    ordering = _order_plain(wanted, *sort)
+    ordering = _order_plain(words, *sort)
     if ordering is None:
         return None
     where, values = where_clause(Issue, equals)
-    for word in wanted:
+    for word in words:
         fields = [each for each in _TEXTS if not word.within or each in word.within] or list(_TEXTS)
         condition = " OR ".join(_TEXTS[each] for each in fields)
         where += f" AND ({condition})"
@@ -171,8 +171,8 @@ def _candidates(
     where += f" AND {_HAS_WORD}" * len(required)
     values += (f"%{word}%" for word in required for _ in range(_HAS_WORD.count("?")))
     rows = world.database.select(Issue, f"{where} ORDER BY id", values)
-    found = [one for one in rows if kind is None or one.is_pull == (kind == "pr")]
-    placed = ((issue, homes[issue.repository_id]) for issue in found)
+    candidates = [one for one in rows if kind is None or one.is_pull == (kind == "pr")]
+    placed = ((issue, homes[issue.repository_id]) for issue in candidates)
     return [(issue, home) for issue, home in placed if issue.is_pull or home.has_issues]
 
 
@@ -194,8 +194,10 @@ def _sort_hits(hits: list[Facts], parsed: Query, sort: str | None, order: str) -
     key = _KEYS.get(field)
     if key is None and field.startswith("reactions-"):
         content = field.removeprefix("reactions-")
-        meant = {"thumbs_up": "+1", "thumbs_down": "-1", "smile": "laugh", "tada": "hooray"}.get(content, content)
-        return _sort_by(hits, lambda facts: facts.reactions.count(meant), direction)
+        content_by_order = {"thumbs_up": "+1", "thumbs_down": "-1", "smile": "laugh", "tada": "hooray"}.get(
+            content, content
+        )
+        return _sort_by(hits, lambda facts: facts.reactions.count(content_by_order), direction)
     if key is None:
         needles = [split_words(word.text) for word in words(parsed.root)]
         return _sort_by(

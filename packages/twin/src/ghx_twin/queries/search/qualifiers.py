@@ -87,9 +87,9 @@ _TEXTS: dict[str, Callable[[Facts], str | None]] = {
 
 def _compile_type(values: tuple[str, ...]) -> Predicate:
     """Return the predicate of `type:`, which names kinds of conversations and types of issues alike."""
-    wanted = {_normalize(value) for value in values}
-    kinds = [_STATES[name] for name in ("issue", "pr", "pull-request") if name in wanted]
-    return lambda facts: any(holds(facts) for holds in kinds) or facts.issue_type in wanted
+    types = {_normalize(value) for value in values}
+    kinds = [_STATES[name] for name in ("issue", "pr", "pull-request") if name in types]
+    return lambda facts: any(holds(facts) for holds in kinds) or facts.issue_type in types
 
 
 _UNSUPPORTED = frozenset({"language"})
@@ -146,8 +146,8 @@ class Qualifiers:
         if name in _TEXTS:
             texts, text = {value.casefold() for value in values}, _TEXTS[name]
             return lambda facts: ("*" in texts and text(facts) is not None) or text(facts) in texts
-        known = _CHOICES[name]
-        chosen = [known[_normalize(value)] for value in values if _normalize(value) in known]
+        choices = _CHOICES[name]
+        chosen = [choices[_normalize(value)] for value in values if _normalize(value) in choices]
         return lambda facts: any(holds(facts) for holds in chosen)
 
     def _compile_linked(self, values: tuple[str, ...]) -> Predicate:
@@ -179,27 +179,27 @@ def _normalize(value: str) -> str:
 
 
 def _compile_absence(values: tuple[str, ...]) -> Predicate:
-    asked = [_PRESENT[value.lower()] for value in values if value.lower() in _PRESENT]
-    return lambda facts: not any(is_present(facts) for is_present in asked)
+    conditions = [_PRESENT[value.lower()] for value in values if value.lower() in _PRESENT]
+    return lambda facts: not any(is_present(facts) for is_present in conditions)
 
 
 def _compile_labels(values: tuple[str, ...]) -> Predicate:
-    wanted = {value.casefold() for value in values}
-    return lambda facts: ("*" in wanted and bool(facts.labels)) or bool(wanted & facts.labels)
+    names = {value.casefold() for value in values}
+    return lambda facts: ("*" in names and bool(facts.labels)) or bool(names & facts.labels)
 
 
 def _compile_project(values: tuple[str, ...]) -> Predicate:
-    wanted = {value.lower() for value in values}
-    return lambda facts: bool(wanted & facts.projects)
+    titles = {value.lower() for value in values}
+    return lambda facts: bool(titles & facts.projects)
 
 
 def _compile_flag(name: str, values: tuple[str, ...], question: Predicate) -> Predicate:
-    wanted = values[0].lower()
-    if wanted not in {"true", "false"}:
+    flag = values[0].lower()
+    if flag not in {"true", "false"}:
         raise query_refusal(f'"{values[0]}" is not a value of `{name}:`; write true or false.')
     if name == "draft":
-        return lambda facts: facts.issue.is_pull and question(facts) == (wanted == "true")
-    return lambda facts: question(facts) == (wanted == "true")
+        return lambda facts: facts.issue.is_pull and question(facts) == (flag == "true")
+    return lambda facts: question(facts) == (flag == "true")
 
 
 def _compile_reason(values: tuple[str, ...]) -> Predicate:
@@ -211,8 +211,8 @@ def _compile_status(values: tuple[str, ...]) -> Predicate:
     states = {state for value in values for state in _STATUSES.get(value.lower(), set[str]())}
 
     def has_state(facts: Facts) -> bool:
-        found = rollup(facts.world, facts.repository, facts.pull.head_sha) if facts.pull else None
-        return found is not None and found.state in states
+        rollup_state = rollup(facts.world, facts.repository, facts.pull.head_sha) if facts.pull else None
+        return rollup_state is not None and rollup_state.state in states
 
     return has_state
 

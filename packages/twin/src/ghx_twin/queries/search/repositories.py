@@ -32,9 +32,9 @@ def search_repositories(
     """Return the repositories that fit a query; forks only where `fork:` asks for them."""
     parsed = parse(query, _KNOWN)
     fits = compile_query(parsed.root, lambda leaf: _compile_leaf(world, viewer, leaf))
-    asked = {part.name for part in required_parts(parsed.root) if isinstance(part, Qualifier)}
-    found = [one for one in find_repositories(world, viewer, parsed.root) if fits(one)]
-    shown = [one for one in found if "fork" in asked or one.parent_id is None]
+    names = {part.name for part in required_parts(parsed.root) if isinstance(part, Qualifier)}
+    repositories = [one for one in find_repositories(world, viewer, parsed.root) if fits(one)]
+    visible = [one for one in repositories if "fork" in names or one.parent_id is None]
     written, _, direction = (parsed.sort or "").partition("-")
     keys: dict[str, Callable[[Repository], str | int]] = {
         "updated": lambda repository: repository.pushed_at,
@@ -43,7 +43,7 @@ def search_repositories(
     }
     key = keys.get(sort or written, lambda repository: repository.created_at)
     upwards = (order if sort else direction) == "asc"
-    return sorted(shown, key=lambda one: (key(one), one.id), reverse=not upwards)  # pyright: ignore[reportArgumentType, reportCallIssue] - keys of one order compare
+    return sorted(visible, key=lambda one: (key(one), one.id), reverse=not upwards)  # pyright: ignore[reportArgumentType, reportCallIssue] - keys of one order compare
 
 
 def search_users(world: World, viewer: Viewer | None, query: str) -> list[User]:
@@ -71,7 +71,7 @@ def _compile_leaf(world: World, viewer: Viewer | None, leaf: Leaf) -> Callable[[
 
 
 def _compile_qualifier(world: World, name: str, values: tuple[str, ...]) -> Callable[[Repository], bool]:
-    wanted = set(values)
+    alternatives = set(values)
     numbers: dict[str, Callable[[Repository], int]] = {
         "topics": lambda repository: len(repository.topics),
         "forks": lambda repository: _forks(world, repository),
@@ -82,27 +82,27 @@ def _compile_qualifier(world: World, name: str, values: tuple[str, ...]) -> Call
         return lambda repository: any(fits(number(repository)) for fits in fitting)
     questions: dict[str, Callable[[Repository], bool]] = {
         "is": lambda repository: (
-            repository.visibility in wanted
-            or (repository.archived and "archived" in wanted)
-            or (repository.is_template and "template" in wanted)
-            or (repository.parent_id is not None and "fork" in wanted)
+            repository.visibility in alternatives
+            or (repository.archived and "archived" in alternatives)
+            or (repository.is_template and "template" in alternatives)
+            or (repository.parent_id is not None and "fork" in alternatives)
         ),
-        "visibility": lambda repository: repository.visibility in wanted,
-        "archived": lambda repository: repository.archived == ("true" in wanted),
-        "template": lambda repository: repository.is_template == ("true" in wanted),
-        "fork": lambda repository: repository.parent_id is not None or "only" not in wanted,
-        "topic": lambda repository: bool(wanted & set(repository.topics)),
-        "language": lambda repository: (composition(world, repository).language or "").lower() in wanted,
+        "visibility": lambda repository: repository.visibility in alternatives,
+        "archived": lambda repository: repository.archived == ("true" in alternatives),
+        "template": lambda repository: repository.is_template == ("true" in alternatives),
+        "fork": lambda repository: repository.parent_id is not None or "only" not in alternatives,
+        "topic": lambda repository: bool(alternatives & set(repository.topics)),
+        "language": lambda repository: (composition(world, repository).language or "").lower() in alternatives,
     }
     return questions[name]
 
 
 def _compile_text(text: str, fields: frozenset[str]) -> Callable[[Repository], bool]:
-    wanted = text.casefold()
+    needle = text.casefold()
 
     def holds(repository: Repository) -> bool:
         texts = {"name": repository.name, "description": repository.description, "topics": " ".join(repository.topics)}
-        return any(wanted in (texts[field] or "").casefold() for field in fields)
+        return any(needle in (texts[field] or "").casefold() for field in fields)
 
     return holds
 

@@ -30,29 +30,29 @@ class UnknownSubjectRefusal(InvalidRefusal):
 
 def find_repositories(world: World, viewer: Viewer | None, root: Node) -> list[Repository]:
     """Return the repositories that can hold results; refuse a query whose every scope is unknown."""
-    found = visible_repositories(world, viewer)
+    repositories = visible_repositories(world, viewer)
     for part in required_parts(root):
         members = part.parts if isinstance(part, Either) else (part,)
         scopes = [one for one in members if isinstance(one, Qualifier) and one.name in SCOPES]
         if not scopes or len(scopes) < len(members):
             continue  # an alternative that is no scope lets other repositories in
-        fits = [one for one in found if any(in_scope(world, viewer, scope)(one) for scope in scopes)]
-        known = (
+        fits = [one for one in repositories if any(in_scope(world, viewer, scope)(one) for scope in scopes)]
+        candidates = (
             _repository(world, viewer, value) if scope.name == "repo" else account(world, viewer, value)
             for scope in scopes
             for value in scope.values
         )
-        if not fits and not any(known):
+        if not fits and not any(candidates):
             raise UnknownSubjectRefusal(_UNKNOWN_SCOPE)
-        found = fits
-    return found
+        repositories = fits
+    return repositories
 
 
 def in_scope(world: World, viewer: Viewer | None, scope: Qualifier) -> Callable[[Repository], bool]:
     """Return the predicate of `repo:`, `user:` or `org:`."""
     if scope.name == "repo":
-        meant = {one.id for value in scope.values if (one := _repository(world, viewer, value))}
-        return lambda repository: repository.id in meant
+        ids = {one.id for value in scope.values if (one := _repository(world, viewer, value))}
+        return lambda repository: repository.id in ids
     owners = {one.id for value in scope.values if (one := account(world, viewer, value))}
     return lambda repository: repository.owner_id in owners
 
@@ -70,10 +70,10 @@ def account(world: World, viewer: Viewer | None, login: str) -> User | None:
 
 def find_accounts(world: World, viewer: Viewer | None, logins: Iterable[str]) -> set[int]:
     """Return the ids of accounts; refuse a query that names only unknown ones."""
-    found = {one.id for login in logins if (one := account(world, viewer, login))}
-    if not found:
+    accounts = {one.id for login in logins if (one := account(world, viewer, login))}
+    if not accounts:
         raise UnknownSubjectRefusal(_UNKNOWN_USER)
-    return found
+    return accounts
 
 
 def _repository(world: World, viewer: Viewer | None, full_name: str) -> Repository | None:

@@ -26,17 +26,17 @@ def get_app(request: RestRequest) -> Reply:
 
 def get_app_by_slug(request: RestRequest) -> Reply:
     """Get an app."""
-    found = request.world.database.one(App, slug=request.text("app_slug"))
-    if found is None:
+    app = request.world.database.one(App, slug=request.text("app_slug"))
+    if app is None:
         raise NotFoundRefusal("Could not resolve to an App with this slug.")
-    return json_reply(render.app(request.view, found))
+    return json_reply(render.app(request.view, app))
 
 
 def list_installations(request: RestRequest) -> Reply:
     """List installations for the authenticated app."""
     app = _own_app(request)
-    found = request.world.database.all(Installation, app_id=app.id)
-    return list_reply(request, found, lambda one: render.installation(request.view, one, app))
+    installations = request.world.database.all(Installation, app_id=app.id)
+    return list_reply(request, installations, lambda one: render.installation(request.view, one, app))
 
 
 def get_installation(request: RestRequest) -> Reply:
@@ -50,10 +50,10 @@ def get_repository_installation(request: RestRequest) -> Reply:
     app = _own_app(request)
     owner, name = request.text("owner"), request.text("repo")
     home = lookup.repository(request.world, None, owner, name)  # an app sees where it is installed, and nothing else
-    found = request.world.database.one(Installation, app_id=app.id, account_id=home.owner_id)
-    if found is None or (found.repository_ids is not None and home.id not in found.repository_ids):
+    installation = request.world.database.one(Installation, app_id=app.id, account_id=home.owner_id)
+    if installation is None or (installation.repository_ids is not None and home.id not in installation.repository_ids):
         raise NotFoundRefusal("The app is not installed there.")
-    return _installation_reply(request, app, found)
+    return _installation_reply(request, app, installation)
 
 
 def get_organization_installation(request: RestRequest) -> Reply:
@@ -72,28 +72,31 @@ def create_access_token(request: RestRequest) -> Reply:
     installation = installation_of(request.world, app.id, request.number("installation_id"))
     wanted = body.nested("permissions")
     permissions = None if wanted is None else {name: wanted.required_text(name) for name in wanted.names()}
-    named, numbers = body.texts("repositories"), body.items("repository_ids")
+    repository_names, numbers = body.texts("repositories"), body.items("repository_ids")
     ids = None
-    if named is not None or numbers is not None:
-        ids = [*_ids_of(request, installation, named or []), *(one if type(one) is int else 0 for one in numbers or [])]
+    if repository_names is not None or numbers is not None:
+        ids = [
+            *_ids_of(request, installation, repository_names or []),
+            *(one if type(one) is int else 0 for one in numbers or []),
+        ]
     # By the clock of clients, not by the world's: they compare it with their own to know when to ask for another.
     expires_at = f"{(datetime.now(UTC) + _LIFETIME).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
     with request.acting() as act:
-        made = apps.create_token(
+        token = apps.create_token(
             act, app, installation, permissions=permissions, repository_ids=ids, expires_at=expires_at
         )
-    return created(_show_token(request, installation, made))
+    return created(_show_token(request, installation, token))
 
 
 def list_repositories(request: RestRequest) -> Reply:
     """List repositories accessible to the app installation."""
     access = _installation_access(request)
-    found = installation_repositories(request.world, access)
-    shown, headers = page_of(request, found)
+    repositories = installation_repositories(request.world, access)
+    content, headers = page_of(request, repositories)
     body = {
-        "total_count": len(found),
+        "total_count": len(repositories),
         "repository_selection": render.repository_selection(access.repository_ids),
-        "repositories": [render_repository(request.view, one) for one in shown],
+        "repositories": [render_repository(request.view, one) for one in content],
     }
     return json_reply(body, headers=headers)
 
@@ -101,20 +104,20 @@ def list_repositories(request: RestRequest) -> Reply:
 def revoke_token(request: RestRequest) -> Reply:
     """Revoke an installation access token."""
     access = _installation_access(request)
-    held = request.world.database.one(Token, token=access.token)
+    token = request.world.database.one(Token, token=access.token)
     with request.acting() as act:
-        if held is not None:
-            apps.revoke_token(act, held)
+        if token is not None:
+            apps.revoke_token(act, token)
     return no_content()
 
 
 def _own_app(request: RestRequest) -> App:
     """Return the app that asks; it must show that it has the key."""
     access = request.viewer.app
-    found = request.world.database.get(App, access.app_id) if access and access.installation_id is None else None
-    if found is None:
+    app = request.world.database.get(App, access.app_id) if access and access.installation_id is None else None
+    if app is None:
         raise UnauthenticatedRefusal("A JSON web token could not be decoded")
-    return found
+    return app
 
 
 def _installation_access(request: RestRequest) -> AppAccess:
@@ -126,10 +129,10 @@ def _installation_access(request: RestRequest) -> AppAccess:
 
 def _account_installation(request: RestRequest, account_id: int) -> Reply:
     app = _own_app(request)
-    found = request.world.database.one(Installation, app_id=app.id, account_id=account_id)
-    if found is None:
+    installation = request.world.database.one(Installation, app_id=app.id, account_id=account_id)
+    if installation is None:
         raise NotFoundRefusal("The app is not installed there.")
-    return _installation_reply(request, app, found)
+    return _installation_reply(request, app, installation)
 
 
 def _installation_reply(request: RestRequest, app: App, installation: Installation) -> Reply:
@@ -138,8 +141,8 @@ def _installation_reply(request: RestRequest, app: App, installation: Installati
 
 def _ids_of(request: RestRequest, installation: Installation, names: list[str]) -> list[int]:
     owned = request.world.database.all(Repository, owner_id=installation.account_id)
-    known = {one.name.lower(): one.id for one in owned}
-    return [known.get(name.lower(), 0) for name in names]  # no repository has the id 0, which is then refused
+    ids = {one.name.lower(): one.id for one in owned}
+    return [ids.get(name.lower(), 0) for name in names]  # no repository has the id 0, which is then refused
 
 
 def _show_token(request: RestRequest, installation: Installation, token: Token) -> JsonObject:

@@ -19,26 +19,26 @@ from ghx_twin.state.rows import Rows
 
 def list_events(request: RestRequest) -> Reply:
     """List issue events."""
-    found = _rows(request, "WHERE issue_id = ?", from_path.issue(request).id, "ORDER BY id")
-    return list_reply(request, found, lambda one: render.event(request.view, one))
+    rows = _rows(request, "WHERE issue_id = ?", from_path.issue(request).id, "ORDER BY id")
+    return list_reply(request, rows, lambda one: render.event(request.view, one))
 
 
 def list_repository_events(request: RestRequest) -> Reply:
     """List issue events for a repository."""
     place = "JOIN issues ON issues.id = events.issue_id WHERE issues.repository_id = ?"
-    found = _rows(request, place, from_path.repository(request).id, "ORDER BY events.id DESC")
-    return list_reply(request, found, lambda one: render.event_with_issue(request.view, one))
+    rows = _rows(request, place, from_path.repository(request).id, "ORDER BY events.id DESC")
+    return list_reply(request, rows, lambda one: render.event_with_issue(request.view, one))
 
 
 def get_event(request: RestRequest) -> Reply:
     """Get an issue event."""
     home, identity = from_path.repository(request), request.number("event_id")
-    found = request.world.database.get(Event, identity)
-    issue = request.world.database.get(Issue, found.issue_id) if found else None
-    known = found is not None and is_known_to(request.world, request.viewer, found)
-    if found is None or not known or issue is None or issue.repository_id != home.id:
+    event = request.world.database.get(Event, identity)
+    issue = request.world.database.get(Issue, event.issue_id) if event else None
+    is_visible = event is not None and is_known_to(request.world, request.viewer, event)
+    if event is None or not is_visible or issue is None or issue.repository_id != home.id:
         raise NotFoundRefusal(f"Could not resolve to an event with the id of {identity}.")
-    return json_reply(render.event_with_issue(request.view, found))
+    return json_reply(render.event_with_issue(request.view, event))
 
 
 def list_timeline(request: RestRequest) -> Reply:
@@ -93,8 +93,8 @@ def delete_review_comment_reaction(request: RestRequest) -> Reply:
 
 def _list(request: RestRequest, subject: Subject) -> Reply:
     content = request.query.get("content")
-    found = request.world.database.all(Reaction, subject_kind=subject.table, subject_id=subject.id)
-    chosen = [one for one in found if content is None or one.content == content]
+    records = request.world.database.all(Reaction, subject_kind=subject.table, subject_id=subject.id)
+    chosen = [one for one in records if content is None or one.content == content]
     return list_reply(request, chosen, lambda one: render_reactions.reaction(request.view, one))
 
 
@@ -102,22 +102,22 @@ def _create(request: RestRequest, subject: Subject) -> Reply:
     body = request.body()
     body.require("content")
     content = body.choice("content", CONTENTS) or body.required_text("content")
-    known = request.world.database.one(
+    existing = request.world.database.one(
         Reaction, subject_kind=subject.table, subject_id=subject.id, user_id=request.viewer.id, content=content
     )
     with request.acting() as act:
-        made = reactions.add(act, subject, content)
-    shown = render_reactions.reaction(request.view, made)
-    return json_reply(shown) if known else created(shown)
+        record = reactions.add(act, subject, content)
+    reaction = render_reactions.reaction(request.view, record)
+    return json_reply(reaction) if existing else created(reaction)
 
 
 def _delete(request: RestRequest, subject: Subject) -> Reply:
     identity = request.number("reaction_id")
-    found = request.world.database.get(Reaction, identity)
-    if found is None or (found.subject_kind, found.subject_id) != (subject.table, subject.id):
+    reaction = request.world.database.get(Reaction, identity)
+    if reaction is None or (reaction.subject_kind, reaction.subject_id) != (subject.table, subject.id):
         raise NotFoundRefusal(f"Could not resolve to a reaction with the id of {identity}.")
     with request.acting() as act:
-        reactions.delete(act, subject, found)
+        reactions.delete(act, subject, reaction)
     return no_content()
 
 

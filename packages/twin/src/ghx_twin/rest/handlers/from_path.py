@@ -30,26 +30,26 @@ from ghx_twin.state.records import (
 def repository(request: RestRequest) -> Repository:
     """Return the repository of `/repos/{owner}/{repo}`; under a former name, redirect."""
     owner, name = request.text("owner"), request.text("repo")
-    found = lookup.repository(request.world, request.viewer, owner, name)
-    if (request.view.user(found.owner_id).login.lower(), found.name.lower()) != (owner.lower(), name.lower()):
-        raise RenamedRefusal(found.id)
-    return found
+    record = lookup.repository(request.world, request.viewer, owner, name)
+    if (request.view.user(record.owner_id).login.lower(), record.name.lower()) != (owner.lower(), name.lower()):
+        raise RenamedRefusal(record.id)
+    return record
 
 
 def repository_with_commits(request: RestRequest) -> Repository:
     """Return the repository; refuse one without a commit, where GitHub answers 409."""
-    found = repository(request)
-    if not request.world.git(found).refs():
+    record = repository(request)
+    if not request.world.git(record).refs():
         raise ConflictRefusal("Git Repository is empty.")
-    return found
+    return record
 
 
 def repository_for(request: RestRequest, needed: Role, message: str = NEEDS_ADMIN) -> Repository:
     """Return the repository; refuse a viewer whose role is too small."""
-    found = repository(request)
-    if not may(request.world, request.viewer, found, needed):
+    record = repository(request)
+    if not may(request.world, request.viewer, record, needed):
         raise ForbiddenRefusal(message)
-    return found
+    return record
 
 
 def issue(request: RestRequest) -> Issue:
@@ -89,23 +89,23 @@ def review(request: RestRequest) -> Review:
 def review_comment(request: RestRequest) -> tuple[ReviewComment, Thread]:
     """Return the comment of `.../pulls/comments/{comment_id}` and its thread."""
     database, home, identity = request.world.database, repository(request), request.number("comment_id")
-    found = database.get(ReviewComment, identity)
-    thread = database.get(Thread, found.thread_id) if found else None
+    record = database.get(ReviewComment, identity)
+    thread = database.get(Thread, record.thread_id) if record else None
     owner = database.get(Pull, thread.pull_id) if thread else None
-    review = database.get(Review, found.review_id) if found else None
+    review = database.get(Review, record.review_id) if record else None
     hidden = review is not None and review.state == "PENDING" and review.author_id != request.viewer.id
-    if found is None or thread is None or owner is None or owner.repository_id != home.id or hidden:
+    if record is None or thread is None or owner is None or owner.repository_id != home.id or hidden:
         raise NotFoundRefusal(f"Could not resolve to a PullRequestReviewComment with the id of {identity}.")
-    return found, thread
+    return record, thread
 
 
 def environment(request: RestRequest, home: Repository) -> Environment:
     """Return the environment of `.../environments/{environment_name}`."""
     name = request.text("environment_name")
-    found = request.world.database.one(Environment, repository_id=home.id, name=name)
-    if found is None:
+    record = request.world.database.one(Environment, repository_id=home.id, name=name)
+    if record is None:
         raise NotFoundRefusal(f"Could not resolve to an Environment with the name '{name}'.")
-    return found
+    return record
 
 
 def account(request: RestRequest, login: str) -> User:
@@ -120,26 +120,26 @@ def account(request: RestRequest, login: str) -> User:
 
 def accounts(request: RestRequest, logins: list[str]) -> list[User]:
     """Return the accounts with these logins; unknown logins are left out."""
-    found: list[User] = []
+    users: list[User] = []
     for login in logins:
         try:
-            found.append(account(request, login))
+            users.append(account(request, login))
         except NotFoundRefusal:
             continue
-    return found
+    return users
 
 
 def commit(request: RestRequest, home: Repository, expression: str) -> str:
     """Return the commit that a sha, branch or tag in the path names."""
-    found = request.world.git(home).resolve(expression, home.default_branch)
-    if found is None:
+    commit_sha = request.world.git(home).resolve(expression, home.default_branch)
+    if commit_sha is None:
         raise InvalidRefusal(f"No commit found for SHA: {expression}")
-    return found
+    return commit_sha
 
 
 def branch(request: RestRequest, home: Repository, name: str) -> str:
     """Return the tip of a branch."""
-    found = request.world.git(home).ref(f"refs/heads/{name}")
-    if found is None:
+    ref = request.world.git(home).ref(f"refs/heads/{name}")
+    if ref is None:
         raise PlainNotFoundRefusal("Branch not found")
-    return found
+    return ref

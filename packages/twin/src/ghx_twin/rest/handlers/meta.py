@@ -56,8 +56,8 @@ def get_rate_limit(request: RestRequest) -> Reply:
         "code_search": _allowance(rate.code_search_limit, rate.code_search_used, rate.code_search_reset),
         "graphql": _allowance(rate.graphql_limit, rate.graphql_used, rate.graphql_reset),
     }
-    named = {name: {**values, "resource": name} for name, values in resources.items()}
-    return json_reply({"resources": named, "rate": {**core, "resource": "core"}})
+    rate_limits = {name: {**values, "resource": name} for name, values in resources.items()}
+    return json_reply({"resources": rate_limits, "rate": {**core, "resource": "core"}})
 
 
 def _allowance(limit: int, used: int, reset: int) -> dict[str, int]:

@@ -23,9 +23,9 @@ _RecordT = TypeVar("_RecordT", bound=Record)
 def list_projects(request: RestRequest) -> Reply:
     """List projects."""
     _require_read(request)
-    found = queries.visible_projects(request.world, request.viewer, _owner(request))
-    kept = [one for one in found if queries.matches(one, request.query.get("q"))]
-    return _list_reply(request, kept, lambda one: render.project(request.view, one))
+    visible_projects = queries.visible_projects(request.world, request.viewer, _owner(request))
+    matching = [one for one in visible_projects if queries.matches(one, request.query.get("q"))]
+    return _list_reply(request, matching, lambda one: render.project(request.view, one))
 
 
 def get_project(request: RestRequest) -> Reply:
@@ -38,16 +38,16 @@ def create_draft(request: RestRequest) -> Reply:
     project, body = _project(request), request.body()
     title = body.required_text("title")
     with request.acting() as act:
-        made = projects.add_draft(act, project, title=title, body=body.text("body"))
-    shown = render.item(request.view, project, made)
-    return created(shown, shown["item_url"])
+        draft = projects.add_draft(act, project, title=title, body=body.text("body"))
+    item = render.item(request.view, project, draft)
+    return created(item, item["item_url"])
 
 
 def list_fields(request: RestRequest) -> Reply:
     """List project fields."""
     project = _project(request)
-    found = queries.fields_of(request.world.database, project)
-    return _list_reply(request, found, lambda one: render.field(request.view, project, one))
+    fields = queries.fields_of(request.world.database, project)
+    return _list_reply(request, fields, lambda one: render.field(request.view, project, one))
 
 
 def create_field(request: RestRequest) -> Reply:
@@ -58,7 +58,7 @@ def create_field(request: RestRequest) -> Reply:
     name, data_type = body.required_text("name"), body.required_text("data_type")
     settings = body.nested("iteration_configuration")
     with request.acting() as act:
-        made = projects.create_field(
+        field = projects.create_field(
             act,
             project,
             name=name,
@@ -66,7 +66,7 @@ def create_field(request: RestRequest) -> Reply:
             options=[_option(one) for one in body.objects("single_select_options")],
             configuration=None if settings is None else _configuration(settings),
         )
-    return created(render.field(request.view, project, made))
+    return created(render.field(request.view, project, field))
 
 
 def get_field(request: RestRequest) -> Reply:
@@ -83,10 +83,10 @@ def list_items(request: RestRequest) -> Reply:
 def list_view_items(request: RestRequest) -> Reply:
     """List items of a project view."""
     project, number = _project(request), request.number("view_number")
-    found = request.world.database.one(ProjectView, project_id=project.id, number=number)
-    if found is None:
+    project_view = request.world.database.one(ProjectView, project_id=project.id, number=number)
+    if project_view is None:
         raise NotFoundRefusal(f"Could not resolve to a ProjectV2View with the number {number}.")
-    return _items_reply(request, project, found.filter or "")
+    return _items_reply(request, project, project_view.filter or "")
 
 
 def add_item(request: RestRequest) -> Reply:
@@ -94,9 +94,9 @@ def add_item(request: RestRequest) -> Reply:
     project, body = _project(request), request.body()
     issue = _content(request, body)
     with request.acting() as act:
-        made = projects.add_item(act, project, issue)
-    shown = render.item(request.view, project, made)
-    return created(shown, shown["item_url"])
+        item = projects.add_item(act, project, issue)
+    content = render.item(request.view, project, item)
+    return created(content, content["item_url"])
 
 
 def get_item(request: RestRequest) -> Reply:
@@ -138,7 +138,7 @@ def create_view(request: RestRequest) -> Reply:
         if not isinstance(each, list) or len(each) != 2 or each[1] not in {"asc", "desc"}:  # noqa: PLR2004 # pyright: ignore[reportUnknownArgumentType] - a field and a direction
             raise InvalidRefusal("Each element of sort_by is a field and a direction, asc or desc.")
     with request.acting() as act:
-        made = projects.create_view(
+        view = projects.create_view(
             act,
             project,
             name=name,
@@ -149,7 +149,7 @@ def create_view(request: RestRequest) -> Reply:
             group_by=_ids(body, "group_by"),
             vertical_group_by=_ids(body, "vertical_group_by"),
         )
-    return created(render.project_view(request.view, project, made))
+    return created(render.project_view(request.view, project, view))
 
 
 def _require_read(request: RestRequest) -> None:
@@ -171,18 +171,18 @@ def _project(request: RestRequest) -> Project:
 
 
 def _field(request: RestRequest, project: Project, identity: int) -> ProjectField:
-    found = request.world.database.get(ProjectField, identity)
-    if found is None or found.project_id != project.id:
+    project_field = request.world.database.get(ProjectField, identity)
+    if project_field is None or project_field.project_id != project.id:
         raise NotFoundRefusal(f"Could not resolve to a ProjectV2Field with the id of {identity}.")
-    return found
+    return project_field
 
 
 def _item(request: RestRequest, project: Project) -> ProjectItem:
     identity = request.number("item_id")
-    found = request.world.database.get(ProjectItem, identity)
-    if found is None or found.project_id != project.id:
+    project_item = request.world.database.get(ProjectItem, identity)
+    if project_item is None or project_item.project_id != project.id:
         raise NotFoundRefusal(f"Could not resolve to a ProjectV2Item with the id of {identity}.")
-    return found
+    return project_item
 
 
 def _content(request: RestRequest, body: Body) -> Issue:
@@ -205,10 +205,10 @@ def _content(request: RestRequest, body: Body) -> Issue:
 
 def _items_reply(request: RestRequest, project: Project, text: str) -> Reply:
     fields = queries.fields_of(request.world.database, project)
-    wanted = ItemFilter(request.world, request.viewer, tuple(fields), text)
-    found = [one for one in queries.items_of(request.world.database, project) if wanted.fits(one)]
-    shown = _shown_fields(request, fields)
-    return _list_reply(request, found, lambda one: render.item_with_values(request.view, project, one, shown))
+    item_filter = ItemFilter(request.world, request.viewer, tuple(fields), text)
+    items = [one for one in queries.items_of(request.world.database, project) if item_filter.fits(one)]
+    columns = _shown_fields(request, fields)
+    return _list_reply(request, items, lambda one: render.item_with_values(request.view, project, one, columns))
 
 
 def _item_reply(request: RestRequest, project: Project, item: ProjectItem) -> Reply:
@@ -218,14 +218,14 @@ def _item_reply(request: RestRequest, project: Project, item: ProjectItem) -> Re
 
 def _shown_fields(request: RestRequest, fields: Sequence[ProjectField]) -> list[ProjectField]:
     """Return the fields that `fields` names by their ids; the title where it names none."""
-    named = request.query.get("fields") or request.query.get("fields[]") or ""
-    wanted = {word.strip() for word in named.split(",") if word.strip()}
-    return [one for one in fields if (str(one.id) in wanted if wanted else one.data_type == "title")]
+    field_list = request.query.get("fields") or request.query.get("fields[]") or ""
+    names = {word.strip() for word in field_list.split(",") if word.strip()}
+    return [one for one in fields if (str(one.id) in names if names else one.data_type == "title")]
 
 
 def _list_reply(request: RestRequest, found: Sequence[_RecordT], render_one: Callable[[_RecordT], JsonObject]) -> Reply:
-    shown, headers = cursor_page(request, found)
-    return json_reply([render_one(one) for one in shown], headers=headers)
+    reply, headers = cursor_page(request, found)
+    return json_reply([render_one(one) for one in reply], headers=headers)
 
 
 def _option(body: Body) -> dict[str, Any]:

@@ -24,34 +24,34 @@ HitT = TypeVar("HitT")
 def search_issues(request: RestRequest) -> Reply:
     """Search issues and pull requests."""
     sort, order = _order(request)
-    found = search.search_issues(request.world, request.viewer, _query(request), sort=sort, order=order)
-    return _results(request, found, lambda one: _issue(request, one), search_type="lexical")
+    hits = search.search_issues(request.world, request.viewer, _query(request), sort=sort, order=order)
+    return _results(request, hits, lambda one: _issue(request, one), search_type="lexical")
 
 
 def search_repositories(request: RestRequest) -> Reply:
     """Search repositories."""
     sort, order = _order(request)
-    found = search.search_repositories(request.world, request.viewer, _query(request), sort=sort, order=order)
-    return _results(request, found, lambda one: _repository(request, one))
+    repositories = search.search_repositories(request.world, request.viewer, _query(request), sort=sort, order=order)
+    return _results(request, repositories, lambda one: _repository(request, one))
 
 
 def search_code(request: RestRequest) -> Reply:
     """Search code."""
-    found = search.search_code(request.world, request.viewer, _query(request))
-    return _results(request, found, lambda one: _code(request, one))
+    code = search.search_code(request.world, request.viewer, _query(request))
+    return _results(request, code, lambda one: _code(request, one))
 
 
 def search_users(request: RestRequest) -> Reply:
     """Search users."""
-    found = search.search_users(request.world, request.viewer, _query(request))
-    return _results(request, found, lambda one: _user(request, one))
+    users = search.search_users(request.world, request.viewer, _query(request))
+    return _results(request, users, lambda one: _user(request, one))
 
 
 def search_commits(request: RestRequest) -> Reply:
     """Search commits."""
     sort, order = _order(request)
-    found = search.search_commits(request.world, request.viewer, _query(request), sort=sort, order=order)
-    return _results(request, found, lambda one: _commit(request, one))
+    hits = search.search_commits(request.world, request.viewer, _query(request), sort=sort, order=order)
+    return _results(request, hits, lambda one: _commit(request, one))
 
 
 def search_labels(request: RestRequest) -> Reply:
@@ -61,9 +61,9 @@ def search_labels(request: RestRequest) -> Reply:
     if not identity.isascii() or not identity.isdigit() or len(identity) > 18:  # noqa: PLR2004 - what a column holds
         raise _missing("repository_id")
     home = lookup.repository_by_id(request.world, request.viewer, int(identity))
-    known = request.world.database.all(Label, repository_id=home.id)
-    found = [one for one in known if all(word in f"{one.name} {one.description or ''}".lower() for word in words)]
-    return _results(request, found, lambda one: {**labels.label(request.view, one), "score": SCORE})
+    records = request.world.database.all(Label, repository_id=home.id)
+    matching = [one for one in records if all(word in f"{one.name} {one.description or ''}".lower() for word in words)]
+    return _results(request, matching, lambda one: {**labels.label(request.view, one), "score": SCORE})
 
 
 def _query(request: RestRequest) -> str:
@@ -85,8 +85,8 @@ def _results(request: RestRequest, found: Sequence[HitT], render: Callable[[HitT
     # GitHub counts all hits in `total_count` and serves the first thousand.
     if (page_number(request) - 1) * page_size(request) >= MOST_RESULTS:
         raise InvalidRefusal(f"Only the first {MOST_RESULTS} search results are available")
-    shown, headers = page_of(request, found[:MOST_RESULTS])
-    items = [render(one) for one in shown]
+    entries, headers = page_of(request, found[:MOST_RESULTS])
+    items = [render(one) for one in entries]
     body = {"total_count": len(found), "incomplete_results": False, "items": items, **more}
     return json_reply(body, headers=headers)
 
@@ -112,9 +112,9 @@ def _user(request: RestRequest, user: User) -> JsonObject:
 
 def _commit(request: RestRequest, match: CommitMatch) -> JsonObject:
     body = commits.commit(request.view, match.repository, match.commit)
-    shown = bare_repository(request.view, match.repository)
+    repository_content = bare_repository(request.view, match.repository)
     texts = {"message": match.commit.message}
-    return {**body, "repository": shown, "score": SCORE, **_matches(request, body["url"], "Commit", texts)}
+    return {**body, "repository": repository_content, "score": SCORE, **_matches(request, body["url"], "Commit", texts)}
 
 
 def _code(request: RestRequest, match: CodeMatch) -> JsonObject:

@@ -65,8 +65,8 @@ def get_organization(request: RestRequest) -> Reply:
 def list_members(request: RestRequest) -> Reply:
     """List organization members."""
     role = request.query.get("role", "all")
-    found = request.world.database.all(Membership, organization_id=_organization(request).id)
-    members = [one for one in found if role not in {"admin", "member"} or one.role == role]
+    memberships = request.world.database.all(Membership, organization_id=_organization(request).id)
+    members = [one for one in memberships if role not in {"admin", "member"} or one.role == role]
     return list_reply(request, members, lambda one: render.simple_user(request.view, request.view.user(one.user_id)))
 
 
@@ -118,7 +118,7 @@ def _team(request: RestRequest) -> Team:
 
 def _membership(request: RestRequest) -> Membership:
     organization, user = _organization(request), from_path.account(request, request.text("username"))
-    found = request.world.database.one(Membership, organization_id=organization.id, user_id=user.id)
-    if found is None:
+    membership = request.world.database.one(Membership, organization_id=organization.id, user_id=user.id)
+    if membership is None:
         raise NotFoundRefusal(f"{user.login} is no member of {organization.login}.")
-    return found
+    return membership

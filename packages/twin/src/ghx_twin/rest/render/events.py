@@ -49,8 +49,8 @@ def timeline(view: View, issue: Issue) -> list[JsonObject]:
     repository = view.repository(issue.repository_id)
     happened = (moment.item for moment in moments(view.world, view.viewer, issue))
     # A review that is not submitted yet is missing even from its author's timeline.
-    shown = (one for one in happened if not (isinstance(one, Review) and one.submitted_at is None))
-    return [_happening(view, repository, one) for one in shown]
+    visible_events = (one for one in happened if not (isinstance(one, Review) and one.submitted_at is None))
+    return [_happening(view, repository, one) for one in visible_events]
 
 
 def _happening(view: View, repository: Repository, item: Happening) -> JsonObject:
@@ -71,13 +71,13 @@ def _happening(view: View, repository: Repository, item: Happening) -> JsonObjec
 def _cross_reference(view: View, event: Event) -> JsonObject:
     identity = event.data.get("source_issue_id")
     source = view.database.get(Issue, identity) if isinstance(identity, int) else None
-    shown = {"type": "issue", "issue": issues.issue(view, source)} if source else {"type": "issue"}
+    cross_reference = {"type": "issue", "issue": issues.issue(view, source)} if source else {"type": "issue"}
     return {
         "actor": optional_user(view, event.actor_id),
         "comment_id": event.data.get("comment_id"),
         "created_at": event.created_at,
         "updated_at": event.created_at,
-        "source": shown,
+        "source": cross_reference,
         "event": event.event,
     }
 
@@ -126,8 +126,8 @@ def _relation(view: View, event: str, data: Mapping[str, Any]) -> JsonObject:
         return {name: data[name] for name in ("issue_type", "prev_issue_type") if name in data}
     shown_as, name = _RELATIONS[event]
     other = view.database.get(Issue, data[name])
-    found = visible_issues(view.world, view.viewer, [other] if other else [])
-    return {shown_as: issues.issue_reference(view, found[0]) if found else None}
+    relation = visible_issues(view.world, view.viewer, [other] if other else [])
+    return {shown_as: issues.issue_reference(view, relation[0]) if relation else None}
 
 
 def _review_request(view: View, event: Event, data: Mapping[str, Any]) -> JsonObject:

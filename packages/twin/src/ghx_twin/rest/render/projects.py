@@ -124,22 +124,22 @@ def project_view(view: View, project: Project, shown: ProjectView) -> JsonObject
 
 def _status_update(view: View, project: Project) -> JsonObject | None:
     """Return what was reported last about a project."""
-    found = view.database.select(
+    updates = view.database.select(
         ProjectStatusUpdate, "WHERE project_id = ? ORDER BY created_at DESC, id DESC LIMIT 1", (project.id,)
     )
-    if not found:
+    if not updates:
         return None
-    days = {name: getattr(found[0], name) for name in ("start_date", "target_date")}
+    days = {name: getattr(updates[0], name) for name in ("start_date", "target_date")}
     return {
-        "id": found[0].id,
-        "node_id": view.node(found[0]),
+        "id": updates[0].id,
+        "node_id": view.node(updates[0]),
         "project_node_id": view.node(project),
-        "creator": simple_user(view, view.user(found[0].creator_id)),
-        "created_at": found[0].created_at,
-        "updated_at": found[0].updated_at,
-        "status": found[0].status,
+        "creator": simple_user(view, view.user(updates[0].creator_id)),
+        "created_at": updates[0].created_at,
+        "updated_at": updates[0].updated_at,
+        "status": updates[0].status,
         **{name: day for name, day in days.items() if day is not None},
-        "body": found[0].body,
+        "body": updates[0].body,
     }
 
 

@@ -42,16 +42,16 @@ class View:
     def user(self, identity: int) -> User:
         """Return a user that a record refers to."""
         if identity not in self._users:
-            found = self.database.get(User, identity)
-            self._users[identity] = found or _ghost(self.database.now())  # as GitHub shows deleted accounts
+            user = self.database.get(User, identity)
+            self._users[identity] = user or _ghost(self.database.now())  # as GitHub shows deleted accounts
         return self._users[identity]
 
     def repository(self, identity: int) -> Repository:
         """Return a repository that a record refers to."""
         if identity not in self._repositories:
-            found = self.database.get(Repository, identity)
-            assert found is not None  # noqa: S101 - what refers to a repository goes with it
-            self._repositories[identity] = found
+            repository = self.database.get(Repository, identity)
+            assert repository is not None  # noqa: S101 - what refers to a repository goes with it
+            self._repositories[identity] = repository
         return self._repositories[identity]
 
     def role(self, repository: Repository) -> Role:

@@ -77,18 +77,20 @@ def build_scripts(repo: RepositoryBuild) -> None:
                         files = files_on_branches(repo.git, record.path)
                         script = complete_script(script, [job for file in files for job in file.jobs])
                     record = act.database.update(record, script=script)
-                    left = [] if repo.seed.exported else _queue_jobs(act, record)
-                progress.finish(repo.world, left)
+                    open_runs = [] if repo.seed.exported else _queue_jobs(act, record)
+                progress.finish(repo.world, open_runs)
 
 
 def _queue_jobs(act: Act, workflow: Workflow) -> list[WorkflowRun]:
     """Give runs with neither jobs nor a conclusion the jobs that the workflow's file says, and return these runs."""
     runs = act.database.all(WorkflowRun, workflow_id=workflow.id)
     latest = queries.latest_attempts(act.world, runs)
-    left = [run for run in runs if latest[run.id].status != "completed" and not queries.jobs(act.world, latest[run.id])]
-    for run in left:
+    open_runs = [
+        run for run in runs if latest[run.id].status != "completed" and not queries.jobs(act.world, latest[run.id])
+    ]
+    for run in open_runs:
         starting.queue_jobs(act, run, latest[run.id], job_plans.definitions(act.world, run))
-    return left
+    return open_runs
 
 
 def _build_job_of_check(repo: RepositoryBuild, seed: SeedCheck, sha: str, branch: str | None) -> None:
@@ -96,8 +98,8 @@ def _build_job_of_check(repo: RepositoryBuild, seed: SeedCheck, sha: str, branch
     event = seed.event or "push"
     with repo.acting_unrestricted(None, at=seed.at) as act:
         workflow = workflows.create_or_update(act, repo.record, name=seed.workflow or "")
-        known = act.database.all(WorkflowRun, workflow_id=workflow.id, head_sha=sha, event=event)
-        run = known[-1] if known else workflow_runs.create(act, workflow, sha=sha, event=event, branch=branch)
+        records = act.database.all(WorkflowRun, workflow_id=workflow.id, head_sha=sha, event=event)
+        run = records[-1] if records else workflow_runs.create(act, workflow, sha=sha, event=event, branch=branch)
     _build_job(repo, run, seed)
 
 
@@ -166,7 +168,7 @@ def _build_steps(act: Act, job: CheckRun, seed: SeedJob) -> None:
 
 
 def _build_artifact(act: Act, run: WorkflowRun, seed: SeedArtifact) -> None:
-    made = seed.at or run.created_at
+    at = seed.at or run.created_at
     files = {path: file_bytes(path, content) for path, content in seed.files.items() if content is not None}
     act.database.insert(
         Artifact,
@@ -175,7 +177,7 @@ def _build_artifact(act: Act, run: WorkflowRun, seed: SeedArtifact) -> None:
         name=seed.name,
         files={path: base64.b64encode(content).decode() for path, content in files.items()},
         expired=seed.expired,
-        created_at=made,
-        updated_at=seed.updated_at or made,
-        expires_at=seed.expires_at or format_time(parse_time(made) + _KEPT_FOR_S),
+        created_at=at,
+        updated_at=seed.updated_at or at,
+        expires_at=seed.expires_at or format_time(parse_time(at) + _KEPT_FOR_S),
     )

@@ -128,13 +128,13 @@ def _add_comments(repo: RepositoryBuild, each: SeedConversation, issue: Issue) -
 
 def _add_comment(repo: RepositoryBuild, seed: SeedComment, issue: Issue, opener: str) -> None:
     with repo.acting_as(seed.author or opener, at=seed.at) as act:
-        made = comments.create(act, issue, seed.body)
-    repo.react(made, seed.reactions)
-    with repo.world.acting(None, at=made.created_at) as act:
+        record = comments.create(act, issue, seed.body)
+    repo.react(record, seed.reactions)
+    with repo.world.acting(None, at=record.created_at) as act:
         if seed.minimized_reason is not None:
-            comments.minimize(act, made, seed.minimized_reason)
+            comments.minimize(act, record, seed.minimized_reason)
         if seed.updated_at is not None:
-            act.database.update(made, updated_at=seed.updated_at)
+            act.database.update(record, updated_at=seed.updated_at)
 
 
 def _close(repo: RepositoryBuild, each: SeedIssue | SeedPull, issue: Issue) -> None:
@@ -153,10 +153,10 @@ def _close(repo: RepositoryBuild, each: SeedIssue | SeedPull, issue: Issue) -> N
 
 
 def _find_milestone(act: Act, repo: RepositoryBuild, title: str) -> Milestone:
-    found = act.database.one(Milestone, repository_id=repo.record.id, title=title)
-    if found is None:
+    milestone = act.database.one(Milestone, repository_id=repo.record.id, title=title)
+    if milestone is None:
         raise InvalidRefusal(f"there is no milestone {title!r}; list it under milestones")
-    return found
+    return milestone
 
 
 def _find_issue(repo: RepositoryBuild, name: str) -> Issue:
@@ -294,13 +294,13 @@ def _start_thread(
     if review is not None and first.author not in {None, default}:
         raise InvalidRefusal(f"its first comment is part of the review of {default}, not by {first.author}")
     with repo.acting_as(first.author or default, at=first.at or at) as act:
-        made = threads.create(
+        record = threads.create(
             act, pull, path=seed.path, body=first.body, line=seed.line, side=seed.side, start_line=seed.start_line,
             start_side=None if seed.start_line is None else seed.side,
             subject_type="file" if seed.line is None else "line", review=review,
         )  # fmt: skip
-    _add_reactions_and_edits(repo, first, made)
-    thread = repo.world.database.get(Thread, made.thread_id)
+    _add_reactions_and_edits(repo, first, record)
+    thread = repo.world.database.get(Thread, record.thread_id)
     assert thread is not None  # noqa: S101 - it was just made
     return thread
 
@@ -308,8 +308,8 @@ def _start_thread(
 def _reply_and_resolve(repo: RepositoryBuild, seed: SeedThread, thread: Thread, default: str) -> None:
     for reply in seed.comments[1:]:
         with repo.acting_as(reply.author or default, at=reply.at) as act:
-            made = threads.reply(act, thread, reply.body)
-        _add_reactions_and_edits(repo, reply, made)
+            record = threads.reply(act, thread, reply.body)
+        _add_reactions_and_edits(repo, reply, record)
     _resolve(repo, seed, thread)
 
 
@@ -353,8 +353,8 @@ def _restore_thread(repo: RepositoryBuild, seed: SeedThread, pull: Pull, restore
         if each.author is None or each.review is None or each.review > len(restored):
             raise InvalidRefusal("a comment of an export has an author, and the number of a review")
         with repo.acting_as(each.author, at=each.at) as act:
-            made = restoring.restore_comment(act, thread, restored[each.review - 1], each.body)
-        _add_reactions_and_edits(repo, each, made)
+            comment = restoring.restore_comment(act, thread, restored[each.review - 1], each.body)
+        _add_reactions_and_edits(repo, each, comment)
     _resolve(repo, seed, thread)
 
 

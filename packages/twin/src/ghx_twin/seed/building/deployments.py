@@ -54,29 +54,29 @@ def _build_variables(world: World, home: Home, wanted: Sequence[SeedVariable], s
     for each in wanted:
         with within(f"variables: {each.name}"), world.acting(None, at=each.at) as act:
             visibility, selected = _reach(world, each)
-            made = variables.create_variable(
+            variable = variables.create_variable(
                 act, home, name=each.name, value=each.value, visibility=visibility, selected=selected
             )
-            act.database.update(made, updated_at=each.updated_at or made.updated_at)
+            act.database.update(variable, updated_at=each.updated_at or variable.updated_at)
     for each in secrets:
         with within(f"secrets: {each.name}"), world.acting(None, at=each.at) as act:
             visibility, selected = _reach(world, each)
-            made, _ = variables.put_secret(
+            variable, _ = variables.put_secret(
                 act, home, name=each.name, encrypted_value=None, visibility=visibility, selected=selected
             )
-            act.database.update(made, updated_at=each.updated_at or made.updated_at)
+            act.database.update(variable, updated_at=each.updated_at or variable.updated_at)
 
 
 def _reach(world: World, seed: SeedVariable | SeedSecret) -> tuple[str | None, list[int]]:
     if not isinstance(seed, SeedOrganizationVariable | SeedOrganizationSecret):
         return None, []
-    found = [lookup.repository(world, None, *name.split("/")) for name in seed.selected_repositories]
-    return seed.visibility, [one.id for one in found]
+    reaches = [lookup.repository(world, None, *name.split("/")) for name in seed.selected_repositories]
+    return seed.visibility, [one.id for one in reaches]
 
 
 def _build_environment(repo: RepositoryBuild, seed: SeedEnvironment) -> None:
     with repo.world.acting(None, at=seed.at) as act:
-        made = deployments.put_environment(
+        environment = deployments.put_environment(
             act,
             repo.record,
             seed.name,
@@ -85,8 +85,8 @@ def _build_environment(repo: RepositoryBuild, seed: SeedEnvironment) -> None:
             reviewers=[_find_reviewer(repo.world, name) for name in seed.reviewers],
             deployment_branch_policy=seed.deployment_branch_policy and seed.deployment_branch_policy.model_dump(),
         )
-        act.database.update(made, updated_at=seed.updated_at or made.updated_at)
-    _build_variables(repo.world, Home(repo.record, made), seed.variables, seed.secrets)
+        act.database.update(environment, updated_at=seed.updated_at or environment.updated_at)
+    _build_variables(repo.world, Home(repo.record, environment), seed.variables, seed.secrets)
 
 
 def _find_reviewer(world: World, name: str) -> dict[str, object]:
@@ -98,7 +98,7 @@ def _find_reviewer(world: World, name: str) -> dict[str, object]:
 
 def _build_deployment(repo: RepositoryBuild, seed: SeedDeployment) -> None:
     with repo.acting_unrestricted(seed.creator, at=seed.at) as act:
-        made = deployments.create(
+        record = deployments.create(
             act,
             repo.record,
             ref=seed.ref,
@@ -115,15 +115,15 @@ def _build_deployment(repo: RepositoryBuild, seed: SeedDeployment) -> None:
                 seed.environment == "production" if seed.production_environment is None else seed.production_environment
             ),
         )
-    _link_run(repo, seed, made)
+    _link_run(repo, seed, record)
     for status in seed.statuses:
         with repo.acting_unrestricted(status.creator, at=status.at) as act:
             deployments.create_status(
-                act, repo.record, made, auto_inactive=False, **status.model_dump(exclude={"creator", "at"})
+                act, repo.record, record, auto_inactive=False, **status.model_dump(exclude={"creator", "at"})
             )
     if seed.updated_at is not None:
         with repo.world.acting(None) as act:
-            act.database.update(made, updated_at=seed.updated_at)
+            act.database.update(record, updated_at=seed.updated_at)
 
 
 def _link_run(repo: RepositoryBuild, seed: SeedDeployment, deployment: Deployment) -> None:

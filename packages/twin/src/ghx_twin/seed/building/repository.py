@@ -59,13 +59,13 @@ def _create(act: Act, owner: User, seed: SeedRepository) -> Repository:
     parent = None if seed.fork_of is None else lookup.repository(act.world, None, *seed.fork_of.split("/"))
     # An export carries the fork's own history and settings, which forking would overwrite with the parent's.
     if parent is not None and not seed.exported:
-        made = repositories.fork(act, parent, owner=owner, name=name)
-        if made.name != name:
-            raise InvalidRefusal(f"{owner.login} has a fork of {seed.fork_of} already, {owner.login}/{made.name}")
+        fork = repositories.fork(act, parent, owner=owner, name=name)
+        if fork.name != name:
+            raise InvalidRefusal(f"{owner.login} has a fork of {seed.fork_of} already, {owner.login}/{fork.name}")
         # A fork begins without issues, which would be refused; all other settings wait until everything is built.
         says_so = seed.has_issues and "has_issues" in seed.model_fields_set
-        return act.database.update(made, has_issues=True) if says_so else made
-    made = repositories.create(
+        return act.database.update(fork, has_issues=True) if says_so else fork
+    fork = repositories.create(
         act,
         owner=owner,
         name=name,
@@ -75,7 +75,7 @@ def _create(act: Act, owner: User, seed: SeedRepository) -> Repository:
         homepage=seed.homepage,
         default_labels=seed.labels is None,
     )
-    return act.database.update(made, parent_id=parent.id) if parent else made
+    return act.database.update(fork, parent_id=parent.id) if parent else fork
 
 
 def _build_labels(act: Act, repo: RepositoryBuild) -> None:
@@ -96,22 +96,22 @@ def _build_milestone(repo: RepositoryBuild, seed: SeedMilestone) -> None:
                 raise InvalidRefusal(f"number {seed.number} is taken; list milestones in the order of their numbers")
             act.database.update(current, next_milestone_number=seed.number)
     with repo.acting_as(seed.creator or repo.steward, at=seed.at) as act:
-        made = milestones.create(act, repo.record, title=seed.title, description=seed.description, due_on=seed.due_on)
+        record = milestones.create(act, repo.record, title=seed.title, description=seed.description, due_on=seed.due_on)
     if seed.state == "closed":
         with repo.world.acting(None, at=seed.closed_at) as act:
-            milestones.update(act, made, state="closed")
+            milestones.update(act, record, state="closed")
 
 
 def _build_commit_comment(repo: RepositoryBuild, seed: SeedCommitComment) -> None:
     with repo.acting_as(seed.author or repo.steward, at=seed.at) as act:
-        made = commit_comments.create(
+        record = commit_comments.create(
             act,
             repo.record,
             sha=find_commit(repo, seed.commit),
             **seed.model_dump(include={"body", "path", "position", "line"}),
         )
         if seed.updated_at is not None:
-            act.database.update(made, updated_at=seed.updated_at)
+            act.database.update(record, updated_at=seed.updated_at)
 
 
 def build_releases(repo: RepositoryBuild) -> None:
@@ -128,30 +128,30 @@ def _build_release(repo: RepositoryBuild, seed: SeedRelease) -> None:
     with repo.acting_as(author, at=seed.published_at or seed.updated_at) as act:
         if repo.seed.exported:  # the branch it was made at may be gone
             is_latest = seed.make_latest and not seed.draft
-            made = restoring.add_release(act, repo.record, **same, target_commitish=target, is_latest=is_latest)
+            release = restoring.add_release(act, repo.record, **same, target_commitish=target, is_latest=is_latest)
         else:
             choice = None if seed.make_latest else "false"
-            made = releases.create(act, repo.current(act), **same, target_commitish=target, make_latest=choice)
+            release = releases.create(act, repo.current(act), **same, target_commitish=target, make_latest=choice)
     for asset in seed.assets:
         with within(f"assets: {asset.name}"):
-            _build_asset(repo, made, asset, author)
+            _build_asset(repo, release, asset, author)
     times = {name: getattr(seed, name) for name in ("created_at", "published_at", "updated_at")}
     stated = {name: moment for name, moment in times.items() if moment is not None}
     if stated:
         with repo.world.acting(None) as act:
-            act.database.update(made, **stated)
+            act.database.update(release, **stated)
 
 
 def _build_asset(repo: RepositoryBuild, release: Release, seed: SeedAsset, author: str) -> None:
     with repo.acting_as(seed.uploader or author, at=seed.at) as act:
-        made = releases.upload_asset(
+        asset = releases.upload_asset(
             act,
             release,
             content=decode_content("content", seed.content, seed.encoding),
             **seed.model_dump(include={"name", "content_type", "label"}),
         )
         if seed.updated_at is not None:
-            act.database.update(made, updated_at=seed.updated_at)
+            act.database.update(asset, updated_at=seed.updated_at)
 
 
 def apply_settings(repo: RepositoryBuild) -> None:
@@ -187,6 +187,6 @@ def set_times_and_numbers(repo: RepositoryBuild) -> None:
 
 def _refuse_taken(current: Repository, seed: SeedRepository) -> None:
     for name in ("next_number", "next_milestone_number"):
-        wanted, free = getattr(seed, name), getattr(current, name)
-        if wanted is not None and wanted < free:
-            raise InvalidRefusal(f"{name}: {wanted} is taken; the first free one is {free}")
+        new_value, free = getattr(seed, name), getattr(current, name)
+        if new_value is not None and new_value < free:
+            raise InvalidRefusal(f"{name}: {new_value} is taken; the first free one is {free}")

@@ -16,7 +16,7 @@ def build_rulesets(world: World, owner: Repository | User, seeds: Sequence[SeedR
     """Plant rulesets; they bind nobody before the rest of the world is there."""
     for seed in seeds:
         with within(f"rulesets: {seed.name!r}"), world.acting(None, at=seed.at) as act:
-            made = rulesets.create(
+            record = rulesets.create(
                 act,
                 owner,
                 name=seed.name,
@@ -27,7 +27,7 @@ def build_rulesets(world: World, owner: Repository | User, seeds: Sequence[SeedR
                 bypass_actors=[_find_actor(world, owner, actor) for actor in seed.bypass_actors],
             )
             if seed.updated_at is not None:
-                act.database.update(made, updated_at=seed.updated_at)
+                act.database.update(record, updated_at=seed.updated_at)
 
 
 def _find_actor(world: World, owner: Repository | User, actor: SeedBypassActor) -> dict[str, object]:

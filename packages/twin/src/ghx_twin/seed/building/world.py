@@ -110,16 +110,16 @@ def _build_organization(world: World, seed: SeedOrganization) -> None:
                 users.add_member(act, record, lookup.user(world, login), role)
         for team in seed.teams:
             with within(f"teams: {team.name}"):
-                made = users.create_team(act, record, **team.model_dump(exclude={"members"}))
+                team_record = users.create_team(act, record, **team.model_dump(exclude={"members"}))
                 for login in team.members:
-                    users.add_team_member(act, made, lookup.user(world, login))
+                    users.add_team_member(act, team_record, lookup.user(world, login))
 
 
 def _build_app(world: World, seed: SeedApp) -> None:
-    left = {"id", "owner", "installations", "at"}
+    skipped_fields = {"id", "owner", "installations", "at"}
     with world.acting(None, at=seed.at) as act:
         owner = lookup.account(world, seed.owner)
-        apps.create(act, owner=owner, identity=seed.id, **seed.model_dump(exclude=left))
+        apps.create(act, owner=owner, identity=seed.id, **seed.model_dump(exclude=skipped_fields))
 
 
 def _build_installations(world: World, seed: SeedApp) -> None:
@@ -156,8 +156,8 @@ def _set_next_project_number(world: World, seed: SeedUser | SeedOrganization) ->
     with world.acting(None) as act:
         account = lookup.account(world, seed.login)
         if seed.next_project_number < account.next_project_number:
-            taken = f"{seed.next_project_number} is taken; the first free one is {account.next_project_number}"
-            raise InvalidRefusal(taken)
+            problem = f"{seed.next_project_number} is taken; the first free one is {account.next_project_number}"
+            raise InvalidRefusal(problem)
         act.database.update(account, next_project_number=seed.next_project_number)
 
 
@@ -211,9 +211,9 @@ class _ProjectBuild:
         for number, view in enumerate(self.seed.views, 1):
             with within(f"views: {view.name!r}"):
                 settings = _project_view_settings(act, project, view)
-                known = act.database.one(ProjectView, project_id=project.id, number=number)
-                if known:  # the one that every project begins with
-                    act.database.update(known, name=view.name, layout=view.layout, **settings)
+                project_view = act.database.one(ProjectView, project_id=project.id, number=number)
+                if project_view:  # the one that every project begins with
+                    act.database.update(project_view, name=view.name, layout=view.layout, **settings)
                 else:
                     projects.create_view(act, project, name=view.name, layout=view.layout, **settings)
 
@@ -259,16 +259,16 @@ def _set_item_times(world: World, item: ProjectItem, seed: SeedItem) -> None:
 
 def _build_project_field(act: Act, project: Project, seed: SeedField) -> ProjectField:
     options = [option.model_dump() for option in seed.options]
-    given = seed.configuration
-    settings = None if given is None else given.model_dump(exclude_none=True)
-    known = field_named(act.database, project, seed.name)
-    if known is None:
+    configuration = seed.configuration
+    settings = None if configuration is None else configuration.model_dump(exclude_none=True)
+    project_field = field_named(act.database, project, seed.name)
+    if project_field is None:
         return projects.create_field(
             act, project, name=seed.name, data_type=seed.data_type, options=options, configuration=settings
         )
-    if known.data_type != seed.data_type:
-        raise InvalidRefusal(f"every project has a field {known.name!r} of another type")
-    return projects.update_field(act, known, options=options)
+    if project_field.data_type != seed.data_type:
+        raise InvalidRefusal(f"every project has a field {project_field.name!r} of another type")
+    return projects.update_field(act, project_field, options=options)
 
 
 def _project_view_settings(act: Act, project: Project, seed: SeedView) -> dict[str, Any]:

@@ -183,11 +183,11 @@ def _comment(world: World, written: Comment | ReviewComment) -> dict[str, Any]:
 
 def _reactions(world: World, subject: Record) -> dict[str, tuple[str, ...]]:
     """Return who reacted to something, by emoji."""
-    found: dict[str, tuple[str, ...]] = {}
+    reactions: dict[str, tuple[str, ...]] = {}
     for reaction in world.database.all(Reaction, subject_kind=subject.table, subject_id=subject.id):
         name = lookup.user_by_id(world, reaction.user_id).login
-        found[reaction.content] = (*found.get(reaction.content, ()), name)
-    return found
+        reactions[reaction.content] = (*reactions.get(reaction.content, ()), name)
+    return reactions
 
 
 def _login(world: World, identity: int | None) -> str | None:

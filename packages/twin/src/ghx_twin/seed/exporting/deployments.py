@@ -90,7 +90,7 @@ def _deployment(world: World, each: Deployment) -> dict[str, Any]:
         "production_environment", "updated_at",
     )  # fmt: skip
     statuses = world.database.all(DeploymentStatus, deployment_id=each.id)
-    said = ("state", "description", "environment", "log_url", "environment_url")
+    deployment = ("state", "description", "environment", "log_url", "environment_url")
     return {
         **_fields(each, *same),
         # GitHub keeps the deployments of a run that was deleted.
@@ -98,7 +98,7 @@ def _deployment(world: World, each: Deployment) -> dict[str, Any]:
         "creator": lookup.user_by_id(world, each.creator_id).login,
         "statuses": tuple(
             {
-                **_fields(status, *said),
+                **_fields(status, *deployment),
                 "creator": lookup.user_by_id(world, status.creator_id).login,
                 "at": status.created_at,
             }

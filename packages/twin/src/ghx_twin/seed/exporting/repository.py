@@ -119,14 +119,14 @@ def _belongings(world: World, repository: Repository) -> dict[str, Any]:
 
 def _commits_of(pulls: tuple[SeedPull, ...]) -> set[str]:
     """Return the commits that pull requests speak of, which need not be on any branch any more."""
-    found: set[str | None] = set()
+    commits: set[str | None] = set()
     for pull in pulls:
         if pull.outcome is not None:
-            found |= {pull.outcome.head_sha, pull.outcome.base_sha, pull.outcome.merge_commit_sha}
-        found |= {review.commit_sha for review in pull.reviews}
+            commits |= {pull.outcome.head_sha, pull.outcome.base_sha, pull.outcome.merge_commit_sha}
+        commits |= {review.commit_sha for review in pull.reviews}
         places = (thread.place for thread in pull.threads if thread.place is not None)
-        found |= {sha for place in places for sha in (place.commit_sha, place.original_commit_sha)}
-    return {sha for sha in found if sha is not None}
+        commits |= {sha for place in places for sha in (place.commit_sha, place.original_commit_sha)}
+    return {sha for sha in commits if sha is not None}
 
 
 def _milestone(world: World, milestone: Milestone) -> SeedMilestone:

@@ -12,7 +12,7 @@ def export_rulesets(
     world: World, *, repository_id: int | None = None, organization_id: int | None = None
 ) -> tuple[SeedRuleset, ...]:
     """Return the rulesets of the repository or organization with an id, as a seed writes them."""
-    found = world.database.all(Ruleset, repository_id=repository_id, organization_id=organization_id)
+    rulesets = world.database.all(Ruleset, repository_id=repository_id, organization_id=organization_id)
     return tuple(
         SeedRuleset.model_validate(
             {
@@ -22,7 +22,7 @@ def export_rulesets(
                 "updated_at": each.updated_at,
             }
         )
-        for each in found
+        for each in rulesets
     )
 
 

@@ -77,12 +77,12 @@ def _user(world: World, user: User) -> SeedUser:
 
 def _app(world: World, app: App) -> SeedApp:
     same = ("id", "slug", "name", "description", "client_id", "public_key", "permissions", "events")
-    found = world.database.all(Installation, app_id=app.id)
+    installations = world.database.all(Installation, app_id=app.id)
     return SeedApp.model_validate(
         {
             **{name: getattr(app, name) for name in same},
             "owner": lookup.user_by_id(world, app.owner_id).login,
-            "installations": tuple(_installation(world, one) for one in found),
+            "installations": tuple(_installation(world, one) for one in installations),
             "at": app.created_at,
         }
     )
@@ -208,7 +208,7 @@ def _project_view(view: ProjectView, columns: dict[int, ProjectField]) -> SeedVi
 def _project_item(world: World, item: ProjectItem, columns: dict[int, ProjectField]) -> SeedItem:
     database = world.database
     issue, draft = database.get(Issue, item.issue_id), database.get(DraftIssue, item.draft_issue_id)
-    held = database.all(ProjectItemValue, order="field_id", item_id=item.id)
+    project_item_values = database.all(ProjectItemValue, order="field_id", item_id=item.id)
     return SeedItem.model_validate(
         {
             "content": object_name(database, issue) if issue else None,
@@ -216,7 +216,8 @@ def _project_item(world: World, item: ProjectItem, columns: dict[int, ProjectFie
             "body": draft.body if draft else None,
             "assignees": tuple(lookup.user_by_id(world, each).login for each in draft.assignee_ids) if draft else (),
             "values": {
-                columns[each.field_id].name: _project_value(columns[each.field_id], each.value) for each in held
+                columns[each.field_id].name: _project_value(columns[each.field_id], each.value)
+                for each in project_item_values
             },
             "creator": lookup.user_by_id(world, item.creator_id).login,
             "archived": item.archived_at is not None,

@@ -64,13 +64,13 @@ class People:
         details = github.nodes(
             "names of people", [str(each["node_id"]) for each in everyone if "node_id" in each], _DETAILS
         )
-        found: list[SeedUser] = []
+        users: list[SeedUser] = []
         for each in everyone:
             detail = details.get(str(each.get("node_id")), {})
             content: Json = {"login": each["login"], "type": "Bot" if each["type"] == "Bot" else "User"}
             content |= {"at": detail.get("createdAt"), "name": detail.get("name") if with_names else None}
-            found.append(SeedUser.model_validate(content))
-        return tuple(found)
+            users.append(SeedUser.model_validate(content))
+        return tuple(users)
 
     def _sorted(self) -> list[Json]:
         return sorted(self.seen.values(), key=lambda each: int(each["id"]))
@@ -89,7 +89,7 @@ def import_organization(
     github: GitHubReader, people: People, login: str, issue_types: tuple[SeedIssueType, ...] | None
 ) -> SeedOrganization:
     """Return the organization that owns the repository, with the members and teams that the token may see."""
-    shown = github.get(f"/orgs/{login}")
+    profile = github.get(f"/orgs/{login}")
     members: dict[str, str] = {}
     for role in ("admin", "member"):
         listed = github.pages_if_shown(f"members of {login}", f"/orgs/{login}/members", role=role)
@@ -97,13 +97,13 @@ def import_organization(
     for team in github.pages_if_shown(f"teams of {login}", f"/orgs/{login}/teams"):
         people.team(team)
     content: dict[str, Any] = {
-        "login": shown["login"],
-        "name": shown.get("name"),
-        "bio": shown.get("description"),
+        "login": profile["login"],
+        "name": profile.get("name"),
+        "bio": profile.get("description"),
         "members": members,
         "teams": tuple(_teams(github, people, login)),
         "issue_types": issue_types,
-        "at": shown.get("created_at"),
+        "at": profile.get("created_at"),
     }
     return SeedOrganization.model_validate(content)
 

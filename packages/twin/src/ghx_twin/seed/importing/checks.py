@@ -9,14 +9,14 @@ from ghx_twin.seed.importing.github import GitHubReader, Json
 
 def read_check_runs(github: GitHubReader, repository: str, commits: Iterable[str]) -> dict[int, Json]:
     """Return the check runs of some commits by id, in the order they were made; jobs are among them."""
-    found = [
+    runs = [
         each
         for sha in commits
         for each in github.pages_if_shown(
             "check runs", f"/repos/{repository}/commits/{sha}/check-runs", within="check_runs", filter="all"
         )
     ]
-    return {int(each["id"]): each for each in sorted(found, key=lambda each: int(each["id"]))}
+    return {int(each["id"]): each for each in sorted(runs, key=lambda each: int(each["id"]))}
 
 
 def import_check_runs(runs: Iterable[Json]) -> Iterator[SeedCommitCheck]:

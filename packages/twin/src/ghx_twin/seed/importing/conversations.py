@@ -57,44 +57,44 @@ class Conversations:
     def find(self, *, issues: int | None, pulls: int | None, since: str | None) -> tuple[list[Json], list[Json]]:
         """Return the newest issues and pull requests as the list of issues shows them, by number."""
         query: dict[str, Any] = {} if since is None else {"since": since}
-        wanted: dict[bool, int | None] = {False: issues, True: pulls}
-        found: dict[bool, list[Json]] = {False: [], True: []}
+        limits: dict[bool, int | None] = {False: issues, True: pulls}
+        numbers_by_kind: dict[bool, list[Json]] = {False: [], True: []}
         for each in self.github.pages(f"{self.path}/issues", state="all", sort="created", direction="desc", **query):
             is_pull = "pull_request" in each
-            if (most := wanted[is_pull]) is None or len(found[is_pull]) < most:
-                found[is_pull].append(each)
-            if all(most is not None and len(found[kind]) >= most for kind, most in wanted.items()):
+            if (most := limits[is_pull]) is None or len(numbers_by_kind[is_pull]) < most:
+                numbers_by_kind[is_pull].append(each)
+            if all(most is not None and len(numbers_by_kind[kind]) >= most for kind, most in limits.items()):
                 break
-        for each in found.values():
+        for each in numbers_by_kind.values():
             each.sort(key=lambda one: int(one["number"]))
-        return found[False], found[True]
+        return numbers_by_kind[False], numbers_by_kind[True]
 
     def import_comments(self, shown: list[Json]) -> Comments:
         """Return the comments of conversations by number."""
-        wanted = {int(each["number"]) for each in shown if each["comments"]}
-        if not wanted:
+        numbers = {int(each["number"]) for each in shown if each["comments"]}
+        if not numbers:
             return {}
         # All comments since the oldest conversation, a hundred at a time: one request for each would be many more.
         since = min(str(each["created_at"]) for each in shown)
         listed: dict[int, list[Json]] = {}
         for each in self.github.pages(f"{self.path}/issues/comments", sort="created", direction="asc", since=since):
             number = int(str(each["issue_url"]).rpartition("/")[2])
-            if number in wanted:
+            if number in numbers:
                 listed.setdefault(number, []).append(each)
         minimized = self._minimized(each for written in listed.values() for each in written)
-        found: dict[int, tuple[SeedComment, ...]] = {}
+        comments: dict[int, tuple[SeedComment, ...]] = {}
         for position, (number, written) in enumerate(listed.items(), 1):
             self._say(f"comments of conversations: {position} of {len(listed)}", position)
             in_order = sorted(written, key=lambda one: int(one["id"]))
             fields = (self._comment(each, minimized, f"/issues/comments/{each['id']}") for each in in_order)
-            found[number] = tuple(SeedComment.model_validate(each) for each in fields)
-        return found
+            comments[number] = tuple(SeedComment.model_validate(each) for each in fields)
+        return comments
 
     def import_issues(self, shown: list[Json], talk: Comments) -> tuple[SeedIssue, ...]:
         """Return issues with their comments, and how they hang together as far as all of them are imported."""
         details = self._issue_details([str(each["node_id"]) for each in shown])
         numbers = {int(each["number"]) for each in shown}
-        found: list[SeedIssue] = []
+        issue_seeds: list[SeedIssue] = []
         for each in shown:
             detail = details.get(str(each["node_id"]), {})
             kind: Json = each.get("type") or {}
@@ -105,20 +105,24 @@ class Conversations:
                 "issue_type": _one_of(kind.get("name"), self.people.issue_types),
                 **self._relations(each, detail, numbers),
             }
-            found.append(SeedIssue.model_validate({**self._conversation(each, talk.get(each["number"], ())), **own}))
-        return tuple(found)
+            issue_seeds.append(
+                SeedIssue.model_validate({**self._conversation(each, talk.get(each["number"], ())), **own})
+            )
+        return tuple(issue_seeds)
 
     def import_pulls(self, shown: list[Json], talk: Comments) -> tuple[SeedPull, ...]:
         """Return pull requests with their reviews and threads."""
         details = self.github.nodes(
             "resolved threads", [str(each["node_id"]) for each in shown], _PULL_DETAILS, at_once=10
         )
-        found: list[SeedPull] = []
+        pull_seeds: list[SeedPull] = []
         for position, each in enumerate(shown, 1):
             self._say(f"pull requests: {position} of {len(shown)}", position)
             own = self._pull(each["number"], details.get(str(each["node_id"]), {}))
-            found.append(SeedPull.model_validate({**self._conversation(each, talk.get(each["number"], ())), **own}))
-        return tuple(found)
+            pull_seeds.append(
+                SeedPull.model_validate({**self._conversation(each, talk.get(each["number"], ())), **own})
+            )
+        return tuple(pull_seeds)
 
     def _say(self, line: str, position: int) -> None:
         if position % _SAY_EVERY == 0:
@@ -126,9 +130,9 @@ class Conversations:
 
     def _issue_details(self, identities: list[str]) -> dict[str, Json]:
         for selection in _ISSUE_DETAILS:
-            found = self.github.nodes("parents and blockers of issues", identities, selection)
-            if found:
-                return found
+            nodes = self.github.nodes("parents and blockers of issues", identities, selection)
+            if nodes:
+                return nodes
         return {}
 
     def _relations(self, shown: Json, detail: Json, numbers: set[int]) -> Json:
@@ -173,10 +177,10 @@ class Conversations:
 
     def _minimized(self, written: Iterable[Json]) -> dict[str, str]:
         """Return why comments are hidden, by global id; GraphQL alone tells."""
-        found = self.github.nodes(
+        nodes = self.github.nodes(
             "hidden comments", [str(each["node_id"]) for each in written], _MINIMIZED, at_once=100
         )
-        return {name: _lower(each) for name, each in found.items() if each.get("isMinimized")}
+        return {name: _lower(each) for name, each in nodes.items() if each.get("isMinimized")}
 
     def _comment(self, shown: Json, minimized: Mapping[str, str], path: str) -> dict[str, Any]:
         return {
@@ -192,43 +196,43 @@ class Conversations:
         """Return who reacted to something, by emoji; asked for where there are any."""
         if not shown.get("reactions", {}).get("total_count"):
             return {}
-        found: dict[str, tuple[str, ...]] = {}
+        reactions: dict[str, tuple[str, ...]] = {}
         for each in self.github.pages(f"{self.path}{path}/reactions"):
             if each["content"] in _EMOJIS:
-                found[each["content"]] = (*found.get(each["content"], ()), self.people.login(each["user"]))
-        return found
+                reactions[each["content"]] = (*reactions.get(each["content"], ()), self.people.login(each["user"]))
+        return reactions
 
     def _pull(self, number: int, detail: Json) -> dict[str, Any]:
-        shown = self.github.get(f"{self.path}/pulls/{number}")
+        pull = self.github.get(f"{self.path}/pulls/{number}")
         reviews = [
             each for each in self.github.pages(f"{self.path}/pulls/{number}/reviews") if each["state"] != "PENDING"
         ]
         identities = [int(each["id"]) for each in reviews]
-        threads = self._threads(number, identities, detail) if shown.get("review_comments") != 0 else ()
-        head, is_merged = shown["head"], shown["merged_at"] is not None
+        threads = self._threads(number, identities, detail) if pull.get("review_comments") != 0 else ()
+        head, is_merged = pull["head"], pull["merged_at"] is not None
         home: Json | None = head["repo"]
         label: str = head["ref"]
         if home is not None and home["full_name"] != self.repository:
             label = f"{self.people.login(home['owner'])}:{label}"
         return {
             "head": label,
-            "base": shown["base"]["ref"],
-            "draft": shown["draft"],
-            "maintainer_can_modify": bool(shown.get("maintainer_can_modify")),
-            "state": "merged" if is_merged else shown["state"],
-            "merged_by": self.people.optional_login(shown.get("merged_by")) if is_merged else None,
+            "base": pull["base"]["ref"],
+            "draft": pull["draft"],
+            "maintainer_can_modify": bool(pull.get("maintainer_can_modify")),
+            "state": "merged" if is_merged else pull["state"],
+            "merged_by": self.people.optional_login(pull.get("merged_by")) if is_merged else None,
             "reviewers": (
-                *(self.people.login(each) for each in shown["requested_reviewers"]),
-                *(self.people.team(each) for each in shown["requested_teams"] if self.people.organization),
+                *(self.people.login(each) for each in pull["requested_reviewers"]),
+                *(self.people.team(each) for each in pull["requested_teams"] if self.people.organization),
             ),
             "reviews": tuple(self._review(each, detail) for each in reviews),
             "threads": tuple(threads),
             "outcome": {
                 "head_sha": head["sha"],
-                "base_sha": shown["base"]["sha"],
+                "base_sha": pull["base"]["sha"],
                 "head_repository": None if home is None else home["full_name"],
-                "merge_commit_sha": shown["merge_commit_sha"] if is_merged else None,
-                "auto_merge": self._auto_merge(shown["auto_merge"], detail),
+                "merge_commit_sha": pull["merge_commit_sha"] if is_merged else None,
+                "auto_merge": self._auto_merge(pull["auto_merge"], detail),
             },
         }
 

@@ -135,15 +135,15 @@ class GitHubReader:
 
     def nodes(self, what: str, identities: Sequence[str], selection: str, *, at_once: int = 50) -> dict[str, Json]:
         """Return by global id what GraphQL alone tells of some objects."""
-        found: dict[str, Json] = {}
+        nodes: dict[str, Json] = {}
         query = f"query($ids: [ID!]!) {{ nodes(ids: $ids) {{ nodeId: id {selection} }} }}"
         for start in range(0, len(identities), at_once):
             data = self.graphql(query, {"ids": list(identities[start : start + at_once])})
             if data is None:
                 self.skip(f"{what} (GraphQL {'needs a token' if self.token is None else 'does not answer'})")
-                return found
-            found |= {node["nodeId"]: node for node in data["nodes"] if node}
-        return found
+                return nodes
+            nodes |= {node["nodeId"]: node for node in data["nodes"] if node}
+        return nodes
 
     def skip(self, what: str) -> None:
         """Remember and say that something is not in the seed."""

@@ -96,8 +96,8 @@ class ImportedHistory:
     def tagged(self, names: Iterable[str]) -> set[str]:
         """Return the commits of some tags."""
         refs = self.refs()
-        found = (refs.get(f"refs/tags/{name}") for name in names)
-        return {commit for sha in found if sha is not None and (commit := self.peel(sha)) is not None}
+        targets = (refs.get(f"refs/tags/{name}") for name in names)
+        return {commit for sha in targets if sha is not None and (commit := self.peel(sha)) is not None}
 
     def refs(self) -> dict[str, str]:
         """Return what was fetched by name, without what `fetch_commits` brought."""
@@ -115,13 +115,13 @@ class ImportedHistory:
         it, where pull requests begin, and the commits that records name.
         """
         default = f"refs/heads/{default_branch}"
-        kept = {sha for sha in named if self.has(sha)}
-        kept |= set(self._git("rev-list", f"--max-count={depth}", default).split())
+        commits = {sha for sha in named if self.has(sha)}
+        commits |= set(self._git("rev-list", f"--max-count={depth}", default).split())
         for name, sha in self.refs().items():
             if not name.startswith("refs/tags/"):
-                found = self._git("rev-list", f"--max-count={depth}", sha, f"^{default}").split()
-                kept |= {sha, *found, *self._merge_base(default, sha)}
-        return kept
+                shas = self._git("rev-list", f"--max-count={depth}", sha, f"^{default}").split()
+                commits |= {sha, *shas, *self._merge_base(default, sha)}
+        return commits
 
     @property
     def _repository(self) -> GitRepository:
@@ -156,15 +156,15 @@ class ImportedHistory:
     def bundle(self, redactor: Redactor, refs: dict[str, str], also: Collection[str] = ()) -> bytes:
         """Return a bundle of some of the refs, under the names given, and of the commits that records name."""
         targets = {name: self._rename_target(redactor, sha) for name, sha in refs.items()}
-        found = {name: sha for name, sha in targets.items() if sha is not None}
+        refs_by_name = {name: sha for name, sha in targets.items() if sha is not None}
         with ScratchFolder() as folder:
             bare.create(
                 folder / "clean.git",
-                {bare.HEAD: "ref: refs/heads/main", **found},
+                {bare.HEAD: "ref: refs/heads/main", **refs_by_name},
                 alternates=[str(self.path / "objects")],
             )
-            named = {new for sha in also if (new := self._written.get(sha)) is not None}
-            return bundle(GitRepository(folder / "clean.git"), also=named)
+            extra = {new for sha in also if (new := self._written.get(sha)) is not None}
+            return bundle(GitRepository(folder / "clean.git"), also=extra)
 
     def _rename_target(self, redactor: Redactor, sha: str) -> str | None:
         """Return the new name of what a ref points to; an annotated tag is written anew around its commit."""
@@ -187,15 +187,15 @@ class ImportedHistory:
 
 def named_commits(records: SeedRepository) -> set[str]:
     """Return the commits that records name."""
-    found: set[str | None] = {each.commit for each in (*records.checks, *records.commit_comments)}
-    found |= {run.commit for workflow in records.workflows for run in workflow.runs}
+    commits: set[str | None] = {each.commit for each in (*records.checks, *records.commit_comments)}
+    commits |= {run.commit for workflow in records.workflows for run in workflow.runs}
     for pull in records.pulls:
         if pull.outcome is not None:
-            found |= {pull.outcome.head_sha, pull.outcome.base_sha, pull.outcome.merge_commit_sha}
-        found |= {review.commit_sha for review in pull.reviews}
+            commits |= {pull.outcome.head_sha, pull.outcome.base_sha, pull.outcome.merge_commit_sha}
+        commits |= {review.commit_sha for review in pull.reviews}
         for place in (thread.place for thread in pull.threads):
-            found |= set() if place is None else {place.commit_sha, place.original_commit_sha}
-    return {sha for sha in found if sha is not None}
+            commits |= set() if place is None else {place.commit_sha, place.original_commit_sha}
+    return {sha for sha in commits if sha is not None}
 
 
 def settle_commits(history: ImportedHistory, records: SeedRepository, homes: Collection[str]) -> SeedRepository:
@@ -262,11 +262,11 @@ def _rewrite(content: bytes, redactor: Redactor, parents: Collection[str], new_p
     position = 1  # after the tree
     lines[position:position] = [f"parent {sha}".encode() for sha in new_parents]
     signed = [_sign(line, redactor) for line in lines]
-    said = _replace_text(message, redactor)
-    if list(parents) == list(new_parents) and b"\n".join(signed) == head and said == message:
+    new_message = _replace_text(message, redactor)
+    if list(parents) == list(new_parents) and b"\n".join(signed) == head and new_message == message:
         return content
     kept = [line for line in signed if not line.startswith(_SIGNED)]  # a signature holds for the old content alone
-    return b"\n".join(kept) + gap + said
+    return b"\n".join(kept) + gap + new_message
 
 
 def _unfold(head: bytes) -> list[bytes]:
@@ -281,15 +281,15 @@ def _unfold(head: bytes) -> list[bytes]:
 
 
 def _sign(line: bytes, redactor: Redactor) -> bytes:
-    found = _SIGNER.fullmatch(line)
-    if found is None:
+    match = _SIGNER.fullmatch(line)
+    if match is None:
         return line
-    name, email = (found[part].decode("utf-8", "surrogateescape") for part in ("name", "email"))
+    name, email = (match[part].decode("utf-8", "surrogateescape") for part in ("name", "email"))
     new_name, new_email = redactor.identity(name, email)
     if (new_name, new_email) == (name, email):
         return line
     who = f"{new_name} <{new_email}>".encode("utf-8", "surrogateescape")
-    return found["role"] + b" " + who + found["time"]
+    return match["role"] + b" " + who + match["time"]
 
 
 def _replace_text(message: bytes, redactor: Redactor) -> bytes:

@@ -139,8 +139,8 @@ class Redactor:
         return self.commits.get(value, value) if key in _SHAS else value
 
     def _defuse(self, text: str) -> str:
-        text, found = _MENTION.subn(r"`\g<0>`", text)
-        self.mentions += found
+        text, result = _MENTION.subn(r"`\g<0>`", text)
+        self.mentions += result
         return text
 
     def _replace_email(self, found: re.Match[str]) -> str:

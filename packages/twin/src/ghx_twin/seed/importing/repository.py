@@ -87,25 +87,25 @@ def import_repository(
 ) -> ImportedRepository:
     """Read a repository and return it as a seed; raise `ImportFailedError` if it cannot be read."""
     try:
-        shown = github.get(f"/repos/{name}")
+        source = github.get(f"/repos/{name}")
     except RefusedError as error:
         if not is_absent(error):
             raise
         raise ImportFailedError(f"{github.api} has no repository {name}, or the token may not see it") from error
-    if not isinstance(shown.get("owner"), dict) or "full_name" not in shown:
+    if not isinstance(source.get("owner"), dict) or "full_name" not in source:
         raise github.no_github()
-    people = People(organization=shown["owner"]["login"] if shown["owner"]["type"] == "Organization" else None)
+    people = People(organization=source["owner"]["login"] if source["owner"]["type"] == "Organization" else None)
     work = _Import(github, people, Redactor(keeps_emails=keep_emails), limits)
-    owner = people.login(shown["owner"])
+    owner = people.login(source["owner"])
     types = None if people.organization is None else import_issue_types(github, people, owner)
-    records = _read_records(work, shown)
-    _name_what_is_not_read(github, shown)
+    records = _read_records(work, source)
+    _report_skipped_objects(github, source)
     forks = _read_forks(work, records) if limits.with_forks else {}
     organizations = () if people.organization is None else (import_organization(github, people, owner, types),)
     if anonymize:
         work.redactor.pseudonyms = {old: new for old, new in people.pseudonyms().items() if old != owner.lower()}
     with ScratchFolder() as folder:
-        history = ImportedHistory(folder / "fetched.git", shown["clone_url"], _git_token(github, shown["clone_url"]))
+        history = ImportedHistory(folder / "fetched.git", source["clone_url"], _git_token(github, source["clone_url"]))
         repositories = _add_histories(work, history, records, forks)
     seed = _redact(work, organizations, repositories, with_names=not anonymize)
     return ImportedRepository(
@@ -118,9 +118,9 @@ def import_repository(
     )
 
 
-def _name_what_is_not_read(github: GitHubReader, shown: Json) -> None:
-    """Say which objects that no import reads the source has, as far as the token may see them."""
-    home, owner = f"/repos/{shown['full_name']}", shown["owner"]
+def _report_skipped_objects(github: GitHubReader, source: Json) -> None:
+    """Report the objects of the source that imports never read, as far as the token can see them."""
+    home, owner = f"/repos/{source['full_name']}", source["owner"]
     kind = "orgs" if owner["type"] == "Organization" else "users"
     places = {
         "rulesets": (f"{home}/rulesets", None),
@@ -135,20 +135,20 @@ def _name_what_is_not_read(github: GitHubReader, shown: Json) -> None:
             github.skip(f"{what} (an import does not read them)")
 
 
-def _read_records(work: _Import, shown: Json) -> SeedRepository:
+def _read_records(work: _Import, source: Json) -> SeedRepository:
     """Return everything of a repository but its history; commits have their old names."""
     github, people, limits = work.github, work.people, work.limits
-    name = str(shown["full_name"])
+    name = str(source["full_name"])
     talk = Conversations(github=github, people=people, repository=name)
     issues, pulls = talk.find(issues=limits.issues, pulls=limits.pulls, since=limits.since)
-    settings = _read_settings(work, shown)
+    settings = _read_settings(work, source)
     comments = talk.import_comments([*issues, *pulls])
     opened, proposed = talk.import_issues(issues, comments), talk.import_pulls(pulls, comments)
-    settings |= _read_roles(work, shown)
+    settings |= _read_roles(work, source)
     return SeedRepository.model_validate(
         {
             **settings,
-            **_read_reports(work, name, _find_heads(github, shown, proposed)),
+            **_read_reports(work, name, _find_heads(github, source, proposed)),
             "releases": _import_releases(github, people, name, limits.releases),
             "commit_comments": tuple(_import_commit_comments(github, people, name)),
             "issues": opened,
@@ -158,11 +158,11 @@ def _read_records(work: _Import, shown: Json) -> SeedRepository:
     )
 
 
-def _find_heads(github: GitHubReader, shown: Json, pulls: Iterable[SeedPull]) -> dict[str, None]:
+def _find_heads(github: GitHubReader, source: Json, pulls: Iterable[SeedPull]) -> dict[str, None]:
     """Return the heads of pull requests and of the default branch, each once."""
     heads = dict.fromkeys(each.outcome.head_sha for each in pulls if each.outcome is not None)
     try:
-        tip = github.get(f"/repos/{shown['full_name']}/branches/{quote(shown['default_branch'], safe='/')}")
+        tip = github.get(f"/repos/{source['full_name']}/branches/{quote(source['default_branch'], safe='/')}")
     except RefusedError:  # a repository without commits
         return heads
     return heads | {str(tip["commit"]["sha"]): None}
@@ -171,31 +171,31 @@ def _find_heads(github: GitHubReader, shown: Json, pulls: Iterable[SeedPull]) ->
 def _read_reports(work: _Import, name: str, heads: dict[str, None]) -> dict[str, Any]:
     """Return checks and workflows: what was reported on the heads, and the newest runs."""
     runs = read_runs(work.github, name, work.limits.runs)
-    known = read_check_runs(work.github, name, heads | {str(run["head_sha"]): None for run in runs})
-    workflows = WorkflowImport(work.github, work.people, name, known).import_workflows(runs)
+    reports = read_check_runs(work.github, name, heads | {str(run["head_sha"]): None for run in runs})
+    workflows = WorkflowImport(work.github, work.people, name, reports).import_workflows(runs)
     statuses = import_statuses(work.github, work.people, name, heads)
-    return {"workflows": workflows, "checks": (*import_check_runs(known.values()), *statuses)}
+    return {"workflows": workflows, "checks": (*import_check_runs(reports.values()), *statuses)}
 
 
-def _read_settings(work: _Import, shown: Json) -> dict[str, Any]:
-    github, people, name = work.github, work.people, shown["full_name"]
-    parent: Json | None = shown.get("parent")
+def _read_settings(work: _Import, source: Json) -> dict[str, Any]:
+    github, people, name = work.github, work.people, source["full_name"]
+    parent: Json | None = source.get("parent")
     labels = github.pages(f"/repos/{name}/labels")
     milestones = sorted(github.pages(f"/repos/{name}/milestones", state="all"), key=lambda each: int(each["number"]))
     return {
-        **{key: shown[key] for key in _SETTINGS if shown.get(key) is not None},
+        **{key: source[key] for key in _SETTINGS if source.get(key) is not None},
         "name": name,
         "fork_of": None if parent is None else parent["full_name"],
         "exported": True,
-        "at": shown["created_at"],
+        "at": source["created_at"],
         "labels": tuple(SeedLabel(**{key: each[key] for key in ("name", "color", "description")}) for each in labels),
         "milestones": tuple(_milestone(people, each) for each in milestones),
     }
 
 
-def _read_roles(work: _Import, shown: Json) -> dict[str, Any]:
+def _read_roles(work: _Import, source: Json) -> dict[str, Any]:
     """Return who may do what; where the token may not see it, those who belong to the project can write."""
-    github, people, name, owner = work.github, work.people, shown["full_name"], shown["owner"]["login"]
+    github, people, name, owner = work.github, work.people, source["full_name"], source["owner"]["login"]
     roles = github.pages_if_shown("roles of collaborators", f"/repos/{name}/collaborators", affiliation="direct")
     collaborators = {people.login(each): _role(each["role_name"]) for each in roles if each["login"] != owner}
     teams = github.pages_if_shown("roles of teams", f"/repos/{name}/teams") if people.organization else []
@@ -212,11 +212,11 @@ def _role(name: str) -> str:
     return plain if plain in get_args(Role) else "write"
 
 
-def _milestone(people: People, shown: Json) -> SeedMilestone:
+def _milestone(people: People, milestone: Json) -> SeedMilestone:
     same = ("number", "title", "description", "state", "due_on", "closed_at")
-    content = {key: shown[key] for key in same}
+    content = {key: milestone[key] for key in same}
     return SeedMilestone.model_validate(
-        {**content, "creator": people.login(shown["creator"]), "at": shown["created_at"]}
+        {**content, "creator": people.login(milestone["creator"]), "at": milestone["created_at"]}
     )
 
 
@@ -304,19 +304,19 @@ def _read_forks(work: _Import, records: SeedRepository) -> dict[str, Json]:
     homes = (
         pull.outcome.head_repository for pull in records.pulls if pull.state == "open" and pull.outcome is not None
     )
-    found: dict[str, Json] = {}
+    forks: dict[str, Json] = {}
     for name in dict.fromkeys(each for each in homes if each is not None and each != records.name):
         try:
-            shown = work.github.get(f"/repos/{name}")
+            fork = work.github.get(f"/repos/{name}")
         except RefusedError as error:
             work.github.skip(f"the fork {name} ({error})")
             continue
-        if shown["owner"]["type"] == "Organization":  # an organization beside the owner is no account of the seed
+        if fork["owner"]["type"] == "Organization":  # a second organization is not an account of the seed
             work.github.skip(f"the fork {name}, which an organization owns")
             continue
-        work.people.login(shown["owner"])
-        found[shown["full_name"]] = shown
-    return found
+        work.people.login(fork["owner"])
+        forks[fork["full_name"]] = fork
+    return forks
 
 
 def _add_histories(
@@ -335,16 +335,16 @@ def _add_histories(
     read, records = len(records.pulls), settle_commits(history, records, {records.name, *forks})
     if lost := read - len(records.pulls):
         work.github.skip(f"{plural(lost, 'pull request')} whose commits are gone")
-    named, refs = named_commits(records), history.refs()
-    named |= history.tagged(each.tag_name for each in records.releases)
+    commits, refs = named_commits(records), history.refs()
+    commits |= history.tagged(each.tag_name for each in records.releases)
     _learn_addresses(work, history, records.name)
     depth = work.limits.depth
-    kept = None if depth is None or not refs else history.newest(depth, records.default_branch, named)
-    work.redactor.commits = history.rename(work.redactor, kept)
+    shas = None if depth is None or not refs else history.newest(depth, records.default_branch, commits)
+    work.redactor.commits = history.rename(work.redactor, shas)
     own = {name: sha for name, sha in refs.items() if not name.startswith("refs/forks/")}
-    if kept is not None:
-        own = {name: sha for name, sha in own.items() if not name.startswith("refs/tags/") or history.peel(sha) in kept}
-    repositories = [_with_bundle(records, history.bundle(work.redactor, own, named))]
+    if shas is not None:
+        own = {name: sha for name, sha in own.items() if not name.startswith("refs/tags/") or history.peel(sha) in shas}
+    repositories = [_with_bundle(records, history.bundle(work.redactor, own, commits))]
     for name, fork in forks.items():
         prefix = f"refs/forks/{name}/"
         its = {f"refs/{ref.removeprefix(prefix)}": sha for ref, sha in refs.items() if ref.startswith(prefix)}

@@ -51,14 +51,14 @@ class WorkflowImport:
         """Return all workflows that have a file, with some of their runs."""
         path = f"/repos/{self.repository}/actions/workflows"
         listed = self.github.pages_if_shown("workflows", path, within="workflows")
-        found: list[SeedWorkflow] = []
+        workflows: list[SeedWorkflow] = []
         for each in listed:
             if str(each["path"]).startswith(".github/workflows/"):  # others are GitHub's own
                 its = tuple(self._run(run) for run in runs if run["workflow_id"] == each["id"])
                 same = {name: each[name] for name in ("name", "path", "state")}
                 times = {"at": _utc(each["created_at"]), "updated_at": _utc(each["updated_at"])}
-                found.append(SeedWorkflow.model_validate({**same, **times, "runs": its}))
-        return tuple(found)
+                workflows.append(SeedWorkflow.model_validate({**same, **times, "runs": its}))
+        return tuple(workflows)
 
     def _run(self, run: Json) -> SeedRun:
         first, *others = (self._attempt(run["id"], number) for number in range(1, run["run_attempt"] + 1))
@@ -78,19 +78,19 @@ class WorkflowImport:
 
     def _attempt(self, run: int, number: int) -> SeedAttempt:
         path = f"/repos/{self.repository}/actions/runs/{run}/attempts/{number}"
-        shown = self.github.get(path)
+        attempt = self.github.get(path)
         listed = sorted(self.github.pages(f"{path}/jobs", within="jobs"), key=lambda each: int(each["id"]))
         has_steps = any(each["steps"] for each in listed)
         state, logs = self._logs(f"{path}/logs") if has_steps else ("available", {})
         jobs = tuple(self._job(each, logs) for each in listed)
         return SeedAttempt.model_validate(
             {
-                "actor": self.people.login(shown.get("triggering_actor") or shown.get("actor")),
+                "actor": self.people.login(attempt.get("triggering_actor") or attempt.get("actor")),
                 "jobs": jobs,
-                "conclusion": None if jobs else shown["conclusion"],
+                "conclusion": None if jobs else attempt["conclusion"],
                 "logs": state,
-                "at": shown["run_started_at"],
-                "updated_at": shown["updated_at"],
+                "at": attempt["run_started_at"],
+                "updated_at": attempt["updated_at"],
             }
         )
 
@@ -102,13 +102,13 @@ class WorkflowImport:
             if error.is_fault:
                 raise
             return "expired" if error.status == _GONE else "available", {}
-        found: StepLogs = {}
+        logs: StepLogs = {}
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for name in archive.namelist():
                 if entry := _STEP_LOG.fullmatch(name):
                     text = archive.read(name).decode("utf-8", "replace").replace("\r\n", "\n")
-                    found[entry["job"], int(entry["number"])] = _TIME.sub("", text)
-        return "available", found
+                    logs[entry["job"], int(entry["number"])] = _TIME.sub("", text)
+        return "available", logs
 
     def _job(self, job: Json, logs: StepLogs) -> SeedJob:
         run = self.check_runs.pop(int(job["id"]), None)
@@ -160,8 +160,8 @@ def _step(step: Json, log: str | None) -> SeedStep:
 def _unzip(content: bytes) -> dict[str, SeedFile]:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         names = [each.filename for each in archive.infolist() if not each.is_dir()]
-        found = {name: base64.b64encode(archive.read(name)).decode() for name in names}
-    return {name: SeedFile(content=each, encoding="base64") for name, each in found.items()}
+        files = {name: base64.b64encode(archive.read(name)).decode() for name in names}
+    return {name: SeedFile(content=each, encoding="base64") for name, each in files.items()}
 
 
 def _utc(time: str) -> str:

@@ -57,12 +57,12 @@ class ClientEnvironment:
 
     def over(self, base: Mapping[str, str]) -> dict[str, str]:
         """Return `base` (often `os.environ`) without what would lead a client elsewhere, and with these variables."""
-        kept = {
+        variables = {
             name: value
             for name, value in base.items()
             if name not in _LEFT_OUT and not name.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))
         }
-        return {**kept, **self.variables, "PATH": path_with_gh(base.get("PATH", os.defpath))}
+        return {**variables, **self.variables, "PATH": path_with_gh(base.get("PATH", os.defpath))}
 
 
 def path_with_gh(path: str) -> str:

@@ -187,14 +187,14 @@ class _Connection(asyncio.Protocol):
 
     def _answer_plain(self, head: _Head) -> None:
         """Answer a request without TLS: GitHub sends clients on to https."""
-        asked = _ORIGIN.match(head.target)
-        if asked is None:  # the port itself was asked, and not to lead anywhere
+        match = _ORIGIN.match(head.target)
+        if match is None:  # the port itself was asked, and not to lead anywhere
             self._reply(400, "This is a proxy for GitHub: name it in HTTPS_PROXY")
-        elif asked[2].lower() in GITHUB_HOSTS and asked[3] in {None, ":80"}:
-            self._reply(301, "Moved Permanently", location=f"https://{asked[2]}{head.target[asked.end() :]}")
+        elif match[2].lower() in GITHUB_HOSTS and match[3] in {None, ":80"}:
+            self._reply(301, "Moved Permanently", location=f"https://{match[2]}{head.target[match.end() :]}")
         else:
             # Without path and query, which may hold somebody's secrets.
-            place = f"http://{asked[2]}{asked[3] or ''}".lower()
+            place = f"http://{match[2]}{match[3] or ''}".lower()
             if self._proxy.watch is None:
                 self._refuse(head, place)
             else:

@@ -46,8 +46,8 @@ async def add_people(client: GitHubClient, subject: Assignable, people: Sequence
     """Assign people, and return those of them who are assigned now."""
     found, ids = await find_people(client, subject, people)
     after = await _change(client, _ADD, found["id"], ids)
-    wanted = {login.casefold() for login in people}
-    return tuple(login for login in after if login.casefold() in wanted)
+    logins = {login.casefold() for login in people}
+    return tuple(login for login in after if login.casefold() in logins)
 
 
 async def remove_people(client: GitHubClient, subject: Assignable, people: Sequence[str]) -> tuple[str, ...]:
@@ -64,17 +64,17 @@ async def find_people(
     logins = {f"login{index}": login for index, login in enumerate(people)}
     which = {"owner": subject.owner, "name": subject.name, "number": subject.number}
     repository = require_value(await client.graphql(_lookup(subject, list(logins)), {**which, **logins}), "repository")
-    known = [*require_value(repository, "subject", "assignees", "nodes")]
+    candidates = [*require_value(repository, "subject", "assignees", "nodes")]
     for variable in logins:
-        known += require_value(repository, f"of_{variable}", "nodes")
+        candidates += require_value(repository, f"of_{variable}", "nodes")
     what = f"nobody can be assigned in {subject.owner}/{subject.name} as"
-    return repository["subject"], find_ids(people, known, key="login", what=what)
+    return repository["subject"], find_ids(people, candidates, key="login", what=what)
 
 
 def _lookup(subject: Assignable, variables: Sequence[str]) -> str:
     """Return the document that looks up the subject and, with one field for each, people."""
     declared = "".join(f", ${name}: String!" for name in variables)
-    asked = "\n".join(
+    fields = "\n".join(
         f"of_{name}: assignableUsers(query: ${name}, first: 100) {{ nodes {{ id login }} }}" for name in variables
     )
     return f"""
@@ -83,7 +83,7 @@ query AssignableAndPeople($owner: String!, $name: String!, $number: Int!{declare
     subject: {subject.kind}(number: $number) {{
       __typename ... on Node {{ id }} ... on Assignable {{ assignees(first: 100) {{ nodes {{ id login }} }} }}
     }}
-    {asked}
+    {fields}
   }}
 }}
 """

@@ -118,20 +118,20 @@ async def comment_on(client: GitHubClient, subject: Mapping[str, Any], body: str
 
     `subject` has the fields of `LAST_COMMENT`: an older comment with the same words is not the one that was made.
     """
-    known = [each["id"] for each in subject["comments"]["nodes"]]
+    existing_ids = [each["id"] for each in subject["comments"]["nodes"]]
 
     async def find_made() -> Mapping[str, Any] | None:
         latest = await client.graphql(_LATEST, {"id": subject["id"]})
         comments: list[Mapping[str, Any]] = require_value(latest, "node", "comments", "nodes")
         ids = [each["id"] for each in comments]
-        fresh = comments[ids.index(known[0]) + 1 :] if known and known[0] in ids else comments
+        fresh = comments[ids.index(existing_ids[0]) + 1 :] if existing_ids and existing_ids[0] in ids else comments
         # GitHub stores a text without the white space around it.
-        made = [
+        comment = [
             {key: each[key] for key in ("id", "body", "url")}
             for each in fresh
             if each["viewerDidAuthor"] and each["body"].strip() == body.strip()
         ]
-        return {"addComment": {"commentEdge": {"node": made[-1]}}} if made else None
+        return {"addComment": {"commentEdge": {"node": comment[-1]}}} if comment else None
 
     answer = await client.graphql(_CREATE, {"id": subject["id"], "body": body}, find_made=find_made)
     return NewComment.model_validate(require_value(answer, "addComment", "commentEdge", "node"))

@@ -136,17 +136,17 @@ async def list_labels(client: GitHubClient, inputs: IssueLabelsInput) -> LabelLi
 
 async def _find(client: GitHubClient, inputs: SomeLabelsInput | AllLabelsInput) -> tuple[dict[str, Any], list[str]]:
     """Return the subject and the ids of the labels that are meant; pages of labels are read until all are found."""
-    known: list[dict[str, Any]] = []
-    wanted = {name.casefold() for name in inputs.labels}
+    ids: list[dict[str, Any]] = []
+    names = {name.casefold() for name in inputs.labels}
     after: str | None = None
     while True:
         answer = await client.graphql(_LOOKUP, {**issue_variables(inputs), "after": after})
-        found = to_page(require_value(answer, "repository", "labels"))
-        known += found["items"]
-        after = found["pageInfo"]["endCursor"]
-        if wanted <= {label["name"].casefold() for label in known} or not found["pageInfo"]["hasNextPage"]:
+        result = to_page(require_value(answer, "repository", "labels"))
+        ids += result["items"]
+        after = result["pageInfo"]["endCursor"]
+        if names <= {label["name"].casefold() for label in ids} or not result["pageInfo"]["hasNextPage"]:
             what = f"{inputs.owner}/{inputs.name} has no label"
-            return require_value(answer, "repository", "subject"), find_ids(inputs.labels, known, key="name", what=what)
+            return require_value(answer, "repository", "subject"), find_ids(inputs.labels, ids, key="name", what=what)
 
 
 async def _change(client: GitHubClient, document: str, id_: str, label_ids: list[str]) -> dict[str, Any]:

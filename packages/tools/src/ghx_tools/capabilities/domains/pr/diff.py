@@ -87,9 +87,9 @@ async def view_diff(client: GitHubClient, inputs: PullInput) -> Diff:
 
 
 def _describe_change(file: dict[str, Any]) -> dict[str, Any]:
-    known = {"path": file["filename"], **{name: file[name] for name in ("status", "additions", "deletions")}}
+    change = {"path": file["filename"], **{name: file[name] for name in ("status", "additions", "deletions")}}
     more = {"previousPath": file.get("previous_filename"), "patch": file.get("patch")}
-    return known | {name: value for name, value in more.items() if value is not None}
+    return change | {name: value for name, value in more.items() if value is not None}
 
 
 OPERATIONS = {

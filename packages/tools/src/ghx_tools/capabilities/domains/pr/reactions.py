@@ -134,13 +134,13 @@ async def list_comment_reactions(client: GitHubClient, inputs: CommentReactionsI
 def _matching_groups(subject: dict[str, Any], inputs: ReactionsInput) -> list[dict[str, Any]]:
     every: list[dict[str, Any]] = subject["reactionGroups"] or []
     groups = [_describe_group(each) for each in every]
-    wanted = inputs.reactor_login and inputs.reactor_login.casefold()
+    reactor_login = inputs.reactor_login and inputs.reactor_login.casefold()
     return [
         group
         for group in groups
         if group["reactorCount"]
         and inputs.content in (None, group["content"])
-        and (wanted is None or wanted in {login.casefold() for login in group["reactorLogins"]})
+        and (reactor_login is None or reactor_login in {login.casefold() for login in group["reactorLogins"]})
     ]
 
 

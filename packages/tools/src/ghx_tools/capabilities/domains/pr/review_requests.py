@@ -34,11 +34,11 @@ async def request_reviews(client: GitHubClient, inputs: ReviewersInput) -> Reque
     pull: dict[str, Any] = (await client.post(path, {"reviewers": people, "team_reviewers": teams})).data
     logins = [each["login"] for each in pull["requested_reviewers"]]
     slugs = [each["slug"] for each in pull["requested_teams"]]
-    asked = {name.casefold() for name in (*logins, *slugs)}
+    names = {name.casefold() for name in (*logins, *slugs)}
     return RequestedReviewers(
         pr_number=inputs.pr_number,
         reviewers=(*logins, *(f"{inputs.owner}/{slug}" for slug in slugs)),
-        updated=asked >= {name.casefold() for name in (*people, *teams)},
+        updated=names >= {name.casefold() for name in (*people, *teams)},
     )
 
 

@@ -103,10 +103,10 @@ async def list_threads(client: GitHubClient, inputs: ThreadsInput) -> Threads:
             return False
         return inputs.include_outdated or not thread["isOutdated"]
 
-    found = await scan(_pages(client, inputs), is_wanted, first=inputs.first)
-    items = [{**thread, "comments": await _all_comments(client, thread)} for thread in found["items"]]
+    threads = await scan(_pages(client, inputs), is_wanted, first=inputs.first)
+    items = [{**thread, "comments": await _all_comments(client, thread)} for thread in threads["items"]]
     applied = {"unresolvedOnly": inputs.unresolved_only, "includeOutdated": inputs.include_outdated}
-    return Threads.model_validate({**found, "items": items, "filterApplied": applied})
+    return Threads.model_validate({**threads, "items": items, "filterApplied": applied})
 
 
 async def _pages(client: GitHubClient, inputs: ThreadsInput) -> AsyncGenerator[SourcePage]:
@@ -114,8 +114,8 @@ async def _pages(client: GitHubClient, inputs: ThreadsInput) -> AsyncGenerator[S
     after = inputs.after
     while True:
         # Where threads are left out, more than `first` of them have to be read: long pages save round trips.
-        asked = {"first": max(_PAGE, inputs.first) if filters else inputs.first, "after": after}
-        answer = await client.graphql(_LIST, {**pull_variables(inputs), **asked})
+        paging = {"first": max(_PAGE, inputs.first) if filters else inputs.first, "after": after}
+        answer = await client.graphql(_LIST, {**pull_variables(inputs), **paging})
         connection = require_value(answer, "repository", "pullRequest", "reviewThreads")
         yield source_page(connection)
         after = connection["pageInfo"]["endCursor"]

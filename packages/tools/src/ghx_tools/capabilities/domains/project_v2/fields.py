@@ -52,14 +52,14 @@ class FieldValueInput(InputModel):
     @property
     def values(self) -> dict[str, Any]:
         """Return the value as GitHub takes it; empty where none is given."""
-        given = {
+        values_by_type = {
             "text": self.value_text,
             "number": self.value_number,
             "date": self.value_date,
             "singleSelectOptionId": self.value_single_select_option_id,
             "iterationId": self.value_iteration_id,
         }
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in values_by_type.items() if value is not None}
 
     @model_validator(mode="after")
     def _has_one_wish(self) -> Self:

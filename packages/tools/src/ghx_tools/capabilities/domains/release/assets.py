@@ -34,7 +34,7 @@ class Assets(OutputModel):
 async def list_assets(client: GitHubClient, inputs: AssetsInput) -> Assets:
     """List the files of a release."""
     place = rest_path("repos", inputs.owner, inputs.name, "releases", inputs.release_id, "assets")
-    found, page_info = await get_page(client, place, inputs)
+    result, page_info = await get_page(client, place, inputs)
     items = [
         {
             **{name: require_value(each, name) for name in ("id", "name", "size")},
@@ -44,7 +44,7 @@ async def list_assets(client: GitHubClient, inputs: AssetsInput) -> Assets:
             "url": require_value(each, "browser_download_url"),
             "createdAt": require_value(each, "created_at"),
         }
-        for each in found
+        for each in result
     ]
     return Assets.model_validate({"items": items, "pageInfo": page_info})
 

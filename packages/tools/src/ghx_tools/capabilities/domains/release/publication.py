@@ -104,8 +104,8 @@ def _place(inputs: ReleaseInput) -> str:
 
 
 def _body(inputs: InputModel) -> dict[str, Json]:
-    given = {wire: getattr(inputs, name, None) for name, wire in _WIRE_NAMES.items()}
-    return {name: value for name, value in given.items() if value is not None}
+    fields = {wire: getattr(inputs, name, None) for name, wire in _WIRE_NAMES.items()}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 _EXAMPLE = {"owner": "octocat", "name": "hello-world"}

@@ -48,8 +48,8 @@ class Releases(OutputModel):
 
 async def list_releases(client: GitHubClient, inputs: RepositoryPageInput) -> Releases:
     """List releases."""
-    found, page_info = await get_page(client, rest_path("repos", inputs.owner, inputs.name, "releases"), inputs)
-    return Releases.model_validate({"items": [describe_release(each) for each in found], "pageInfo": page_info})
+    releases, page_info = await get_page(client, rest_path("repos", inputs.owner, inputs.name, "releases"), inputs)
+    return Releases.model_validate({"items": [describe_release(each) for each in releases], "pageInfo": page_info})
 
 
 async def view_release(client: GitHubClient, inputs: TagInput) -> ViewedRelease:

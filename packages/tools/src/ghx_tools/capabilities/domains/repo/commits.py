@@ -91,8 +91,8 @@ async def _start(client: GitHubClient, inputs: CommitsInput) -> dict[str, Any] |
         del variables["ref"]
         repository = require_value(await client.graphql(_OF_DEFAULT_BRANCH, variables), "repository")
         return get_value(repository, "defaultBranchRef", "target")
-    named = get_value(await client.graphql(_OF_REF, variables), "repository", "object")
-    start = get_value(named, "target") or named
+    target = get_value(await client.graphql(_OF_REF, variables), "repository", "object")
+    start = get_value(target, "target") or target
     if get_value(start, "history") is None:
         raise not_found_error(f"{inputs.owner}/{inputs.name} has no branch, tag or commit {inputs.ref!r}")
     return start
@@ -100,9 +100,9 @@ async def _start(client: GitHubClient, inputs: CommitsInput) -> dict[str, Any] |
 
 def describe_commit(commit: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a `Commit`, from GitHub's response to `COMMIT`."""
-    known = {name: value for name, value in commit.items() if name != "author"}
+    fields = {name: value for name, value in commit.items() if name != "author"}
     login = get_value(commit, "author", "user", "login")
-    return {**known, "authorName": get_value(commit, "author", "name"), "authorLogin": login}
+    return {**fields, "authorName": get_value(commit, "author", "name"), "authorLogin": login}
 
 
 OPERATIONS = {

@@ -105,14 +105,14 @@ async def get_contents(client: GitHubClient, inputs: ContentsInput) -> Contents:
             {name: entry[name] for name in ("type", "name", "path", "sha", "size")} for entry in cast("list[Any]", data)
         ]
         return Contents.model_validate({"type": "dir", "path": inputs.path, "items": items})
-    known = {name: require_value(data, name) for name in ("type", "path", "sha", "size")}
+    fields = {name: require_value(data, name) for name in ("type", "path", "sha", "size")}
     if (target := get_value(data, "target")) is not None:
-        known["target"] = target
+        fields["target"] = target
     if get_value(data, "encoding") == "none":  # GitHub puts no file above 1 MB into JSON
-        known |= _decode((await client.get(_place(inputs), params=params, accept=_RAW)).body)
+        fields |= _decode((await client.get(_place(inputs), params=params, accept=_RAW)).body)
     elif (content := get_value(data, "content")) is not None:
-        known |= _decode(base64.b64decode(content))
-    return Contents.model_validate(known)
+        fields |= _decode(base64.b64decode(content))
+    return Contents.model_validate(fields)
 
 
 async def put_contents(client: GitHubClient, inputs: WriteInput) -> WrittenFile:
@@ -168,8 +168,8 @@ def _place(inputs: ContentsInput | FileChangeInput) -> str:
 
 
 def _commit(inputs: FileChangeInput, sha: str | None) -> dict[str, str]:
-    known = {"message": inputs.message, "branch": inputs.branch, "sha": sha}
-    return {name: value for name, value in known.items() if value is not None}
+    fields = {"message": inputs.message, "branch": inputs.branch, "sha": sha}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _encode(inputs: WriteInput) -> str:

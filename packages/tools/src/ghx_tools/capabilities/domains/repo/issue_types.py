@@ -35,8 +35,8 @@ class IssueTypes(OutputModel):
 async def list_issue_types(client: GitHubClient, inputs: RepositoryPageInput) -> IssueTypes:
     """List the types that issues of a repository can have."""
     repository = require_value(await client.graphql(_LIST, inputs.variables()), "repository")
-    found = EMPTY_PAGE if repository["issueTypes"] is None else to_page(repository["issueTypes"])
-    return IssueTypes.model_validate(found)
+    issue_types = EMPTY_PAGE if repository["issueTypes"] is None else to_page(repository["issueTypes"])
+    return IssueTypes.model_validate(issue_types)
 
 
 OPERATIONS = {

@@ -102,14 +102,16 @@ async def view_log(client: GitHubClient, inputs: LogViewInput) -> LogView:
         warning_count=sum(_WARNING.search(text) is not None for text in texts),
         top_error_lines=tuple(errors[:_MOST_ERROR_LINES]),
     )
-    found = LogView(job_id=inputs.job_id, truncated=False, summary=summary, failed_steps=tuple(name_failed_steps(job)))
+    log_view = LogView(
+        job_id=inputs.job_id, truncated=False, summary=summary, failed_steps=tuple(name_failed_steps(job))
+    )
     if not (inputs.failed_steps or inputs.last_lines or inputs.search):
-        return found
+        return log_view
     chosen = [line for line in lines if line.step in failed] if inputs.failed_steps else lines
     shown = list(_find(chosen, inputs.search, inputs.context)) if inputs.search else [line.text for line in chosen]
     excerpt = "\n".join(shown[-inputs.last_lines :] if inputs.last_lines else shown)
     is_cut = len(excerpt) > LONGEST_LOG or bool(inputs.last_lines and len(shown) > inputs.last_lines)
-    return found.model_copy(update={"truncated": is_cut, "excerpt": excerpt[-LONGEST_LOG:]})
+    return log_view.model_copy(update={"truncated": is_cut, "excerpt": excerpt[-LONGEST_LOG:]})
 
 
 async def _read(client: GitHubClient, inputs: JobInput) -> str:
@@ -136,8 +138,8 @@ def _find(lines: Sequence[_Line], term: str, context: int | None) -> Iterator[st
     """Yield the lines with a term, with some around them, numbered as `grep -n` does."""
     around = 2 if context is None else context
     hits = {place for place, line in enumerate(lines) if term.lower() in line.text.lower()}
-    shown = sorted(set(_places_around(hits, around, len(lines))))
-    for before, place in zip([None, *shown], shown, strict=False):
+    places = sorted(set(_places_around(hits, around, len(lines))))
+    for before, place in zip([None, *places], places, strict=False):
         if before is not None and place > before + 1:
             yield "--"
         line = lines[place]

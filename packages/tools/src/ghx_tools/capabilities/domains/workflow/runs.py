@@ -100,8 +100,8 @@ class Cancellation(OutputModel):
 async def list_runs(client: GitHubClient, inputs: RunsInput) -> Runs:
     """List workflow runs."""
     path = rest_path("repos", inputs.owner, inputs.name, "actions", "runs")
-    asked = {"branch": inputs.branch, "event": inputs.event, "status": inputs.status}
-    params = {name: value for name, value in asked.items() if value is not None}
+    filters = {"branch": inputs.branch, "event": inputs.event, "status": inputs.status}
+    params = {name: value for name, value in filters.items() if value is not None}
     results, page_info = await get_results(client, path, inputs, params=params)
     return Runs.model_validate({"items": [_describe(run) for run in results["workflow_runs"]], "pageInfo": page_info})
 

@@ -80,19 +80,19 @@ async def list_workflows(client: GitHubClient, inputs: RepositoryPageInput) -> W
 
 async def view_workflow(client: GitHubClient, inputs: WorkflowInput) -> WorkflowDetails:
     """Read one workflow."""
-    found = (await client.get(_path(inputs))).data
-    known = {key: get_value(found, key) for key in ("id", "name", "path", "state")}
-    return WorkflowDetails.model_validate({**known, "url": get_value(found, "html_url")})
+    data = (await client.get(_path(inputs))).data
+    fields = {key: get_value(data, key) for key in ("id", "name", "path", "state")}
+    return WorkflowDetails.model_validate({**fields, "url": get_value(data, "html_url")})
 
 
 async def dispatch_workflow(client: GitHubClient, inputs: DispatchInput) -> Dispatch:
     """Start a workflow."""
     # GitHub reads the values as a form has them: as text.
-    given = {
+    workflow_inputs = {
         name: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in (inputs.inputs or {}).items()
     }
-    body = {"ref": inputs.ref, "return_run_details": True, **({"inputs": given} if given else {})}
+    body = {"ref": inputs.ref, "return_run_details": True, **({"inputs": workflow_inputs} if workflow_inputs else {})}
     answer = (await client.post(f"{_path(inputs)}/dispatches", body)).data
     return Dispatch(
         workflow_id=inputs.workflow_id,

@@ -159,8 +159,8 @@ class CheckRunView(Linked, RecordView[CheckRun]):
 
     def steps(self, number: int | None = None) -> list[Step]:
         """Return its steps, where it is a job, or the one with a number."""
-        found = workflow_runs.steps(self.context.world, self.subject)
-        return [step for step in found if number in {None, step.number}]
+        steps = workflow_runs.steps(self.context.world, self.subject)
+        return [step for step in steps if number in {None, step.number}]
 
     def check_suite(self) -> Any:
         """Return the suite it is part of."""
@@ -301,10 +301,10 @@ def _is_required(
 
 def _pull(view: RecordView[Any], home: Repository, identity: str | None, number: int | None) -> Pull:
     if identity is not None:
-        found = find_record(view.context.database, identity)
-        if not isinstance(found, Pull) or found.repository_id != home.id:
+        record = find_record(view.context.database, identity)
+        if not isinstance(record, Pull) or record.repository_id != home.id:
             raise NotFoundRefusal(f"Could not resolve to a node with the global id of '{identity}'")
-        return found
+        return record
     if number is None:
         raise InvalidRefusal("Either `pullRequestId` or `pullRequestNumber` must be provided.")
     return lookup.pull(view.context.world, home, number)

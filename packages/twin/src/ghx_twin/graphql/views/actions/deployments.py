@@ -106,8 +106,8 @@ class EnvironmentView(RecordView[Environment]):
     def latest_completed_deployment(self) -> Any:
         """Return the latest deployment to it that succeeded."""
         place = self.subject
-        found = self.context.database.all(
+        deployments = self.context.database.all(
             Deployment, order="id DESC", repository_id=place.repository_id, environment=place.name
         )
-        latest = ((one, latest_status(self.context.world, one)) for one in found)
-        return self.context.view_of(next((one for one, said in latest if said and said.state in _ENDED), None))
+        latest = ((one, latest_status(self.context.world, one)) for one in deployments)
+        return self.context.view_of(next((one for one, states in latest if states and states.state in _ENDED), None))

@@ -33,14 +33,14 @@ class CheckSuiteView(Linked, View[SuiteSubject]):
 
     def check_runs(self, filter_by: dict[str, Any] | None = None) -> Sequence[CheckRun]:
         """Return its check runs."""
-        wanted = filter_by or {}
-        if not suites.fits(self.context, self.subject, {"app_id": wanted.get("app_id")}):
+        filters = filter_by or {}
+        if not suites.fits(self.context, self.subject, {"app_id": filters.get("app_id")}):
             return []
-        found = suites.check_runs(self.context, self.subject, latest=wanted.get("check_type") != "ALL")
-        statuses = {*(wanted.get("statuses") or ()), *([wanted["status"]] if wanted.get("status") else ())}
-        endings, name = wanted.get("conclusions"), wanted.get("check_name")
+        runs = suites.check_runs(self.context, self.subject, latest=filters.get("check_type") != "ALL")
+        statuses = {*(filters.get("statuses") or ()), *([filters["status"]] if filters.get("status") else ())}
+        endings, name = filters.get("conclusions"), filters.get("check_name")
         return [
-            one for one in found
+            one for one in runs
             if (not statuses or one.status.upper() in statuses) and name in {None, one.name}
             and (not endings or (one.conclusion or "").upper() in endings)
         ]  # fmt: skip

@@ -186,6 +186,6 @@ class IssueCommentView(Remark, Linked, RecordView[Comment]):
     @property
     def _issue(self) -> Issue:
         identity = self.subject.issue_id
-        found = self.context.once((Issue, identity), lambda: self.context.database.get(Issue, identity))
-        assert found is not None  # noqa: S101 - a comment goes with its issue
-        return found
+        issue = self.context.once((Issue, identity), lambda: self.context.database.get(Issue, identity))
+        assert issue is not None  # noqa: S101 - a comment goes with its issue
+        return issue

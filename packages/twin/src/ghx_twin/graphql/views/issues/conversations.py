@@ -96,8 +96,8 @@ class Conversation(ProjectOwner, Written):
 
     def participants(self) -> list[User]:
         """Return who wrote something here, in the order they came."""
-        found = (self.context.user(identity) for identity in dict.fromkeys(self._writers()))
-        return [one for one in found if one is not None and one.type == "User"]
+        users = (self.context.user(identity) for identity in dict.fromkeys(self._writers()))
+        return [one for one in users if one is not None and one.type == "User"]
 
     def _writers(self) -> list[int]:
         """Return the ids of everyone who wrote here, as often as they did."""
@@ -112,16 +112,16 @@ class Conversation(ProjectOwner, Written):
     def visible_projects(self) -> list[Project]:
         """Return the projects it is on, as far as the viewer may see them."""
         items = self.context.database.all(ProjectItem, issue_id=self.issue.id)
-        found = (projects.project_of(self.context.world, item) for item in items)
-        return [one for one in found if projects.may(self.context.world, self.context.viewer, one, "reader")]
+        visible_projects = (projects.project_of(self.context.world, item) for item in items)
+        return [one for one in visible_projects if projects.may(self.context.world, self.context.viewer, one, "reader")]
 
     def project_items(self, include_archived: bool | None = None) -> list[ProjectItem]:
         """Return its items on projects, also those that are archived unless they are not wanted."""
         require_scope(self.context.viewer, "projectItems", READ_SCOPE)
         seen = {project.id for project in self.visible_projects}
         items = self.context.database.all(ProjectItem, issue_id=self.issue.id)
-        kept = [one for one in items if include_archived is not False or one.archived_at is None]
-        return [one for one in kept if one.project_id in seen]
+        items_left = [one for one in items if include_archived is not False or one.archived_at is None]
+        return [one for one in items_left if one.project_id in seen]
 
     def viewer_can_close(self) -> bool:
         """Return whether the viewer may close it."""

@@ -64,8 +64,8 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
 
     def linked_branches(self) -> list[LinkedBranch]:
         """Return the branches made for it, those that are still there and that the viewer may see."""
-        found = self.context.database.all(LinkedBranch, issue_id=self.subject.id)
-        return [one for one in found if linked_ref(self.context, one) is not None]
+        linked_branches = self.context.database.all(LinkedBranch, issue_id=self.subject.id)
+        return [one for one in linked_branches if linked_ref(self.context, one) is not None]
 
     def blocked_by(self, order_by: dict[str, str] | None = None) -> list[Issue]:
         """Return what it waits for."""
@@ -77,8 +77,8 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
 
     def issue_dependencies_summary(self) -> "DependenciesSummaryView":
         """Return how many issues block it and are blocked by it."""
-        found = issue_relations.summarize_dependencies(self.context.world, self.context.viewer, self.subject)
-        return DependenciesSummaryView(self.context, found)
+        summary = issue_relations.summarize_dependencies(self.context.world, self.context.viewer, self.subject)
+        return DependenciesSummaryView(self.context, summary)
 
     def duplicate_of(self) -> Any:
         """Return the issue that it was closed as a duplicate of."""
@@ -94,8 +94,8 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
 
     def sub_issues_summary(self) -> "SubIssuesSummaryView":
         """Return how many of its parts are done."""
-        found = issue_relations.summarize_sub_issues(self.context.world, self.context.viewer, self.subject)
-        return SubIssuesSummaryView(self.context, found)
+        summary = issue_relations.summarize_sub_issues(self.context.world, self.context.viewer, self.subject)
+        return SubIssuesSummaryView(self.context, summary)
 
     def closed_by_pull_requests_references(self, include_closed_prs: bool | None = None) -> list[Pull]:
         """Return the pull requests that close it when they are merged."""
@@ -111,14 +111,14 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
         return self.context.may(self.home, "admin")
 
     def _one(self, identity: int | None) -> Any:
-        found = self.context.database.get(Issue, identity)
-        return self.context.view_of(found) if found and self._visible([found]) else None
+        issue = self.context.database.get(Issue, identity)
+        return self.context.view_of(issue) if issue and self._visible([issue]) else None
 
     def _visible(self, issues: Iterable[Issue], order_by: dict[str, str] | None = None) -> list[Issue]:
-        found = [one for one in issues if self.context.visible(self.context.repository(one.repository_id))]
+        visible_issues = [one for one in issues if self.context.visible(self.context.repository(one.repository_id))]
         if order_by and order_by["field"] == "CREATED_AT":
-            found.sort(key=lambda one: (one.created_at, one.id))
-        return found[::-1] if order_by and order_by["direction"] == "DESC" else found
+            visible_issues.sort(key=lambda one: (one.created_at, one.id))
+        return visible_issues[::-1] if order_by and order_by["direction"] == "DESC" else visible_issues
 
     def _is_given_up(self, pull: Pull) -> bool:
         issue = self.context.database.get(Issue, pull.issue_id)

@@ -92,8 +92,8 @@ class ReactionView(RecordView[Reaction]):
 
     def user(self) -> Any:
         """Return whose it is."""
-        found = self.context.user(self.subject.user_id)
-        return self.context.view_of(found) if found and found.type == "User" else None
+        user = self.context.user(self.subject.user_id)
+        return self.context.view_of(user) if user and user.type == "User" else None
 
     def reactable(self) -> Any:
         """Return what it is under."""
@@ -132,9 +132,9 @@ class ReactionGroupView(View[ReactionsSubject]):
         return any(one.user_id == self.context.viewer.id for one in self._reactions())
 
     def _reactions(self) -> list[Reaction]:
-        found = reactions_under(self.context, self.subject.subject)
-        wanted = CONTENTS[self.subject.content]
-        return [one for one in found if one.content == wanted] if found else found
+        reactions = reactions_under(self.context, self.subject.subject)
+        content = CONTENTS[self.subject.content]
+        return [one for one in reactions if one.content == content] if reactions else reactions
 
 
 class Reactable:
@@ -154,9 +154,9 @@ class Reactable:
 
     def reactions(self, content: str | None = None, order_by: dict[str, str] | None = None) -> list[Reaction]:
         """Return the reactions one by one."""
-        found = reactions_under(self.context, self.reacted)
-        found = [one for one in found if content is None or one.content == CONTENTS[content]]
-        return found[::-1] if order_by and order_by["direction"] == "DESC" else found
+        reactions = reactions_under(self.context, self.reacted)
+        reactions = [one for one in reactions if content is None or one.content == CONTENTS[content]]
+        return reactions[::-1] if order_by and order_by["direction"] == "DESC" else reactions
 
 
 def reactions_under(context: Context, subject: Record) -> list[Reaction]:

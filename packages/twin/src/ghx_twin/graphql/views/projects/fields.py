@@ -34,8 +34,8 @@ class ProjectV2SingleSelectFieldView(ProjectV2FieldView):
 
     def options(self, names: list[str] | None = None) -> list[Any]:
         """Return its options, or those with some names."""
-        found = [one for one in self.subject.options if names is None or one["name"] in names]
-        return [self.context.view_of(OptionSubject(**one)) for one in found]
+        options = [one for one in self.subject.options if names is None or one["name"] in names]
+        return [self.context.view_of(OptionSubject(**one)) for one in options]
 
 
 class ProjectV2IterationFieldView(ProjectV2FieldView):

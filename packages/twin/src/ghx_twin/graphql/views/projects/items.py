@@ -42,17 +42,19 @@ class ProjectV2ItemView(RecordView[ProjectItem]):
     def field_value_by_name(self, name: str) -> Any:
         """Return what it holds in a field."""
         field = projects.field_named(self.context.database, self._project(), name)
-        found = self._value_in(field, self._content()) if field else None
+        field_value = self._value_in(field, self._content()) if field else None
         return (
-            self.context.view_of(FieldValueSubject(self.subject, field, found)) if field and found is not None else None
+            self.context.view_of(FieldValueSubject(self.subject, field, field_value))
+            if field and field_value is not None
+            else None
         )
 
     def field_values(self, order_by: dict[str, str] | None = None) -> list[FieldValueSubject]:
         """Return all that it holds."""
         fields, content = projects.fields_of(self.context.database, self._project()), self._content()
         pairs = ((one, self._value_in(one, content)) for one in fields)
-        found = [FieldValueSubject(self.subject, field, value) for field, value in pairs if value is not None]
-        return found[::-1] if order_by and order_by["direction"] == "DESC" else found
+        field_values = [FieldValueSubject(self.subject, field, value) for field, value in pairs if value is not None]
+        return field_values[::-1] if order_by and order_by["direction"] == "DESC" else field_values
 
     def is_archived(self) -> bool:
         """Return whether views leave it out."""
@@ -91,8 +93,8 @@ class DraftIssueView(RecordView[DraftIssue]):
 
     def assignees(self) -> list[User]:
         """Return the people it is assigned to."""
-        found = (self.context.user(identity) for identity in self.subject.assignee_ids)
-        return [one for one in found if one is not None]
+        users = (self.context.user(identity) for identity in self.subject.assignee_ids)
+        return [one for one in users if one is not None]
 
     def body(self) -> str:
         """Return the text."""
@@ -156,8 +158,8 @@ class StoredValueView(FieldValueView):
         return self.context.view_of(self.subject.item)
 
     def _dated(self) -> ProjectItemValue | ProjectItem:
-        held = projects.value_of(self.context.database, self.subject.item, self.subject.field)
-        return held or self.subject.item
+        field_value = projects.value_of(self.context.database, self.subject.item, self.subject.field)
+        return field_value or self.subject.item
 
     def _text(self) -> str:
         return str(self.subject.value)
@@ -317,8 +319,8 @@ class PullRequestValueView(FieldValueView):
 
     def pull_requests(self, order_by: dict[str, str] | None = None) -> list[Pull]:
         """Return the pull requests, in the order in which they were opened unless another is asked for."""
-        found = list(self.subject.value)
-        return found[::-1] if order_by and order_by["direction"] == "DESC" else found
+        pulls = list(self.subject.value)
+        return pulls[::-1] if order_by and order_by["direction"] == "DESC" else pulls
 
 
 class ReviewerValueView(FieldValueView):

@@ -32,10 +32,10 @@ class ProjectOwner:
     def project_v2(self, number: int) -> Any:
         """Return a project by its number."""
         require_scope(self.context.viewer, "projectV2", READ_SCOPE)
-        found = next((one for one in self.visible_projects if one.number == number), None)
-        if found is None:
+        project = next((one for one in self.visible_projects if one.number == number), None)
+        if project is None:
             raise projects.not_found(number)
-        return self.context.view_of(found)
+        return self.context.view_of(project)
 
     def projects_v2(
         self,
@@ -45,13 +45,13 @@ class ProjectOwner:
     ) -> list[Project]:
         """Return the projects that fit a search."""
         require_scope(self.context.viewer, "projectsV2", READ_SCOPE)
-        found = [one for one in self.visible_projects if projects.matches(one, query)]
+        visible = [one for one in self.visible_projects if projects.matches(one, query)]
         if min_permission_level:
             world, viewer, needed = self.context.world, self.context.viewer, _LEVELS[min_permission_level]
-            found = [one for one in found if projects.may(world, viewer, one, needed)]
+            visible = [one for one in visible if projects.may(world, viewer, one, needed)]
         if order_by:
-            found.sort(key=_KEYS[order_by["field"]], reverse=order_by["direction"] == "DESC")
-        return found
+            visible.sort(key=_KEYS[order_by["field"]], reverse=order_by["direction"] == "DESC")
+        return visible
 
 
 class ClassicProjectOwner(ProjectOwner):

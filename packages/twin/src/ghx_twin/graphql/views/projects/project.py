@@ -75,20 +75,22 @@ class ProjectV2View(Linked, RecordView[Project]):
         archived_states: list[str] | None = None,
     ) -> list[ProjectItem]:
         """Return its items from top to bottom, those that are archived only where they are asked for."""
-        found = projects.items_of(self.context.database, self.subject, archived=None)
+        project_items = projects.items_of(self.context.database, self.subject, archived=None)
         states = archived_states or ["NOT_ARCHIVED"]
-        kept = [one for one in found if ("NOT_ARCHIVED" if one.archived_at is None else "ARCHIVED") in states]
+        selection = [
+            one for one in project_items if ("NOT_ARCHIVED" if one.archived_at is None else "ARCHIVED") in states
+        ]
         if query:
             fields = tuple(projects.fields_of(self.context.database, self.subject))
-            kept = list(filter(ItemFilter(self.context.world, self.context.viewer, fields, query).fits, kept))
-        return kept[::-1] if order_by and order_by["direction"] == "DESC" else kept
+            selection = list(filter(ItemFilter(self.context.world, self.context.viewer, fields, query).fits, selection))
+        return selection[::-1] if order_by and order_by["direction"] == "DESC" else selection
 
     def repositories(self, order_by: dict[str, str] | None = None) -> list[Repository]:
         """Return the repositories it is linked to."""
         links = self.context.database.all(ProjectRepository, project_id=self.subject.id)
         seen = (self.context.visible(self.context.repository(link.repository_id)) for link in links)
-        found = [one for one in seen if one is not None]
-        return sort_repositories(found, order_by) if order_by else found
+        repositories = [one for one in seen if one is not None]
+        return sort_repositories(repositories, order_by) if order_by else repositories
 
     def status_updates(self, order_by: dict[str, str] | None = None) -> list[ProjectStatusUpdate]:
         """Return what was reported about it, newest first."""
@@ -97,10 +99,10 @@ class ProjectV2View(Linked, RecordView[Project]):
 
     def view(self, number: int) -> Any:
         """Return a view by its number."""
-        found = self.context.database.one(ProjectView, project_id=self.subject.id, number=number)
-        if found is None:
+        project_view = self.context.database.one(ProjectView, project_id=self.subject.id, number=number)
+        if project_view is None:
             raise NotFoundRefusal(f"Could not resolve to a ProjectV2View with the number {number}.")
-        return self.context.view_of(found)
+        return self.context.view_of(project_view)
 
     def views(self, order_by: dict[str, str] | None = None) -> list[ProjectView]:
         """Return its views."""
@@ -108,10 +110,10 @@ class ProjectV2View(Linked, RecordView[Project]):
 
     def workflow(self, number: int) -> Any:
         """Return a workflow by its number."""
-        found = self.context.database.one(ProjectWorkflow, project_id=self.subject.id, number=number)
-        if found is None:
+        project_workflow = self.context.database.one(ProjectWorkflow, project_id=self.subject.id, number=number)
+        if project_workflow is None:
             raise NotFoundRefusal(f"Could not resolve to a ProjectV2Workflow with the number {number}.")
-        return self.context.view_of(found)
+        return self.context.view_of(project_workflow)
 
     def workflows(self, order_by: dict[str, str] | None = None) -> list[ProjectWorkflow]:
         """Return what it does on its own."""
@@ -160,12 +162,12 @@ class ProjectV2ViewView(RecordView[ProjectView]):
     def sort_by_fields(self) -> list[SortBy]:
         """Return what it sorts items by."""
         pairs = (each.split(" ") for each in self.subject.sort_by)
-        found = ((self.context.database.get(ProjectField, int(field)), way) for field, way in pairs)
-        return [SortBy(field, way.upper()) for field, way in found if field is not None]
+        sort_fields = ((self.context.database.get(ProjectField, int(field)), way) for field, way in pairs)
+        return [SortBy(field, way.upper()) for field, way in sort_fields if field is not None]
 
     def _fields(self, ids: Sequence[int], order_by: dict[str, str] | None) -> list[ProjectField]:
-        found = (self.context.database.get(ProjectField, identity) for identity in ids)
-        return _sort([one for one in found if one is not None], order_by)
+        fields = (self.context.database.get(ProjectField, identity) for identity in ids)
+        return _sort([one for one in fields if one is not None], order_by)
 
 
 class ProjectV2SortByFieldView(View[SortBy]):

@@ -28,9 +28,9 @@ class PullRequestView(Conversation, Linked, RecordView[Pull]):
     def issue(self) -> Issue:
         """Return the shared record."""
         identity = self.subject.issue_id
-        found = self.context.once((Issue, identity), lambda: self.context.database.get(Issue, identity))
-        assert found is not None  # noqa: S101 - a pull request has its issue
-        return found
+        issue = self.context.once((Issue, identity), lambda: self.context.database.get(Issue, identity))
+        assert issue is not None  # noqa: S101 - a pull request has its issue
+        return issue
 
     def resource_path(self) -> str:
         """Return the path of its page."""
@@ -115,8 +115,10 @@ class PullRequestView(Conversation, Linked, RecordView[Pull]):
 
     def commits(self) -> list[PullCommit]:
         """Return the commits it adds, oldest first."""
-        found = git_lookup.pull_commits(self.context, self.subject)
-        return [PullCommit(self.subject, one) for one in git_lookup.known_commits(self.context, self.home, found)]
+        pull_commits = git_lookup.pull_commits(self.context, self.subject)
+        return [
+            PullCommit(self.subject, one) for one in git_lookup.known_commits(self.context, self.home, pull_commits)
+        ]
 
     def base_ref(self) -> Any:
         """Return the branch it goes into."""
@@ -164,8 +166,8 @@ class PullRequestView(Conversation, Linked, RecordView[Pull]):
 
     def status_check_rollup(self) -> Any:
         """Return what checks and statuses of its head add up to."""
-        found = checks.rollup(self.context.world, self.home, self.subject.head_sha)
-        return self.context.view_of(RollupSubject(self.home, self.subject.head_sha, found)) if found else None
+        rollup = checks.rollup(self.context.world, self.home, self.subject.head_sha)
+        return self.context.view_of(RollupSubject(self.home, self.subject.head_sha, rollup)) if rollup else None
 
     def timeline_items(self, **chosen: Any) -> Timeline:
         """Return what happened to it."""
@@ -182,8 +184,8 @@ class PullRequestView(Conversation, Linked, RecordView[Pull]):
 
     def viewer_can_enable_auto_merge(self) -> bool:
         """Return whether the viewer may ask to merge it later."""
-        wanted = self.home.allow_auto_merge and self.subject.auto_merge is None and not self.closed()
-        return wanted and self._may_push()
+        is_applicable = self.home.allow_auto_merge and self.subject.auto_merge is None and not self.closed()
+        return is_applicable and self._may_push()
 
     def viewer_can_update_branch(self) -> bool:
         """Return whether the viewer may bring it up to date with its base."""
@@ -204,20 +206,22 @@ class PullRequestView(Conversation, Linked, RecordView[Pull]):
 
     def reviews(self, author: str | None = None, states: Sequence[str] | None = None) -> list[Review]:
         """Return its reviews."""
-        found = reviews.visible_reviews(self.context.world, self.context.viewer, self.subject)
-        found = [one for one in found if not states or one.state in states]
+        visible_reviews = reviews.visible_reviews(self.context.world, self.context.viewer, self.subject)
+        visible_reviews = [one for one in visible_reviews if not states or one.state in states]
         if author is None:
-            return found
-        by_author = (self.context.user(one.author_id) for one in found)
+            return visible_reviews
+        by_author = (self.context.user(one.author_id) for one in visible_reviews)
         return [
-            one for one, user in zip(found, by_author, strict=True) if user and user.login.lower() == author.lower()
+            one
+            for one, user in zip(visible_reviews, by_author, strict=True)
+            if user and user.login.lower() == author.lower()
         ]
 
     def latest_reviews(self) -> list[Review]:
         """Return the last review of each who was not asked again since."""
-        asked = {one.user_id for one in self.review_requests()}
-        found = reviews.latest_reviews(self.context.world, self.subject)
-        return [one for one in found if one.author_id not in asked]
+        user_ids = {one.user_id for one in self.review_requests()}
+        latest_reviews = reviews.latest_reviews(self.context.world, self.subject)
+        return [one for one in latest_reviews if one.author_id not in user_ids]
 
     def latest_opinionated_reviews(self, writers_only: bool | None = None) -> list[Review]:
         """Return the approvals and requests for changes that still stand."""

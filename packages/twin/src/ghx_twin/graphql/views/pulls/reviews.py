@@ -115,8 +115,8 @@ class PullRequestReviewThreadView(OnPull, RecordView[Thread]):
 
     def comments(self, skip: int | None = None) -> list[ReviewComment]:
         """Return what was said, oldest first."""
-        found = reviews.visible_comments(self.context.world, self.context.viewer, self.subject)
-        return found[max(0, skip or 0) :]
+        visible_comments = reviews.visible_comments(self.context.world, self.context.viewer, self.subject)
+        return visible_comments[max(0, skip or 0) :]
 
     def diff_side(self) -> str:
         """Return the side of the diff it is on."""
@@ -149,8 +149,8 @@ class PullRequestReviewThreadView(OnPull, RecordView[Thread]):
 
     def resolved_by(self) -> Any:
         """Return who settled it."""
-        found = self.context.user(self.subject.resolved_by_id)
-        return self.context.view_of(found) if found and found.type == "User" else None
+        user = self.context.user(self.subject.resolved_by_id)
+        return self.context.view_of(user) if user and user.type == "User" else None
 
     def subject_type(self) -> str:
         """Return whether it is about lines or a whole file."""
@@ -188,9 +188,9 @@ class PullRequestReviewCommentView(OnPull, Remark, Linked, RecordView[ReviewComm
     def thread(self) -> Thread:
         """Return the thread it is in."""
         identity = self.subject.thread_id
-        found = self.context.once((Thread, identity), lambda: self.context.database.get(Thread, identity))
-        assert found is not None  # noqa: S101 - a comment goes with its thread
-        return found
+        thread = self.context.once((Thread, identity), lambda: self.context.database.get(Thread, identity))
+        assert thread is not None  # noqa: S101 - a comment goes with its thread
+        return thread
 
     @property
     def pull(self) -> Pull:

@@ -21,8 +21,10 @@ class CommunityFields(RepositorySettings):
 
     def languages(self, order_by: dict[str, str] | None = None) -> list[LanguageSubject]:
         """Return the languages it is written in, with their bytes."""
-        found = [LanguageSubject(name, size) for name, size in composition(self.context.world, self.subject).languages]
-        return found[::-1] if order_by and order_by["direction"] == "ASC" else found
+        languages = [
+            LanguageSubject(name, size) for name, size in composition(self.context.world, self.subject).languages
+        ]
+        return languages[::-1] if order_by and order_by["direction"] == "ASC" else languages
 
     def primary_language(self) -> Any:
         """Return the language most of it is written in."""
@@ -35,8 +37,8 @@ class CommunityFields(RepositorySettings):
 
     def code_of_conduct(self) -> Any:
         """Return its code of conduct."""
-        found = self._community.code_of_conduct()
-        return self.context.view_of(ConductSubject(self.subject, *found)) if found else None
+        code = self._community.code_of_conduct()
+        return self.context.view_of(ConductSubject(self.subject, *code)) if code else None
 
     def issue_templates(self) -> list[Any]:
         """Return its templates for issues."""
@@ -115,8 +117,8 @@ class LicenseView(View[LicenseSubject]):
     def nickname(self) -> str | None:
         """Return what people call it."""
         family, _, version = self.subject.key.partition("-")
-        known = {"gpl": "GNU GPLv", "lgpl": "GNU LGPLv", "agpl": "GNU AGPLv"}
-        return f"{known[family]}{version.removesuffix('.0')}" if family in known else None
+        nicknames = {"gpl": "GNU GPLv", "lgpl": "GNU LGPLv", "agpl": "GNU AGPLv"}
+        return f"{nicknames[family]}{version.removesuffix('.0')}" if family in nicknames else None
 
     def spdx_id(self) -> str:
         """Return its id in the list of all licences."""

@@ -142,8 +142,8 @@ class CommitView(Linked, GitObjectView[CommitSubject]):
         git, names = self.context.world.git(self.subject.repository), None
         if author:
             names = {*(author.get("emails") or ()), *self._emails(author.get("id"))}
-        found = git.log(self.subject.sha, path=path or None, since=since, until=until, author=names)
-        return [CommitSubject(self.subject.repository, sha) for sha in found.shas]
+        log = git.log(self.subject.sha, path=path or None, since=since, until=until, author=names)
+        return [CommitSubject(self.subject.repository, sha) for sha in log.shas]
 
     def tree(self) -> Any:
         """Return its files."""
@@ -159,10 +159,10 @@ class CommitView(Linked, GitObjectView[CommitSubject]):
 
     def file(self, path: str) -> Any:
         """Return what is at a path."""
-        found = git_lookup.entry(self.context, self.subject, path)
-        if found is None:
+        entry = git_lookup.entry(self.context, self.subject, path)
+        if entry is None:
             raise NotFoundRefusal(f"Could not resolve file for path '{path}'.")
-        return self.context.view_of(found)
+        return self.context.view_of(entry)
 
     def blame(self, path: str) -> Any:
         """Return which commits wrote the lines of a file last."""
@@ -175,8 +175,8 @@ class CommitView(Linked, GitObjectView[CommitSubject]):
 
     def associated_pull_requests(self, order_by: dict[str, str] | None = None) -> list[Pull]:
         """Return the pull requests that brought it, or want to."""
-        found = git_lookup.pulls_with(self.context, self.subject.repository, self.subject.sha)
-        return found[::-1] if order_by and order_by["direction"] == "DESC" else found
+        pulls = git_lookup.pulls_with(self.context, self.subject.repository, self.subject.sha)
+        return pulls[::-1] if order_by and order_by["direction"] == "DESC" else pulls
 
     def status_check_rollup(self) -> Any:
         """Return what checks and statuses add up to; None where there are none."""
@@ -184,8 +184,8 @@ class CommitView(Linked, GitObjectView[CommitSubject]):
 
     def check_suites(self, filter_by: dict[str, Any] | None = None) -> Sequence[SuiteSubject]:
         """Return its check suites, oldest first."""
-        found = suites.suites_of(self.context, self.subject.repository, self.subject.sha)
-        return [each for each in found if suites.fits(self.context, each, filter_by or {})]
+        check_suites = suites.suites_of(self.context, self.subject.repository, self.subject.sha)
+        return [each for each in check_suites if suites.fits(self.context, each, filter_by or {})]
 
     def status(self) -> Any:
         """Return its statuses; None where there are none."""
@@ -199,8 +199,8 @@ class CommitView(Linked, GitObjectView[CommitSubject]):
     def _rollup(self) -> RollupSubject | None:
         repository, sha = self.subject.repository, self.subject.sha
         key = ("rollup", repository.id, sha)
-        found = self.context.once(key, lambda: checks.rollup(self.context.world, repository, sha))
-        return RollupSubject(repository, sha, found) if found else None
+        rollup = self.context.once(key, lambda: checks.rollup(self.context.world, repository, sha))
+        return RollupSubject(repository, sha, rollup) if rollup else None
 
     def _files(self) -> Sequence[Any]:
         base = next(iter(self._commit.parents), None)
@@ -257,9 +257,9 @@ class TreeView(GitObjectView[TreeSubject]):
         """Return what is in it."""
         git = self.context.world.git(self.subject.repository)
         self.context.spend(git.count_entries(self.subject.sha))  # before they are read, which takes longer
-        found = git.tree(self.subject.sha)
+        tree = git.tree(self.subject.sha)
         start = f"{self.subject.path}/" if self.subject.path else ""
-        return [self.context.view_of(EntrySubject(self.subject.repository, one, start + one.path)) for one in found]
+        return [self.context.view_of(EntrySubject(self.subject.repository, one, start + one.path)) for one in tree]
 
 
 class TreeEntryView(View[EntrySubject]):
@@ -344,9 +344,9 @@ class BlobView(GitObjectView[BlobSubject]):
         """Return it as text; None if it is none."""
         if self.is_binary():
             return None
-        shown = self._content()[:LONGEST_TEXT]
-        self.context.spend_bytes(len(shown))
-        return shown.decode("utf-8", "replace")
+        content = self._content()[:LONGEST_TEXT]
+        self.context.spend_bytes(len(content))
+        return content.decode("utf-8", "replace")
 
     def _content(self) -> bytes:
         key = ("blob", self.subject.repository.id, self.subject.sha)
@@ -383,6 +383,6 @@ class TagView(GitObjectView[TagSubject]):
     @property
     def _tag(self) -> AnnotatedTag:
         key = ("tag", self.subject.repository.id, self.subject.sha)
-        found = self.context.once(key, lambda: self.context.world.git(self.subject.repository).tag(self.subject.sha))
-        assert found is not None  # noqa: S101 - a TagThing is only made of a tag that is there
-        return found
+        tag = self.context.once(key, lambda: self.context.world.git(self.subject.repository).tag(self.subject.sha))
+        assert tag is not None  # noqa: S101 - a TagThing is only made of a tag that is there
+        return tag

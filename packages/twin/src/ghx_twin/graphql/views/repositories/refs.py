@@ -115,8 +115,8 @@ class ComparisonView(View[ComparisonSubject]):
     def commits(self) -> list[CommitSubject]:
         """Return the commits that only the head has, oldest first."""
         git = self.context.world.git(self.subject.repository)
-        found = git.commits_between(self.subject.base, self.subject.head)
-        return git_lookup.known_commits(self.context, self.subject.repository, found)
+        commits_between = git.commits_between(self.subject.base, self.subject.head)
+        return git_lookup.known_commits(self.context, self.subject.repository, commits_between)
 
     def _counts(self) -> tuple[int, int]:
         subject = self.subject
@@ -151,5 +151,5 @@ class GitActorView(View[ActorSubject]):
 
     def user(self) -> Any:
         """Return the account with this address."""
-        found = git_lookup.user_by_email(self.context, self.subject.signature.email)
-        return self.context.view_of(found) if found and found.type == "User" else None
+        user = git_lookup.user_by_email(self.context, self.subject.signature.email)
+        return self.context.view_of(user) if user and user.type == "User" else None

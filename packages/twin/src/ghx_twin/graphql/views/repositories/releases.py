@@ -18,8 +18,8 @@ class ReleaseView(Linked, RecordView[Release]):
 
     def author(self) -> Any:
         """Return who made it."""
-        found = self.context.user(self.subject.author_id)
-        return self.context.view_of(found) if found and found.type == "User" else None
+        user = self.context.user(self.subject.author_id)
+        return self.context.view_of(user) if user and user.type == "User" else None
 
     def description(self) -> str | None:
         """Return its notes."""
@@ -36,8 +36,8 @@ class ReleaseView(Linked, RecordView[Release]):
     def is_latest(self) -> bool:
         """Return whether it is the latest release of its repository."""
         home = self._home
-        found = self.context.once(("latest release", home.id), lambda: latest_release(self.context.world, home))
-        return found is not None and found.id == self.subject.id
+        latest = self.context.once(("latest release", home.id), lambda: latest_release(self.context.world, home))
+        return latest is not None and latest.id == self.subject.id
 
     def is_prerelease(self) -> bool:
         """Return whether it comes before a release."""
@@ -45,8 +45,8 @@ class ReleaseView(Linked, RecordView[Release]):
 
     def release_assets(self, name: str | None = None) -> list[ReleaseAsset]:
         """Return its files."""
-        found = self.context.database.all(ReleaseAsset, release_id=self.subject.id)
-        return [one for one in found if name is None or one.name == name]
+        release_assets = self.context.database.all(ReleaseAsset, release_id=self.subject.id)
+        return [one for one in release_assets if name is None or one.name == name]
 
     def repository(self) -> Any:
         """Return whose release it is."""
@@ -104,6 +104,6 @@ class ReleaseAssetView(RecordView[ReleaseAsset]):
 
     @property
     def _release(self) -> Release:
-        found = self.context.database.get(Release, self.subject.release_id)
-        assert found is not None  # noqa: S101 - a file goes with its release
-        return found
+        release = self.context.database.get(Release, self.subject.release_id)
+        assert release is not None  # noqa: S101 - a file goes with its release
+        return release

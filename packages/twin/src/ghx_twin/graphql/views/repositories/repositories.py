@@ -68,10 +68,10 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
 
     def forks(self, order_by: dict[str, str] | None = None, privacy: str | None = None) -> list[Repository]:
         """Return its forks."""
-        found = [one for one in self._forks() if self.context.visible(one)]
+        forks = [one for one in self._forks() if self.context.visible(one)]
         if privacy:
-            found = [one for one in found if (one.visibility == "public") == (privacy == "PUBLIC")]
-        return sort_repositories(found, order_by)
+            forks = [one for one in forks if (one.visibility == "public") == (privacy == "PUBLIC")]
+        return sort_repositories(forks, order_by)
 
     def fork_count(self) -> int:
         """Return how many forks there are."""
@@ -99,8 +99,8 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
 
     def pinned_issues(self) -> list[PinnedIssue]:
         """Return the issues on top of its list."""
-        found = self.context.database.all(Issue, repository_id=self.subject.id, pinned=True)
-        return [PinnedIssue(issue) for issue in found]
+        issues = self.context.database.all(Issue, repository_id=self.subject.id, pinned=True)
+        return [PinnedIssue(issue) for issue in issues]
 
     def pull_request(self, number: int) -> Any:
         """Return a pull request by its number."""
@@ -162,9 +162,9 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
 
     def release(self, tag_name: str) -> Any:
         """Return the release of a tag; a draft only to those who can push."""
-        found = self.context.database.all(Release, order="draft", repository_id=self.subject.id, tag_name=tag_name)
-        shown = (one for one in found if not one.draft or self.context.may(self.subject, "write"))
-        return self.context.view_of(next(shown, None))
+        releases = self.context.database.all(Release, order="draft", repository_id=self.subject.id, tag_name=tag_name)
+        visible = (one for one in releases if not one.draft or self.context.may(self.subject, "write"))
+        return self.context.view_of(next(visible, None))
 
     def releases(self, order_by: dict[str, str] | None = None) -> Sequence[Release]:
         """Return its releases; drafts only to those who can push."""
@@ -198,10 +198,10 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
 
     def object(self, expression: str | None = None, oid: str | None = None) -> Any:
         """Return what an expression such as `main:README.md` names, or the object with an id."""
-        found = git_lookup.git_object(self.context, self.subject, oid) if oid else None
-        if found is None and expression:
-            found = git_lookup.expression(self.context, self.subject, expression)
-        return self.context.view_of(found)
+        git_object = git_lookup.git_object(self.context, self.subject, oid) if oid else None
+        if git_object is None and expression:
+            git_object = git_lookup.expression(self.context, self.subject, expression)
+        return self.context.view_of(git_object)
 
     def is_empty(self) -> bool:
         """Return whether nothing was pushed yet."""
@@ -220,18 +220,18 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
     ) -> list[Deployment]:
         """Return its deployments, all or those to some environments."""
         order = "id DESC" if order_by and order_by["direction"] == "DESC" else "id"
-        found = self.context.database.all(Deployment, order=order, repository_id=self.subject.id)
-        return [one for one in found if not environments or one.environment in environments]
+        deployments = self.context.database.all(Deployment, order=order, repository_id=self.subject.id)
+        return [one for one in deployments if not environments or one.environment in environments]
 
     def environments(self, names: list[str] | None = None) -> list[Environment]:
         """Return where it is deployed to, by name."""
-        found = self.context.database.all(Environment, order="name", repository_id=self.subject.id)
-        return [one for one in found if not names or one.name in names]
+        environments = self.context.database.all(Environment, order="name", repository_id=self.subject.id)
+        return [one for one in environments if not names or one.name in names]
 
     def ruleset(self, database_id: int, include_parents: bool = True) -> Any:
         """Return one of its rulesets."""
-        found = self.rulesets(include_parents=include_parents)
-        return self.context.view_of(next((one for one in found if one.id == database_id), None))
+        rulesets = self.rulesets(include_parents=include_parents)
+        return self.context.view_of(next((one for one in rulesets if one.id == database_id), None))
 
     def rulesets(
         self,
@@ -243,19 +243,21 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
 
     def assignable_users(self, query: str | None = None) -> list[User]:
         """Return who can be given work."""
-        found = permissions.assignable_users(self.context.world, self.subject)
-        return [one for one in found if one.type == "User" and _matches(one, query)]
+        assignable_users = permissions.assignable_users(self.context.world, self.subject)
+        return [one for one in assignable_users if one.type == "User" and _matches(one, query)]
 
     def suggested_actors(
         self, capabilities: list[str], login_names: str | None = None, query: str | None = None
     ) -> list[User]:
         """Return who can be given work or write something, bots included."""
         if "CAN_BE_ASSIGNED" in capabilities:
-            found = permissions.assignable_users(self.context.world, self.subject)
+            suggested_actors = permissions.assignable_users(self.context.world, self.subject)
         else:
-            found = list(self.mentionable_users())
+            suggested_actors = list(self.mentionable_users())
         names = {name.strip().casefold() for name in login_names.split(",")} if login_names else None
-        return [one for one in found if _matches(one, query) and (names is None or one.login.casefold() in names)]
+        return [
+            one for one in suggested_actors if _matches(one, query) and (names is None or one.login.casefold() in names)
+        ]
 
     def mentionable_users(self, query: str | None = None) -> Sequence[User]:
         """Return who can be mentioned: those who can be assigned, and those who wrote something."""
@@ -276,10 +278,10 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
         """Return who has a role in it; those who can push may know."""
         if not self.context.may(self.subject, "write"):
             raise NotFoundRefusal("Must have push access to view repository collaborators.")
-        found = [one for one in _collaborators(self.context, self.subject, affiliation) if _matches(one, query)]
-        found = [one for one in found if login is None or one.login.lower() == login.lower()]
+        collaborators = [one for one in _collaborators(self.context, self.subject, affiliation) if _matches(one, query)]
+        collaborators = [one for one in collaborators if login is None or one.login.lower() == login.lower()]
         world = self.context.world
-        return [Member(one, permissions.user_role(world, one, self.subject).upper()) for one in found]
+        return [Member(one, permissions.user_role(world, one, self.subject).upper()) for one in collaborators]
 
     def watchers(self) -> list[User]:
         """Return who watches it: a world does not know."""
@@ -290,14 +292,14 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
 
     def _find_by_number(self, find: Any, number: int, what: str) -> Any:
         try:
-            found = find(self.context.world, self.subject, number)
+            issue = find(self.context.world, self.subject, number)
         except MovedRefusal as moved:  # GraphQL follows a transferred issue, where REST redirects
-            found = self.context.database.get(Issue, moved.issue_id)
-            if found is None or not self.context.visible(self.context.repository(found.repository_id)):
+            issue = self.context.database.get(Issue, moved.issue_id)
+            if issue is None or not self.context.visible(self.context.repository(issue.repository_id)):
                 raise NotFoundRefusal(f"Could not resolve to {what} with the number of {number}.") from None
         except GoneRefusal:
             raise NotFoundRefusal(f"Could not resolve to {what} with the number of {number}.") from None
-        return self.context.view_of(found)
+        return self.context.view_of(issue)
 
 
 def _matches(user: User, query: str | None) -> bool:
@@ -308,9 +310,9 @@ def _collaborators(context: Context, repository: Repository, affiliation: str | 
     rows = context.database.all(Collaborator, repository_id=repository.id)
     direct = {row.user_id for row in rows}
     owner = context.owner(repository)
-    found = [one for one in permissions.assignable_users(context.world, repository) if one.type == "User"]
+    collaborators = [one for one in permissions.assignable_users(context.world, repository) if one.type == "User"]
     if affiliation == "OUTSIDE":
-        return [one for one in found if one.id in direct]
+        return [one for one in collaborators if one.id in direct]
     if affiliation == "DIRECT":
-        return [one for one in found if one.id in direct or one.id == owner.id]
-    return found
+        return [one for one in collaborators if one.id in direct or one.id == owner.id]
+    return collaborators

@@ -157,8 +157,8 @@ class RepositorySettings(Linked, RecordView[Repository]):
 
     def viewer_permission(self) -> str | None:
         """Return the viewer's role."""
-        held = permissions.role(self.context.world, self.context.viewer, self.subject)
-        return None if held == "none" else held.upper()
+        role = permissions.role(self.context.world, self.context.viewer, self.subject)
+        return None if role == "none" else role.upper()
 
     def viewer_can_administer(self) -> bool:
         """Return whether the viewer may change the settings."""

@@ -39,8 +39,8 @@ class RulesetView(RecordView[Ruleset]):
 
     def rules(self, kind: str | None = None) -> list[RuleOf]:
         """Return its rules, all or those of one type."""
-        found = [RuleOf(self.subject, place) for place in range(len(self.subject.rules))]
-        return [one for one in found if kind is None or one.type == kind]
+        rules = [RuleOf(self.subject, place) for place in range(len(self.subject.rules))]
+        return [one for one in rules if kind is None or one.type == kind]
 
     def source(self) -> Any:
         """Return the repository or organization it belongs to."""
@@ -85,8 +85,8 @@ class RuleConditionsView(View[Ruleset]):
         return self._condition("repository_name")
 
     def _condition(self, name: str) -> "NameConditionView | None":
-        found = self.subject.conditions.get(name)
-        return None if found is None else NameConditionView(self.context, found)
+        condition = self.subject.conditions.get(name)
+        return None if condition is None else NameConditionView(self.context, condition)
 
 
 class NameConditionView(View[Any]):

@@ -32,36 +32,36 @@ def get_artifact(request: RestRequest) -> Reply:
 
 def download_artifact(request: RestRequest) -> Reply:
     """Download an artifact."""
-    found = _artifact(request)
+    artifact = _artifact(request)
     if request.text("archive_format") != "zip":
         raise NotFoundRefusal("Could not resolve to an archive: the only format is zip.")
-    if render.is_expired(request.view, found):
+    if render.is_expired(request.view, artifact):
         raise GoneRefusal("Artifact has expired")
-    return request.redirect_to_download(f"/actions/artifacts/{found.id}/zip")
+    return request.redirect_to_download(f"/actions/artifacts/{artifact.id}/zip")
 
 
 def delete_artifact(request: RestRequest) -> Reply:
     """Delete an artifact."""
-    found = _artifact(request)
+    artifact = _artifact(request)
     with request.acting() as act:
-        commands.delete_artifact(act, found)
+        commands.delete_artifact(act, artifact)
     return no_content()
 
 
 def _list(request: RestRequest, **where: int) -> Reply:
-    asked = {**where, **({"name": request.query["name"]} if request.query.get("name") else {})}
-    conditions = " AND ".join(f"{column} = ?" for column in asked)
-    found: Sequence[Artifact] = Rows(
-        request.world.database, Artifact, f"WHERE {conditions} ORDER BY id DESC", list(asked.values())
+    filters = {**where, **({"name": request.query["name"]} if request.query.get("name") else {})}
+    conditions = " AND ".join(f"{column} = ?" for column in filters)
+    rows: Sequence[Artifact] = Rows(
+        request.world.database, Artifact, f"WHERE {conditions} ORDER BY id DESC", list(filters.values())
     )
-    page, headers = page_of(request, found)
-    shown = [render.artifact(request.view, one) for one in page]
-    return json_reply({"total_count": len(found), "artifacts": shown}, headers=headers)
+    page, headers = page_of(request, rows)
+    artifacts = [render.artifact(request.view, one) for one in page]
+    return json_reply({"total_count": len(rows), "artifacts": artifacts}, headers=headers)
 
 
 def _artifact(request: RestRequest) -> Artifact:
     home, identity = from_path.repository(request), request.number("artifact_id")
-    found = request.world.database.one(Artifact, id=identity, repository_id=home.id)
-    if found is None:
+    artifact = request.world.database.one(Artifact, id=identity, repository_id=home.id)
+    if artifact is None:
         raise NotFoundRefusal(f"Could not resolve to an artifact with the id of {identity}.")
-    return found
+    return artifact

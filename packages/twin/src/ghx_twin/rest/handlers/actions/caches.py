@@ -20,13 +20,15 @@ _SORTS: Keys[ActionsCache] = {
 def list_caches(request: RestRequest) -> Reply:
     """List GitHub Actions caches for a repository."""
     home, prefix, ref = from_path.repository(request), request.query.get("key", ""), request.query.get("ref")
-    found = [
+    selection = [
         one
         for one in request.world.database.all(ActionsCache, repository_id=home.id)
         if one.key.startswith(prefix) and ref in {None, one.ref}
     ]
-    shown, headers = page_of(request, sort_items(request, found, _SORTS, "last_accessed_at"))
-    return json_reply({"total_count": len(found), "actions_caches": [render(one) for one in shown]}, headers=headers)
+    caches, headers = page_of(request, sort_items(request, selection, _SORTS, "last_accessed_at"))
+    return json_reply(
+        {"total_count": len(selection), "actions_caches": [render(one) for one in caches]}, headers=headers
+    )
 
 
 def delete_caches_by_key(request: RestRequest) -> Reply:
@@ -34,36 +36,36 @@ def delete_caches_by_key(request: RestRequest) -> Reply:
     home, key, ref = from_path.repository(request), request.query.get("key"), request.query.get("ref")
     if not key:
         raise BadRequestRefusal("Missing required query parameter: key")
-    found = [
+    selection = [
         one
         for one in request.world.database.all(ActionsCache, repository_id=home.id, key=key)
         if ref in {None, one.ref}
     ]
-    if not found:
+    if not selection:
         raise NotFoundRefusal(f"Could not resolve to an ActionsCache with the key '{key}'.")
-    _delete(request, home, found)
-    return json_reply({"total_count": len(found), "actions_caches": [render(one) for one in found]})
+    _delete(request, home, selection)
+    return json_reply({"total_count": len(selection), "actions_caches": [render(one) for one in selection]})
 
 
 def delete_cache(request: RestRequest) -> Reply:
     """Delete a GitHub Actions cache for a repository (using a cache ID)."""
     home, identity = from_path.repository(request), request.number("cache_id")
-    found = request.world.database.one(ActionsCache, repository_id=home.id, id=identity)
-    if found is None:
+    actions_cache = request.world.database.one(ActionsCache, repository_id=home.id, id=identity)
+    if actions_cache is None:
         raise NotFoundRefusal(f"Could not resolve to an ActionsCache with the id of {identity}.")
-    _delete(request, home, [found])
+    _delete(request, home, [actions_cache])
     return no_content()
 
 
 def get_usage(request: RestRequest) -> Reply:
     """Get GitHub Actions cache usage for a repository."""
     home = from_path.repository(request)
-    found = request.world.database.all(ActionsCache, repository_id=home.id)
+    actions_caches = request.world.database.all(ActionsCache, repository_id=home.id)
     return json_reply(
         {
             "full_name": request.view.full_name(home),
-            "active_caches_size_in_bytes": sum(one.size_in_bytes for one in found),
-            "active_caches_count": len(found),
+            "active_caches_size_in_bytes": sum(one.size_in_bytes for one in actions_caches),
+            "active_caches_count": len(actions_caches),
         }
     )
 

@@ -20,8 +20,8 @@ def list_check_suites(request: RestRequest) -> Reply:
     if (app := request.query.get("app_id")) and app != str(workflow_runs.ACTIONS_APP_ID):
         runs = []
     page, headers = page_of(request, runs)
-    shown = [render.check_suite(request.view, run, latest[run.id]) for run in page]
-    return json_reply({"total_count": len(runs), "check_suites": shown}, headers=headers)
+    suites = [render.check_suite(request.view, run, latest[run.id]) for run in page]
+    return json_reply({"total_count": len(runs), "check_suites": suites}, headers=headers)
 
 
 def get_check_suite(request: RestRequest) -> Reply:
@@ -37,10 +37,10 @@ def list_suite_check_runs(request: RestRequest) -> Reply:
     chosen = attempts if query.get("filter") == "all" else attempts[-1:]
     name, status = query.get("check_name"), query.get("status")
     jobs = [job for attempt in chosen for job in _jobs(request, attempt)]
-    found = [job for job in jobs if name in {None, job.name} and status in {None, job.status}]
-    page, headers = page_of(request, found)
-    shown = [render.check_run(request.view, job) for job in page]
-    return json_reply({"total_count": len(found), "check_runs": shown}, headers=headers)
+    selection = [job for job in jobs if name in {None, job.name} and status in {None, job.status}]
+    page, headers = page_of(request, selection)
+    check_runs = [render.check_run(request.view, job) for job in page]
+    return json_reply({"total_count": len(selection), "check_runs": check_runs}, headers=headers)
 
 
 def _run(request: RestRequest) -> WorkflowRun:

@@ -28,22 +28,22 @@ def list_statuses(request: RestRequest) -> Reply:
     """List commit statuses for a reference."""
     home = from_path.repository_with_commits(request)
     sha = from_path.commit(request, home, request.text("ref"))
-    found = request.world.database.all(Status, repository_id=home.id, sha=sha, order="id DESC")
-    return list_reply(request, found, lambda one: render.status(request.view, one))
+    status = request.world.database.all(Status, repository_id=home.id, sha=sha, order="id DESC")
+    return list_reply(request, status, lambda one: render.status(request.view, one))
 
 
 def get_combined_status(request: RestRequest) -> Reply:
     """Get the combined status for a specific reference."""
     home = from_path.repository_with_commits(request)
     sha = from_path.commit(request, home, request.text("ref"))
-    found = latest_statuses(request.world, home, sha)
-    shown, headers = page_of(request, found)
+    statuses = latest_statuses(request.world, home, sha)
+    content, headers = page_of(request, statuses)
     url = request.view.api(home, f"/commits/{sha}")
     body = {
-        "state": combined_state(found),
-        "statuses": [render.simple_status(request.view, one) for one in shown],
+        "state": combined_state(statuses),
+        "statuses": [render.simple_status(request.view, one) for one in content],
         "sha": sha,
-        "total_count": len(found),
+        "total_count": len(statuses),
         "repository": bare_repository(request.view, home),
         "commit_url": url,
         "url": f"{url}/status",
@@ -57,7 +57,7 @@ def create_status(request: RestRequest) -> Reply:
     body.require("state")
     state = body.required_text("state")
     with request.acting() as act:
-        made = checks.create_status(
+        status = checks.create_status(
             act,
             home,
             sha=request.text("sha"),
@@ -66,23 +66,23 @@ def create_status(request: RestRequest) -> Reply:
             description=body.text("description"),
             target_url=body.text("target_url"),
         )
-    shown = render.status(request.view, made)
-    return created(shown, shown["url"])
+    content = render.status(request.view, status)
+    return created(content, content["url"])
 
 
 def list_check_runs(request: RestRequest) -> Reply:
     """List check runs for a Git reference."""
     home, query = from_path.repository(request), request.query
     sha = from_path.commit(request, home, request.text("ref"))
-    found = (
+    check_runs = (
         request.world.database.all(CheckRun, repository_id=home.id, head_sha=sha)
         if query.get("filter") == "all"
         else latest_check_runs(request.world, home, sha)
     )
     name, status = query.get("check_name"), query.get("status")
-    chosen = [one for one in found if name in {None, one.name} and status in {None, one.status}]
-    shown, headers = page_of(request, chosen)
-    runs = [render.check_run(request.view, one) for one in shown]
+    chosen = [one for one in check_runs if name in {None, one.name} and status in {None, one.status}]
+    content, headers = page_of(request, chosen)
+    runs = [render.check_run(request.view, one) for one in content]
     return json_reply({"total_count": len(chosen), "check_runs": runs}, headers=headers)
 
 
@@ -94,7 +94,7 @@ def create_check_run(request: RestRequest) -> Reply:
     body.require("name", "head_sha")
     title, summary, annotations = _output(body)
     with request.acting() as act:
-        made = checks.create_check_run(
+        record = checks.create_check_run(
             act,
             home,
             sha=body.required_text("head_sha"),
@@ -108,9 +108,9 @@ def create_check_run(request: RestRequest) -> Reply:
             summary=summary,
         )
         for annotation in annotations:
-            checks.add_annotation(act, made, **annotation)
-    shown = render.check_run(request.view, made)
-    return created(shown, shown["url"])
+            checks.add_annotation(act, record, **annotation)
+    content = render.check_run(request.view, record)
+    return created(content, content["url"])
 
 
 def get_check_run(request: RestRequest) -> Reply:
@@ -120,8 +120,8 @@ def get_check_run(request: RestRequest) -> Reply:
 
 def update_check_run(request: RestRequest) -> Reply:
     """Update a check run."""
-    found = _check_run(request)
-    _require_app(request, found)
+    check_run = _check_run(request)
+    _require_app(request, check_run)
     body = request.body()
     given = {name: body.text(name) for name in ("name", "details_url", "started_at", "completed_at")}
     title, summary, annotations = _output(body)
@@ -134,7 +134,7 @@ def update_check_run(request: RestRequest) -> Reply:
     }
     with request.acting() as act:
         changed = checks.update_check_run(
-            act, found, **{name: UNSET if value is None else value for name, value in changes.items()}
+            act, check_run, **{name: UNSET if value is None else value for name, value in changes.items()}
         )
         for annotation in annotations:  # those that are there stay, as on GitHub
             checks.add_annotation(act, changed, **annotation)
@@ -144,16 +144,16 @@ def update_check_run(request: RestRequest) -> Reply:
 def list_annotations(request: RestRequest) -> Reply:
     """List check run annotations."""
     run = _check_run(request)
-    found = request.world.database.all(Annotation, check_run_id=run.id)
-    return list_reply(request, found, lambda one: render.annotation(request.view, run, one))
+    annotations = request.world.database.all(Annotation, check_run_id=run.id)
+    return list_reply(request, annotations, lambda one: render.annotation(request.view, run, one))
 
 
 def _check_run(request: RestRequest) -> CheckRun:
     home, identity = from_path.repository(request), request.number("check_run_id")
-    found = request.world.database.get(CheckRun, identity)
-    if found is None or found.repository_id != home.id:
+    check_run = request.world.database.get(CheckRun, identity)
+    if check_run is None or check_run.repository_id != home.id:
         raise NotFoundRefusal(f"Could not resolve to a CheckRun with the id of {identity}.")
-    return found
+    return check_run
 
 
 def _require_app(request: RestRequest, found: CheckRun | None = None) -> None:
@@ -184,12 +184,12 @@ def _output(body: Body) -> tuple[str | None, str | None, list[dict[str, Any]]]:
     if output.text("text"):
         # Refused and not dropped: it would be missing when a client reads it back.
         raise NotImplementedRefusal("The twin's check runs have a title and a summary, no text.")
-    given = output.objects("annotations")
-    if len(given) > _MOST_ANNOTATIONS:
+    objects = output.objects("annotations")
+    if len(objects) > _MOST_ANNOTATIONS:
         raise InvalidRefusal(
-            f"Invalid request.\n\nNo more than {_MOST_ANNOTATIONS} items are allowed; {len(given)} were supplied."
+            f"Invalid request.\n\nNo more than {_MOST_ANNOTATIONS} items are allowed; {len(objects)} were supplied."
         )
-    return output.text("title"), output.text("summary"), [_annotation(each) for each in given]
+    return output.text("title"), output.text("summary"), [_annotation(each) for each in objects]
 
 
 def _annotation(body: Body) -> dict[str, Any]:

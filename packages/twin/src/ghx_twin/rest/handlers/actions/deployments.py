@@ -17,16 +17,16 @@ from ghx_twin.state.records import Deployment, Environment, Repository
 
 def list_environments(request: RestRequest) -> Reply:
     """List environments."""
-    found = request.world.database.all(Environment, repository_id=from_path.repository(request).id)
-    shown, headers = page_of(request, found)
-    items = [render.environment(request.view, one) for one in shown]
-    return json_reply({"total_count": len(found), "environments": items}, headers=headers)
+    environments = request.world.database.all(Environment, repository_id=from_path.repository(request).id)
+    content, headers = page_of(request, environments)
+    items = [render.environment(request.view, one) for one in content]
+    return json_reply({"total_count": len(environments), "environments": items}, headers=headers)
 
 
 def get_environment(request: RestRequest) -> Reply:
     """Get an environment."""
-    found = from_path.environment(request, from_path.repository(request))
-    return json_reply(render.environment(request.view, found))
+    environment = from_path.environment(request, from_path.repository(request))
+    return json_reply(render.environment(request.view, environment))
 
 
 def put_environment(request: RestRequest) -> Reply:
@@ -35,7 +35,7 @@ def put_environment(request: RestRequest) -> Reply:
     policy = body.nested("deployment_branch_policy")
     flags = ("protected_branches", "custom_branch_policies")
     with request.acting() as act:
-        made = deployments.put_environment(
+        record = deployments.put_environment(
             act,
             home,
             request.text("environment_name"),
@@ -44,14 +44,14 @@ def put_environment(request: RestRequest) -> Reply:
             reviewers=[{"type": one.text("type"), "id": one.integer("id")} for one in body.objects("reviewers")],
             deployment_branch_policy={name: policy.flag(name) or False for name in flags} if policy else None,
         )
-    return json_reply(render.environment(request.view, made))
+    return json_reply(render.environment(request.view, record))
 
 
 def delete_environment(request: RestRequest) -> Reply:
     """Delete an environment."""
-    found = from_path.environment(request, from_path.repository(request))
+    environment = from_path.environment(request, from_path.repository(request))
     with request.acting() as act:
-        deployments.delete_environment(act, found)
+        deployments.delete_environment(act, environment)
     return no_content()
 
 
@@ -59,9 +59,9 @@ def list_deployments(request: RestRequest) -> Reply:
     """List deployments."""
     home = from_path.repository(request)
     names = ("sha", "ref", "task", "environment")
-    asked: dict[str, Any] = {name: request.query[name] for name in names if request.query.get(name, "none") != "none"}
-    found = request.world.database.all(Deployment, order="id DESC", repository_id=home.id, **asked)
-    return list_reply(request, found, lambda one: render.deployment(request.view, one))
+    filters: dict[str, Any] = {name: request.query[name] for name in names if request.query.get(name, "none") != "none"}
+    records = request.world.database.all(Deployment, order="id DESC", repository_id=home.id, **filters)
+    return list_reply(request, records, lambda one: render.deployment(request.view, one))
 
 
 def create_deployment(request: RestRequest) -> Reply:
@@ -69,7 +69,7 @@ def create_deployment(request: RestRequest) -> Reply:
     home, body = from_path.repository(request), request.body()
     ref, merges = body.required_text("ref"), body.flag("auto_merge")
     with request.acting() as act:
-        made = deployments.create(
+        record = deployments.create(
             act,
             home,
             ref=ref,
@@ -77,8 +77,8 @@ def create_deployment(request: RestRequest) -> Reply:
             auto_merge=True if merges is None else merges,
             **_fields(body),
         )
-    shown = render.deployment(request.view, made)
-    return created(shown, shown["url"])
+    deployment = render.deployment(request.view, record)
+    return created(deployment, deployment["url"])
 
 
 def get_deployment(request: RestRequest) -> Reply:
@@ -88,29 +88,29 @@ def get_deployment(request: RestRequest) -> Reply:
 
 def delete_deployment(request: RestRequest) -> Reply:
     """Delete a deployment."""
-    home, found = _deployment(request)
+    home, deployment = _deployment(request)
     with request.acting() as act:
-        deployments.delete(act, home, found)
+        deployments.delete(act, home, deployment)
     return no_content()
 
 
 def list_statuses(request: RestRequest) -> Reply:
     """List deployment statuses."""
-    found = statuses_of(request.world, _deployment(request)[1])
-    return list_reply(request, found, lambda one: render.deployment_status(request.view, one))
+    statuses = statuses_of(request.world, _deployment(request)[1])
+    return list_reply(request, statuses, lambda one: render.deployment_status(request.view, one))
 
 
 def create_status(request: RestRequest) -> Reply:
     """Create a deployment status."""
-    home, found = _deployment(request)
+    home, deployment = _deployment(request)
     body = request.body()
     body.require("state")
     quiet = body.flag("auto_inactive")
     with request.acting() as act:
-        made = deployments.create_status(
+        status = deployments.create_status(
             act,
             home,
-            found,
+            deployment,
             state=body.choice("state", STATES) or "",
             description=body.text("description") or "",
             environment=body.text("environment"),
@@ -118,8 +118,8 @@ def create_status(request: RestRequest) -> Reply:
             environment_url=body.text("environment_url") or "",
             auto_inactive=True if quiet is None else quiet,
         )
-    shown = render.deployment_status(request.view, made)
-    return created(shown, shown["url"])
+    deployment_status = render.deployment_status(request.view, status)
+    return created(deployment_status, deployment_status["url"])
 
 
 def get_status(request: RestRequest) -> Reply:
@@ -133,10 +133,10 @@ def get_status(request: RestRequest) -> Reply:
 
 def _deployment(request: RestRequest) -> tuple[Repository, Deployment]:
     home, identity = from_path.repository(request), request.number("deployment_id")
-    found = request.world.database.one(Deployment, repository_id=home.id, id=identity)
-    if found is None:
+    deployment = request.world.database.one(Deployment, repository_id=home.id, id=identity)
+    if deployment is None:
         raise NotFoundRefusal(f"Could not resolve to a Deployment with the id of {identity}.")
-    return home, found
+    return home, deployment
 
 
 def _fields(body: Body) -> DeploymentFields:

@@ -13,9 +13,9 @@ def create_dispatch(request: RestRequest) -> Reply:
     workflow = workflow_runs.workflow(request.world, home, request.text("workflow_id"))
     body.require("ref")
     inputs, wants_details = body.nested("inputs"), body.flag("return_run_details")
-    given = {name: inputs.get(name) for name in inputs.names()} if inputs else {}
+    workflow_inputs = {name: inputs.get(name) for name in inputs.names()} if inputs else {}
     with request.acting() as act:
-        run = dispatch(act, workflow, ref=body.required_text("ref"), inputs=given)
+        run = dispatch(act, workflow, ref=body.required_text("ref"), inputs=workflow_inputs)
     if not wants_details:
         return no_content()
     path = f"/actions/runs/{run.id}"

@@ -26,14 +26,14 @@ def review_pending(request: RestRequest) -> Reply:
     ids = [one for one in body.items("environment_ids") or () if isinstance(one, int)]
     state = body.choice("state", ("approved", "rejected")) or ""
     with request.acting() as act:
-        made = run_deployments.review(act, run, ids, state=state, comment=body.required_text("comment"))
-    return json_reply([render.deployment(request.view, one) for one in made])
+        review = run_deployments.review(act, run, ids, state=state, comment=body.required_text("comment"))
+    return json_reply([render.deployment(request.view, one) for one in review])
 
 
 def list_reviews(request: RestRequest) -> Reply:
     """Get the review history for a workflow run."""
-    found = request.world.database.all(DeploymentReview, run_id=_run(request).id)
-    return json_reply([_review(request, one) for one in found])
+    deployment_reviews = request.world.database.all(DeploymentReview, run_id=_run(request).id)
+    return json_reply([_review(request, one) for one in deployment_reviews])
 
 
 def _run(request: RestRequest) -> WorkflowRun:
@@ -52,7 +52,7 @@ def _pending(request: RestRequest, run: WorkflowRun, place: Environment, since: 
 
 def _review(request: RestRequest, review: DeploymentReview) -> JsonObject:
     place = request.world.database.get(Environment, review.environment_id)
-    shown = (
+    environments = (
         [
             {
                 **render.simple_environment(request.view, place),
@@ -64,7 +64,7 @@ def _review(request: RestRequest, review: DeploymentReview) -> JsonObject:
         else []
     )
     return {
-        "environments": shown,
+        "environments": environments,
         "state": review.state,
         "comment": review.comment,
         "user": simple_user(request.view, request.view.user(review.user_id)),

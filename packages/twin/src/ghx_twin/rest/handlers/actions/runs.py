@@ -26,8 +26,8 @@ _LATEST = (
 
 def list_workflows(request: RestRequest) -> Reply:
     """List repository workflows."""
-    found = request.world.database.all(Workflow, repository_id=from_path.repository(request).id)
-    return _list_counted(request, "workflows", found, lambda one: render.workflow(request.view, one))
+    records = request.world.database.all(Workflow, repository_id=from_path.repository(request).id)
+    return _list_counted(request, "workflows", records, lambda one: render.workflow(request.view, one))
 
 
 def get_workflow(request: RestRequest) -> Reply:
@@ -143,9 +143,9 @@ def _run_command(request: RestRequest, command: Callable[[Act, WorkflowRun], obj
 
 
 def _switch(request: RestRequest, *, on: bool) -> Reply:
-    found = _workflow(request)
+    workflow = _workflow(request)
     with request.acting() as act:
-        workflows.set_enabled(act, found, on=on)
+        workflows.set_enabled(act, workflow, on=on)
     return no_content()
 
 
@@ -166,10 +166,10 @@ def _job(request: RestRequest) -> CheckRun:
 
 
 def _list_runs(request: RestRequest, **where: int) -> Reply:
-    named = {"branch": "head_branch", "event": "event", "head_sha": "head_sha", "check_suite_id": "id"}
-    asked = {column: request.query[name] for name, column in named.items() if request.query.get(name)}
-    conditions = [f"{column} = ?" for column in (*where, *asked)]
-    values: list[object] = [*where.values(), *asked.values()]
+    columns = {"branch": "head_branch", "event": "event", "head_sha": "head_sha", "check_suite_id": "id"}
+    filters = {column: request.query[name] for name, column in columns.items() if request.query.get(name)}
+    conditions = [f"{column} = ?" for column in (*where, *filters)]
+    values: list[object] = [*where.values(), *filters.values()]
     if status := request.query.get("status"):
         conditions.append(_LATEST.format(column="status" if status in RUN_STATUSES else "conclusion"))
         values.append(status)
@@ -177,16 +177,16 @@ def _list_runs(request: RestRequest, **where: int) -> Reply:
         conditions.append("actor_id = (SELECT id FROM users WHERE login = ?)")
         values.append(actor)
     database = request.world.database
-    found: Sequence[WorkflowRun] = Rows(
+    runs: Sequence[WorkflowRun] = Rows(
         database, WorkflowRun, f"WHERE {' AND '.join(conditions)} ORDER BY id DESC", values
     )
     if created := request.query.get("created"):  # a range as in searches, which is compared in Python
         is_wanted = compile_time(created, database.now())
-        found = [one for one in found if is_wanted(one.created_at)]
-    page, headers = page_of(request, found)
+        runs = [one for one in runs if is_wanted(one.created_at)]
+    page, headers = page_of(request, runs)
     attempts = workflow_runs.latest_attempts(request.world, page)
-    shown = [_render_run(request, one, attempts[one.id]) for one in page]
-    return json_reply({"total_count": len(found), "workflow_runs": shown}, headers=headers)
+    entries = [_render_run(request, one, attempts[one.id]) for one in page]
+    return json_reply({"total_count": len(runs), "workflow_runs": entries}, headers=headers)
 
 
 def _render_run(request: RestRequest, run: WorkflowRun, attempt: RunAttempt) -> JsonObject:

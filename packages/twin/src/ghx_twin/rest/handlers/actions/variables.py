@@ -21,10 +21,10 @@ _FIRST_KEY_ID = 568250167242549743  # GitHub's have eighteen digits
 
 def list_variables(request: RestRequest) -> Reply:
     """List variables."""
-    found = request.world.database.all(Variable, order="name", **_home(request, "variables").columns)
-    shown, headers = page_of(request, found)
-    items = [render.variable(request.view, one) for one in shown]
-    return json_reply({"total_count": len(found), "variables": items}, headers=headers)
+    records = request.world.database.all(Variable, order="name", **_home(request, "variables").columns)
+    content, headers = page_of(request, records)
+    items = [render.variable(request.view, one) for one in content]
+    return json_reply({"total_count": len(records), "variables": items}, headers=headers)
 
 
 def create_variable(request: RestRequest) -> Reply:
@@ -46,13 +46,13 @@ def get_variable(request: RestRequest) -> Reply:
 
 def update_variable(request: RestRequest) -> Reply:
     """Update a variable."""
-    home, found = _variable(request)
+    home, variable = _variable(request)
     body = request.body()
     with request.acting() as act:
         variables.update_variable(
             act,
             home,
-            found,
+            variable,
             name=body.text("name"),
             value=body.text("value"),
             visibility=body.choice("visibility", VISIBILITIES),
@@ -63,18 +63,18 @@ def update_variable(request: RestRequest) -> Reply:
 
 def delete_variable(request: RestRequest) -> Reply:
     """Delete a variable."""
-    home, found = _variable(request)
+    home, variable = _variable(request)
     with request.acting() as act:
-        variables.delete(act, home, found)
+        variables.delete(act, home, variable)
     return no_content()
 
 
 def list_secrets(request: RestRequest) -> Reply:
     """List secrets."""
-    found = request.world.database.all(Secret, order="name", **_home(request, "secrets").columns)
-    shown, headers = page_of(request, found)
-    items = [render.secret(request.view, one) for one in shown]
-    return json_reply({"total_count": len(found), "secrets": items}, headers=headers)
+    secrets = request.world.database.all(Secret, order="name", **_home(request, "secrets").columns)
+    content, headers = page_of(request, secrets)
+    items = [render.secret(request.view, one) for one in content]
+    return json_reply({"total_count": len(secrets), "secrets": items}, headers=headers)
 
 
 def get_public_key(request: RestRequest) -> Reply:
@@ -110,9 +110,9 @@ def put_secret(request: RestRequest) -> Reply:
 
 def delete_secret(request: RestRequest) -> Reply:
     """Delete a secret."""
-    home, found = _secret(request)
+    home, result = _secret(request)
     with request.acting() as act:
-        variables.delete(act, home, found)
+        variables.delete(act, home, result)
     return no_content()
 
 
@@ -133,25 +133,25 @@ def _home(request: RestRequest, nouns: str) -> Home:
 
 def _variable(request: RestRequest) -> tuple[Home, Variable]:
     home, name = _home(request, "variables"), request.text("name").upper()
-    found = request.world.database.one(Variable, **home.columns, name=name)
-    if found is None:
+    variable = request.world.database.one(Variable, **home.columns, name=name)
+    if variable is None:
         raise NotFoundRefusal(f"Could not resolve to a Variable with the name '{name}'.")
-    return home, found
+    return home, variable
 
 
 def _secret(request: RestRequest) -> tuple[Home, Secret]:
     home, name = _home(request, "secrets"), request.text("secret_name").upper()
-    found = request.world.database.one(Secret, **home.columns, name=name)
-    if found is None:
+    secret = request.world.database.one(Secret, **home.columns, name=name)
+    if secret is None:
         raise NotFoundRefusal(f"Could not resolve to a Secret with the name '{name}'.")
-    return home, found
+    return home, secret
 
 
 def _selected(body: Body) -> list[int] | None:
     """Return the repositories that may use it; gh sends their ids as numbers, GitHub's own clients also as text."""
-    given = body.items("selected_repository_ids")
+    selected = body.items("selected_repository_ids")
     name = "selected_repository_ids/items"
-    return None if given is None else [Body({name: one}).integer_or_digits(name) or 0 for one in given]
+    return None if selected is None else [Body({name: one}).integer_or_digits(name) or 0 for one in selected]
 
 
 def _key_id(home: Home) -> str:

@@ -28,9 +28,9 @@ def create_comment(request: RestRequest) -> Reply:
     """Create an issue comment."""
     issue, text = from_path.issue(request), request.body().required_text("body")
     with request.acting() as act:
-        made = comments.create(act, issue, text)
-    shown = render.comment(request.view, made)
-    return created(shown, shown["url"])
+        record = comments.create(act, issue, text)
+    comment = render.comment(request.view, record)
+    return created(comment, comment["url"])
 
 
 def get_comment(request: RestRequest) -> Reply:
@@ -40,22 +40,22 @@ def get_comment(request: RestRequest) -> Reply:
 
 def update_comment(request: RestRequest) -> Reply:
     """Update an issue comment."""
-    found, text = from_path.comment(request), request.body().required_text("body")
+    comment, text = from_path.comment(request), request.body().required_text("body")
     with request.acting() as act:
-        changed = comments.update(act, found, text)
+        changed = comments.update(act, comment, text)
     return json_reply(render.comment(request.view, changed))
 
 
 def delete_comment(request: RestRequest) -> Reply:
     """Delete an issue comment."""
-    found = from_path.comment(request)
+    comment = from_path.comment(request)
     with request.acting() as act:
-        comments.delete(act, found)
+        comments.delete(act, comment)
     return no_content()
 
 
 def _list(request: RestRequest, where: str, identity: int, order: str) -> Reply:
     since = parse_time(request.query.get("since"))
     recent, values = ("", (identity,)) if since is None else (" AND comments.updated_at >= ?", (identity, since))
-    found = Rows(request.world.database, Comment, f"{where}{recent} {order}", values)
-    return list_reply(request, found, lambda one: render.comment(request.view, one))
+    rows = Rows(request.world.database, Comment, f"{where}{recent} {order}", values)
+    return list_reply(request, rows, lambda one: render.comment(request.view, one))

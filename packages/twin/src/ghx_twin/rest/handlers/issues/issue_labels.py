@@ -19,48 +19,48 @@ MISSING_LABEL = "Label does not exist"
 
 def list_labels(request: RestRequest) -> Reply:
     """List labels for an issue."""
-    found = render.labels_of(request.view, from_path.issue(request))
-    return list_reply(request, found, lambda one: render_label(request.view, one))
+    labels = render.labels_of(request.view, from_path.issue(request))
+    return list_reply(request, labels, lambda one: render_label(request.view, one))
 
 
 def add_labels(request: RestRequest) -> Reply:
     """Add labels to an issue."""
-    found, home, names = from_path.issue(request), from_path.repository(request), _names(request)
+    issue, home, names = from_path.issue(request), from_path.repository(request), _names(request)
     if not names and isinstance(request.json(), dict):  # an empty array alone adds nothing, and is no mistake
         raise InvalidRefusal("Invalid request.\n\n1 item required; only 0 were supplied.")
     with request.acting() as act:
-        found = issues.add_labels(act, found, issues.find_labels(act, home, names, create_missing=True))
-    return _labels_reply(request, found)
+        issue = issues.add_labels(act, issue, issues.find_labels(act, home, names, create_missing=True))
+    return _labels_reply(request, issue)
 
 
 def set_labels(request: RestRequest) -> Reply:
     """Set labels for an issue."""
-    found, home, names = from_path.issue(request), from_path.repository(request), _names(request)
+    issue, home, names = from_path.issue(request), from_path.repository(request), _names(request)
     with request.acting() as act:
-        found = issues.set_labels(act, found, issues.find_labels(act, home, names, create_missing=True))
-    return _labels_reply(request, found)
+        issue = issues.set_labels(act, issue, issues.find_labels(act, home, names, create_missing=True))
+    return _labels_reply(request, issue)
 
 
 def remove_labels(request: RestRequest) -> Reply:
     """Remove all labels from an issue."""
-    found = from_path.issue(request)
+    issue = from_path.issue(request)
     with request.acting() as act:
-        issues.set_labels(act, found, [])
+        issues.set_labels(act, issue, [])
     return no_content()
 
 
 def remove_label(request: RestRequest) -> Reply:
     """Remove a label from an issue."""
-    found, home = from_path.issue(request), from_path.repository(request)
+    issue, home = from_path.issue(request), from_path.repository(request)
     try:
         label = lookup.label(request.world, home, request.text("name"))
     except NotFoundRefusal:
         raise PlainNotFoundRefusal(MISSING_LABEL) from None
-    if request.world.database.one(IssueLabel, issue_id=found.id, label_id=label.id) is None:
+    if request.world.database.one(IssueLabel, issue_id=issue.id, label_id=label.id) is None:
         raise PlainNotFoundRefusal(MISSING_LABEL)
     with request.acting() as act:
-        found = issues.remove_labels(act, found, [label])
-    return _labels_reply(request, found)
+        issue = issues.remove_labels(act, issue, [label])
+    return _labels_reply(request, issue)
 
 
 def _names(request: RestRequest) -> list[str]:

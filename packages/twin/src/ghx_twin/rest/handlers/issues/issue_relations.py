@@ -22,10 +22,10 @@ def list_sub_issues(request: RestRequest) -> Reply:
 
 def get_parent(request: RestRequest) -> Reply:
     """Get parent issue."""
-    found = queries.parent_of(request.world, request.viewer, from_path.issue(request))
-    if found is None:
+    parent = queries.parent_of(request.world, request.viewer, from_path.issue(request))
+    if parent is None:
         raise NotFoundRefusal("The issue has no parent.")
-    return json_reply(render.issue(request.view, found))
+    return json_reply(render.issue(request.view, parent))
 
 
 def add_sub_issue(request: RestRequest) -> Reply:
@@ -34,8 +34,8 @@ def add_sub_issue(request: RestRequest) -> Reply:
     child = _named_issue(request, body, "sub_issue_id")
     with request.acting() as act:
         issues.add_child(act, parent, child, replace_parent=bool(body.flag("replace_parent")))
-    shown = render.issue(request.view, from_path.issue(request))
-    return created(shown, shown["url"])
+    issue = render.issue(request.view, from_path.issue(request))
+    return created(issue, issue["url"])
 
 
 def remove_sub_issue(request: RestRequest) -> Reply:
@@ -71,18 +71,18 @@ def list_blocking(request: RestRequest) -> Reply:
 
 def add_blocked_by(request: RestRequest) -> Reply:
     """Add a dependency an issue is blocked by."""
-    found, blocking = from_path.issue(request), _named_issue(request, request.body(), "issue_id")
+    issue, blocking = from_path.issue(request), _named_issue(request, request.body(), "issue_id")
     with request.acting() as act:
-        issues.add_blocking(act, found, blocking)
-    shown = render.issue(request.view, from_path.issue(request))
-    return created(shown, shown["url"])
+        issues.add_blocking(act, issue, blocking)
+    blocked = render.issue(request.view, from_path.issue(request))
+    return created(blocked, blocked["url"])
 
 
 def remove_blocked_by(request: RestRequest) -> Reply:
     """Remove dependency an issue is blocked by."""
-    found, blocking = from_path.issue(request), _issue_by_id(request, request.number("issue_id"))
+    issue, blocking = from_path.issue(request), _issue_by_id(request, request.number("issue_id"))
     with request.acting() as act:
-        issues.remove_blocking(act, found, blocking)
+        issues.remove_blocking(act, issue, blocking)
     return json_reply(render.issue(request.view, from_path.issue(request)))
 
 

@@ -20,14 +20,14 @@ def list_issue_types(request: RestRequest) -> Reply:
     member = request.world.database.one(Membership, organization_id=organization.id, user_id=viewer.id)
     if member is None and not viewer.unrestricted:
         raise NotFoundRefusal("The types of an organization are for its members to see.")
-    found = request.world.database.all(IssueType, organization_id=organization.id)
-    return list_reply(request, found, lambda one: render.issue_type(request.view, one))
+    records = request.world.database.all(IssueType, organization_id=organization.id)
+    return list_reply(request, records, lambda one: render.issue_type(request.view, one))
 
 
 def list_repository_issue_types(request: RestRequest) -> Reply:
     """List issue types for a repository."""
-    found = issue_types_of(request.world, from_path.repository(request))
-    return list_reply(request, found, lambda one: render.issue_type(request.view, one))
+    types = issue_types_of(request.world, from_path.repository(request))
+    return list_reply(request, types, lambda one: render.issue_type(request.view, one))
 
 
 def create_issue_type(request: RestRequest) -> Reply:
@@ -35,7 +35,7 @@ def create_issue_type(request: RestRequest) -> Reply:
     organization, body = _organization_for_admin(request), request.body()
     body.require("name", "is_enabled")
     with request.acting() as act:
-        made = issue_types.create(
+        issue_type = issue_types.create(
             act,
             organization,
             name=body.required_text("name"),
@@ -43,37 +43,37 @@ def create_issue_type(request: RestRequest) -> Reply:
             color=body.choice("color", issue_types.COLORS),
             is_enabled=bool(body.flag("is_enabled")),
         )
-    return json_reply(render.issue_type(request.view, made))
+    return json_reply(render.issue_type(request.view, issue_type))
 
 
 def update_issue_type(request: RestRequest) -> Reply:
     """Update issue type for an organization."""
-    found, body = _issue_type(request), request.body()
+    issue_type, body = _issue_type(request), request.body()
     body.require("name", "is_enabled")
     with request.acting() as act:
-        made = issue_types.update(
+        result = issue_types.update(
             act,
-            found,
+            issue_type,
             name=body.required_text("name"),
             description=body.text("description") if "description" in body else UNSET,
             color=body.choice("color", issue_types.COLORS) if "color" in body else UNSET,
             is_enabled=bool(body.flag("is_enabled")),
         )
-    return json_reply(render.issue_type(request.view, made))
+    return json_reply(render.issue_type(request.view, result))
 
 
 def delete_issue_type(request: RestRequest) -> Reply:
     """Delete issue type for an organization."""
-    found = _issue_type(request)
+    issue_type = _issue_type(request)
     with request.acting() as act:
-        issue_types.delete(act, found)
+        issue_types.delete(act, issue_type)
     return no_content()
 
 
 def _organization_for_admin(request: RestRequest) -> User:
-    found = lookup.organization(request.world, request.text("org"))
-    require_organization_admin(request.world, request.viewer, found, hidden_from="members")
-    return found
+    organization = lookup.organization(request.world, request.text("org"))
+    require_organization_admin(request.world, request.viewer, organization, hidden_from="members")
+    return organization
 
 
 def _issue_type(request: RestRequest) -> IssueType:

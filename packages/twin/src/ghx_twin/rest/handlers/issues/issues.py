@@ -27,8 +27,8 @@ _NO_ID = -1  # matches no row: an unknown login or number finds nothing
 
 def list_issues(request: RestRequest) -> Reply:
     """List repository issues."""
-    found = _select_issues(request, from_path.repository(request))
-    return list_reply(request, found, lambda one: render.issue(request.view, one))
+    rows = _select_issues(request, from_path.repository(request))
+    return list_reply(request, rows, lambda one: render.issue(request.view, one))
 
 
 def list_own_issues(request: RestRequest) -> Reply:
@@ -44,7 +44,7 @@ def create_issue(request: RestRequest) -> Reply:
         # Labels, assignees and milestone of a viewer without triage access are dropped silently, as GitHub documents.
         triages = permissions.may(request.world, request.viewer, home, "triage")
         names = _label_names(body) if triages else []
-        made = issues.create(
+        record = issues.create(
             act,
             home,
             title=title,
@@ -54,8 +54,8 @@ def create_issue(request: RestRequest) -> Reply:
             milestone=_milestone(request, home, body) if triages else None,
             issue_type=body.text("type"),
         )
-    shown = render.issue(request.view, made)
-    return created(shown, shown["url"])
+    issue = render.issue(request.view, record)
+    return created(issue, issue["url"])
 
 
 def get_issue(request: RestRequest) -> Reply:
@@ -65,54 +65,54 @@ def get_issue(request: RestRequest) -> Reply:
 
 def update_issue(request: RestRequest) -> Reply:
     """Update an issue."""
-    found, body = from_path.issue(request), request.body()
+    issue, body = from_path.issue(request), request.body()
     home = from_path.repository(request)
     with request.acting() as act:
-        found = _update_text(act, found, body)
+        issue = _update_text(act, issue, body)
         if permissions.may(request.world, request.viewer, home, "triage"):
-            found = _update_metadata(act, request, home, found, body)
-        found = _change_state(act, request, found, body)
-    return json_reply(render.issue(request.view, found))
+            issue = _update_metadata(act, request, home, issue, body)
+        issue = _change_state(act, request, issue, body)
+    return json_reply(render.issue(request.view, issue))
 
 
 def lock_issue(request: RestRequest) -> Reply:
     """Lock an issue."""
-    found, reason = from_path.issue(request), request.body().text("lock_reason")
+    issue, reason = from_path.issue(request), request.body().text("lock_reason")
     with request.acting() as act:
-        issues.lock(act, found, reason)
+        issues.lock(act, issue, reason)
     return no_content()
 
 
 def unlock_issue(request: RestRequest) -> Reply:
     """Unlock an issue."""
-    found = from_path.issue(request)
+    issue = from_path.issue(request)
     with request.acting() as act:
-        issues.unlock(act, found)
+        issues.unlock(act, issue)
     return no_content()
 
 
 def add_assignees(request: RestRequest) -> Reply:
     """Add assignees to an issue."""
-    found, people = from_path.issue(request), _assignees(request, request.body(), strict=False) or []
+    issue, people = from_path.issue(request), _assignees(request, request.body(), strict=False) or []
     with request.acting() as act:
-        found = issues.add_assignees(act, found, people)
-    shown = render.issue(request.view, found)
-    return created(shown)
+        issue = issues.add_assignees(act, issue, people)
+    assignees = render.issue(request.view, issue)
+    return created(assignees)
 
 
 def remove_assignees(request: RestRequest) -> Reply:
     """Remove assignees from an issue."""
-    found, people = from_path.issue(request), _assignees(request, request.body(), strict=False) or []
+    issue, people = from_path.issue(request), _assignees(request, request.body(), strict=False) or []
     with request.acting() as act:
-        found = issues.remove_assignees(act, found, people)
-    return json_reply(render.issue(request.view, found))
+        issue = issues.remove_assignees(act, issue, people)
+    return json_reply(render.issue(request.view, issue))
 
 
 def check_assignee(request: RestRequest) -> Reply:
     """Check if a user can be assigned to an issue."""
-    home, found = from_path.repository(request), from_path.issue(request)
+    home, issue = from_path.repository(request), from_path.issue(request)
     user = from_path.account(request, request.text("assignee"))
-    if not permissions.assignable(request.world, home, user, found):
+    if not permissions.assignable(request.world, home, user, issue):
         raise NotFoundRefusal(f"{user.login} cannot be assigned.")
     return no_content()
 
@@ -210,8 +210,8 @@ def _milestone(request: RestRequest, home: Repository, body: Body) -> Milestone 
 
 def _select_issues(request: RestRequest, home: Repository) -> Sequence[Issue]:
     """Return the issues and pull requests of a repository that the query asks for, in its order."""
-    found = [("repository_id = ?", list[object]([home.id])), *_conditions(request, home)]
-    return _rows(request, [*found, *_label_conditions(request, home)])
+    conditions = [("repository_id = ?", list[object]([home.id])), *_conditions(request, home)]
+    return _rows(request, [*conditions, *_label_conditions(request, home)])
 
 
 def _select_own_issues(request: RestRequest) -> Sequence[Issue]:
@@ -222,14 +222,14 @@ def _select_own_issues(request: RestRequest) -> Sequence[Issue]:
         "mentioned": "id IN (SELECT issue_id FROM events WHERE event = 'mentioned' AND actor_id = ?)",
         "subscribed": "id IN (SELECT issue_id FROM events WHERE event = 'subscribed' AND actor_id = ?)",
     }
-    asked, state = request.query.get("filter", "assigned"), request.query.get("state", "open")
+    scope, state = request.query.get("filter", "assigned"), request.query.get("state", "open")
     visible = [one.id for one in permissions.visible_repositories(request.world, request.viewer)]
-    found: list[_Condition] = [(f"repository_id IN ({', '.join('?' * len(visible))})", [*visible])]
-    if asked not in {"all", "repos"}:
-        found.append((filters.get(asked, filters["assigned"]), [request.viewer.id]))
+    conditions: list[_Condition] = [(f"repository_id IN ({', '.join('?' * len(visible))})", [*visible])]
+    if scope not in {"all", "repos"}:
+        conditions.append((filters.get(scope, filters["assigned"]), [request.viewer.id]))
     if state != "all":
-        found.append(("state = ?", [state]))
-    return _rows(request, found)
+        conditions.append(("state = ?", [state]))
+    return _rows(request, conditions)
 
 
 def _rows(request: RestRequest, conditions: Sequence[_Condition]) -> Rows[Issue]:
@@ -242,24 +242,24 @@ def _rows(request: RestRequest, conditions: Sequence[_Condition]) -> Rows[Issue]
 
 
 def _conditions(request: RestRequest, home: Repository) -> list[_Condition]:
-    query, found = request.query, list[_Condition]()
+    query, conditions = request.query, list[_Condition]()
     state = query.get("state", "open")
     if state != "all":
-        found.append(("state = ?", ["closed" if state == "closed" else "open"]))
+        conditions.append(("state = ?", ["closed" if state == "closed" else "open"]))
     if creator := query.get("creator"):
-        found.append(("author_id = ?", [_user_id(request, creator)]))
+        conditions.append(("author_id = ?", [_user_id(request, creator)]))
     if since := parse_time(query.get("since")):
-        found.append(("updated_at >= ?", [since]))
+        conditions.append(("updated_at >= ?", [since]))
     if mentioned := query.get("mentioned"):
         condition = "id IN (SELECT issue_id FROM events WHERE event = 'mentioned' AND actor_id = ?)"
-        found.append((condition, [_user_id(request, mentioned)]))
+        conditions.append((condition, [_user_id(request, mentioned)]))
     if assignee := query.get("assignee"):
-        found.append(_assignee_condition(request, assignee))
+        conditions.append(_assignee_condition(request, assignee))
     if issue_type := query.get("type"):
-        found.append(_type_condition(request, home, issue_type))
+        conditions.append(_type_condition(request, home, issue_type))
     if milestone := query.get("milestone"):
-        found.append(_milestone_condition(request, home, milestone))
-    return found
+        conditions.append(_milestone_condition(request, home, milestone))
+    return conditions
 
 
 def _assignee_condition(request: RestRequest, assignee: str) -> _Condition:
@@ -275,8 +275,8 @@ def _type_condition(request: RestRequest, home: Repository, name: str) -> _Condi
         return "issue_type_id IS NULL", []
     if name == "*":
         return "issue_type_id IS NOT NULL", []
-    found = find_issue_type(request.world, home, name)
-    return "issue_type_id = ?", [found.id if found else _NO_ID]
+    issue_type = find_issue_type(request.world, home, name)
+    return "issue_type_id = ?", [issue_type.id if issue_type else _NO_ID]
 
 
 def _milestone_condition(request: RestRequest, home: Repository, milestone: str) -> _Condition:
@@ -293,14 +293,14 @@ def _milestone_condition(request: RestRequest, home: Repository, milestone: str)
 
 
 def _label_conditions(request: RestRequest, home: Repository) -> list[_Condition]:
-    found: list[_Condition] = []
+    conditions: list[_Condition] = []
     for name in filter(None, (part.strip() for part in request.query.get("labels", "").split(","))):
         label = request.world.database.one(Label, repository_id=home.id, name=name)
         identity = label.id if label else _NO_ID
-        found.append(("id IN (SELECT issue_id FROM issue_labels WHERE label_id = ?)", [identity]))
-    return found
+        conditions.append(("id IN (SELECT issue_id FROM issue_labels WHERE label_id = ?)", [identity]))
+    return conditions
 
 
 def _user_id(request: RestRequest, login: str) -> int:
-    found = from_path.accounts(request, [login])
-    return found[0].id if found else _NO_ID
+    accounts = from_path.accounts(request, [login])
+    return accounts[0].id if accounts else _NO_ID

@@ -19,8 +19,8 @@ _COMPLETENESS = (
 def list_labels(request: RestRequest) -> Reply:
     """List labels for a repository."""
     home = from_path.repository(request)
-    found = Rows(request.world.database, Label, "WHERE repository_id = ? ORDER BY id", (home.id,))
-    return list_reply(request, found, lambda one: render.label(request.view, one))
+    rows = Rows(request.world.database, Label, "WHERE repository_id = ? ORDER BY id", (home.id,))
+    return list_reply(request, rows, lambda one: render.label(request.view, one))
 
 
 def create_label(request: RestRequest) -> Reply:
@@ -28,9 +28,9 @@ def create_label(request: RestRequest) -> Reply:
     home, body = from_path.repository(request), request.body()
     name, color = body.required_text("name"), body.text("color")
     with request.acting() as act:
-        made = labels.create(act, home, name=name, color=color, description=body.text("description"))
-    shown = render.label(request.view, made)
-    return created(shown, shown["url"])
+        record = labels.create(act, home, name=name, color=color, description=body.text("description"))
+    label = render.label(request.view, record)
+    return created(label, label["url"])
 
 
 def get_label(request: RestRequest) -> Reply:
@@ -40,13 +40,13 @@ def get_label(request: RestRequest) -> Reply:
 
 def update_label(request: RestRequest) -> Reply:
     """Update a label."""
-    found, body = from_path.label(request), request.body()
+    label, body = from_path.label(request), request.body()
     name, color = body.text("new_name") or body.text("name"), body.text("color")
     description = body.text("description") if "description" in body else UNSET
     with request.acting() as act:
         changed = labels.update(
             act,
-            found,
+            label,
             name=UNSET if name is None else name,
             color=UNSET if color is None else color,
             description=description,
@@ -56,9 +56,9 @@ def update_label(request: RestRequest) -> Reply:
 
 def delete_label(request: RestRequest) -> Reply:
     """Delete a label."""
-    found = from_path.label(request)
+    label = from_path.label(request)
     with request.acting() as act:
-        labels.delete(act, found)
+        labels.delete(act, label)
     return no_content()
 
 
@@ -71,8 +71,8 @@ def list_milestones(request: RestRequest) -> Reply:
     # "~" sorts after every date: milestones without one come last.
     columns = {"due_on": "coalesce(milestones.due_on, '~')", "completeness": _COMPLETENESS}
     order = order_clause(request, columns, "due_on", "asc", table="milestones")
-    found = Rows(request.world.database, Milestone, f"WHERE {where} {order}", values)
-    return list_reply(request, found, lambda one: render.milestone(request.view, one))
+    rows = Rows(request.world.database, Milestone, f"WHERE {where} {order}", values)
+    return list_reply(request, rows, lambda one: render.milestone(request.view, one))
 
 
 def create_milestone(request: RestRequest) -> Reply:
@@ -80,11 +80,11 @@ def create_milestone(request: RestRequest) -> Reply:
     home, body = from_path.repository(request), request.body()
     title, state = body.required_text("title"), body.choice("state", _STATES) or "open"
     with request.acting() as act:
-        made = milestones.create(
+        record = milestones.create(
             act, home, title=title, state=state, description=body.text("description"), due_on=body.text("due_on")
         )
-    shown = render.milestone(request.view, made)
-    return created(shown, shown["url"])
+    milestone = render.milestone(request.view, record)
+    return created(milestone, milestone["url"])
 
 
 def get_milestone(request: RestRequest) -> Reply:
@@ -94,12 +94,12 @@ def get_milestone(request: RestRequest) -> Reply:
 
 def update_milestone(request: RestRequest) -> Reply:
     """Update a milestone."""
-    found, body = from_path.milestone(request), request.body()
+    milestone, body = from_path.milestone(request), request.body()
     title, state = body.text("title"), body.choice("state", _STATES)
     with request.acting() as act:
         changed = milestones.update(
             act,
-            found,
+            milestone,
             title=UNSET if title is None else title,
             state=UNSET if state is None else state,
             description=body.text("description") if "description" in body else UNSET,
@@ -110,9 +110,9 @@ def update_milestone(request: RestRequest) -> Reply:
 
 def delete_milestone(request: RestRequest) -> Reply:
     """Delete a milestone."""
-    found = from_path.milestone(request)
+    milestone = from_path.milestone(request)
     with request.acting() as act:
-        milestones.delete(act, found)
+        milestones.delete(act, milestone)
     return no_content()
 
 
@@ -122,5 +122,5 @@ def list_milestone_labels(request: RestRequest) -> Reply:
         "WHERE id IN (SELECT label_id FROM issue_labels JOIN issues ON issues.id = issue_labels.issue_id "
         "WHERE issues.milestone_id = ?) ORDER BY id"
     )
-    found = Rows(request.world.database, Label, rest, (from_path.milestone(request).id,))
-    return list_reply(request, found, lambda one: render.label(request.view, one))
+    rows = Rows(request.world.database, Label, rest, (from_path.milestone(request).id,))
+    return list_reply(request, rows, lambda one: render.label(request.view, one))

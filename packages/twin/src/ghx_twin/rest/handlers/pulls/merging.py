@@ -28,10 +28,10 @@ def merge_branches(request: RestRequest) -> Reply:
         if git.is_ancestor(theirs, ours):
             return no_content()
         sha = _merge(act, home, (base, ours, theirs), message)
-    made = git.commit(sha)
-    assert made is not None  # noqa: S101 - just written
-    shown = render_commit(request.view, home, made)
-    return created(shown, shown["url"])
+    commit = git.commit(sha)
+    assert commit is not None  # noqa: S101 - just written
+    content = render_commit(request.view, home, commit)
+    return created(content, content["url"])
 
 
 def sync_fork(request: RestRequest) -> Reply:
@@ -72,6 +72,6 @@ def _merge(act: Act, home: Repository, ends: tuple[str, str, str], message: str)
     tree = act.git(home).merge(ours, theirs)
     if tree is None:
         raise ConflictRefusal("Merge conflict")
-    made = objects.create_commit(act, home, message=message, tree=tree, parents=(ours, theirs))
-    refs.update(act, home, ref=f"refs/heads/{branch}", sha=made.sha)
-    return made.sha
+    commit = objects.create_commit(act, home, message=message, tree=tree, parents=(ours, theirs))
+    refs.update(act, home, ref=f"refs/heads/{branch}", sha=commit.sha)
+    return commit.sha

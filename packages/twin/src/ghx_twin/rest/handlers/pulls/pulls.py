@@ -52,8 +52,8 @@ def list_pulls(request: RestRequest) -> Reply:
     direction = "asc" if query.get("sort") not in {None, "created"} else "desc"  # GitHub's documented default
     order = order_clause(request, columns, "created", direction, table="pulls")
     rest = f"JOIN issues ON issues.id = pulls.issue_id WHERE {' AND '.join(conditions)} {order}"
-    found = Rows(request.world.database, Pull, rest, values)
-    return list_reply(request, found, lambda one: render.pull(request.view, one))
+    rows = Rows(request.world.database, Pull, rest, values)
+    return list_reply(request, rows, lambda one: render.pull(request.view, one))
 
 
 def create_pull(request: RestRequest) -> Reply:
@@ -65,7 +65,7 @@ def create_pull(request: RestRequest) -> Reply:
     if title is None and number is None:
         raise InvalidRefusal(errors=[FieldError(resource="PullRequest", field="title", code="missing_field")])
     with request.acting() as act:
-        made = pulls.create(
+        record = pulls.create(
             act,
             home,
             title=title or "",
@@ -77,8 +77,8 @@ def create_pull(request: RestRequest) -> Reply:
             maintainer_can_modify=body.flag("maintainer_can_modify") or False,
             head_repository=_head_repository(request, home, head, body.text("head_repo")),
         )
-    shown = render.full_pull(_fresh(request), made)
-    return created(shown, shown["url"])
+    full_pull = render.full_pull(_fresh(request), record)
+    return created(full_pull, full_pull["url"])
 
 
 def _find_issue(request: RestRequest, home: Repository, number: int) -> Issue:
@@ -91,45 +91,45 @@ def _find_issue(request: RestRequest, home: Repository, number: int) -> Issue:
 
 def get_pull(request: RestRequest) -> Reply:
     """Get a pull request."""
-    found = from_path.pull(request)
+    pull = from_path.pull(request)
     if not request.media & {"diff", "patch"}:
-        return json_reply(render.full_pull(request.view, found))
-    git, base = comparison.git_of(request.world, found), comparison.base_tip(request.world, found)
+        return json_reply(render.full_pull(request.view, pull))
+    git, base = comparison.git_of(request.world, pull), comparison.base_tip(request.world, pull)
     if "diff" in request.media:
-        return Reply(content=git.diff_text(base, found.head_sha).encode(), media_type=DIFF)
-    return Reply(content=git.patch_text(base, found.head_sha).encode(), media_type=PATCH)
+        return Reply(content=git.diff_text(base, pull.head_sha).encode(), media_type=DIFF)
+    return Reply(content=git.patch_text(base, pull.head_sha).encode(), media_type=PATCH)
 
 
 def update_pull(request: RestRequest) -> Reply:
     """Update a pull request."""
-    found, body = from_path.pull(request), request.body()
+    pull, body = from_path.pull(request), request.body()
     title, base, modify = body.text("title"), body.text("base"), body.flag("maintainer_can_modify")
     state = body.choice("state", ("open", "closed"))
     with request.acting() as act:
-        found = pulls.update(
+        pull = pulls.update(
             act,
-            found,
+            pull,
             title=UNSET if title is None else title,
             body=body.text("body") if "body" in body else UNSET,
             base=UNSET if base is None else base,
             maintainer_can_modify=UNSET if modify is None else modify,
         )
         if state is not None:
-            found = (pulls.close if state == "closed" else pulls.reopen)(act, found)
-    return json_reply(render.full_pull(_fresh(request), found))
+            pull = (pulls.close if state == "closed" else pulls.reopen)(act, pull)
+    return json_reply(render.full_pull(_fresh(request), pull))
 
 
 def list_pull_commits(request: RestRequest) -> Reply:
     """List commits on a pull request."""
-    home, found = from_path.repository(request), comparison.commits(request.world, from_path.pull(request))
-    return list_reply(request, found, lambda one: render_commits.commit(request.view, home, one))
+    home, commits = from_path.repository(request), comparison.commits(request.world, from_path.pull(request))
+    return list_reply(request, commits, lambda one: render_commits.commit(request.view, home, one))
 
 
 def list_pull_files(request: RestRequest) -> Reply:
     """List pull requests files."""
-    home, found = from_path.repository(request), from_path.pull(request)
-    files = comparison.files(request.world, found)[:MOST_FILES]
-    return list_reply(request, files, lambda one: render_commits.file(request.view, home, found.head_sha, one))
+    home, pull = from_path.repository(request), from_path.pull(request)
+    files = comparison.files(request.world, pull)[:MOST_FILES]
+    return list_reply(request, files, lambda one: render_commits.file(request.view, home, pull.head_sha, one))
 
 
 def check_merged(request: RestRequest) -> Reply:
@@ -141,12 +141,12 @@ def check_merged(request: RestRequest) -> Reply:
 
 def merge_pull(request: RestRequest) -> Reply:
     """Merge a pull request."""
-    found, body = from_path.pull(request), request.body()
+    pull, body = from_path.pull(request), request.body()
     method = body.choice("merge_method", ("merge", "squash", "rebase")) or "merge"
     with request.acting() as act:
         sha = merges.merge(
             act,
-            found,
+            pull,
             method=method,  # pyright: ignore[reportArgumentType] - one of the choices
             title=body.text("commit_title"),
             message=body.text("commit_message"),
@@ -157,11 +157,11 @@ def merge_pull(request: RestRequest) -> Reply:
 
 def update_branch(request: RestRequest) -> Reply:
     """Update a pull request branch."""
-    found, body = from_path.pull(request), request.body()
+    pull, body = from_path.pull(request), request.body()
     method = "rebase" if body.choice("update_method", ("merge", "rebase")) == "rebase" else "merge"
     with request.acting() as act:
-        pulls.update_branch(act, found, expected_head=body.text("expected_head_sha"), method=method)
-    issue = lookup.issue_of(request.world, found)
+        pulls.update_branch(act, pull, expected_head=body.text("expected_head_sha"), method=method)
+    issue = lookup.issue_of(request.world, pull)
     page = request.view.issue_page(issue)
     return json_reply({"message": "Updating pull request branch.", "url": page}, status=202)
 
@@ -174,29 +174,29 @@ def get_requested_reviewers(request: RestRequest) -> Reply:
 
 def request_reviewers(request: RestRequest) -> Reply:
     """Request reviewers for a pull request."""
-    found = from_path.pull(request)
+    pull = from_path.pull(request)
     users, teams = _reviewers(request, request.body())
     with request.acting() as act:
-        found = reviews.request_reviews(act, found, users=users, teams=teams)
-    return created(render.pull(request.view, found))
+        pull = reviews.request_reviews(act, pull, users=users, teams=teams)
+    return created(render.pull(request.view, pull))
 
 
 def remove_reviewers(request: RestRequest) -> Reply:
     """Remove requested reviewers from a pull request."""
-    found, body = from_path.pull(request), request.body()
+    pull, body = from_path.pull(request), request.body()
     body.require("reviewers")
     users, teams = _reviewers(request, body)
     with request.acting() as act:
-        found = reviews.remove_review_requests(act, found, users=users, teams=teams)
-    return json_reply(render.pull(request.view, found))
+        pull = reviews.remove_review_requests(act, pull, users=users, teams=teams)
+    return json_reply(render.pull(request.view, pull))
 
 
 def _reviewers(request: RestRequest, body: Body) -> tuple[list[User], list[Team]]:
     home = from_path.repository(request)
     logins, slugs = body.texts("reviewers") or [], body.texts("team_reviewers") or []
     users = from_path.accounts(request, logins)
-    found = [request.world.database.one(Team, organization_id=home.owner_id, slug=slug) for slug in slugs]
-    teams = [team for team in found if team]
+    results = [request.world.database.one(Team, organization_id=home.owner_id, slug=slug) for slug in slugs]
+    teams = [team for team in results if team]
     if len(users) < len(logins) or len(teams) < len(slugs):
         raise InvalidRefusal(_NOT_COLLABORATOR.format(name=request.view.full_name(home)))
     return users, teams

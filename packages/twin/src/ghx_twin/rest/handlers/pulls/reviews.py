@@ -34,8 +34,8 @@ _SUBMITTED = "review_comments.review_id NOT IN (SELECT id FROM reviews WHERE sta
 
 def list_reviews(request: RestRequest) -> Reply:
     """List reviews for a pull request."""
-    found = visible_reviews(request.world, request.viewer, from_path.pull(request))
-    return list_reply(request, found, lambda one: render.review(request.view, one))
+    reviews = visible_reviews(request.world, request.viewer, from_path.pull(request))
+    return list_reply(request, reviews, lambda one: render.review(request.view, one))
 
 
 def create_review(request: RestRequest) -> Reply:
@@ -44,10 +44,10 @@ def create_review(request: RestRequest) -> Reply:
     event = _event(body, "PullRequestReviewEvent")
     notes = [_new_thread(one) for one in body.objects("comments")]
     with request.acting() as act:
-        made = reviews.create(
+        review = reviews.create(
             act, pull, event=event, body=body.text("body") or "", commit=body.text("commit_id"), threads=notes
         )
-    return json_reply(render.review(request.view, made))
+    return json_reply(render.review(request.view, review))
 
 
 def get_review(request: RestRequest) -> Reply:
@@ -57,43 +57,43 @@ def get_review(request: RestRequest) -> Reply:
 
 def update_review(request: RestRequest) -> Reply:
     """Update a review for a pull request."""
-    found, text = from_path.review(request), request.body().required_text("body")
+    review, text = from_path.review(request), request.body().required_text("body")
     with request.acting() as act:
-        changed = reviews.update(act, found, body=text)
+        changed = reviews.update(act, review, body=text)
     return json_reply(render.review(request.view, changed))
 
 
 def delete_review(request: RestRequest) -> Reply:
     """Delete a pending review for a pull request."""
-    found = from_path.review(request)
-    shown = render.review(request.view, found)
+    review = from_path.review(request)
+    content = render.review(request.view, review)
     with request.acting() as act:
-        reviews.delete_pending(act, found)
-    return json_reply(shown)
+        reviews.delete_pending(act, review)
+    return json_reply(content)
 
 
 def submit_review(request: RestRequest) -> Reply:
     """Submit a review for a pull request."""
-    found, body = from_path.review(request), request.body()
+    review, body = from_path.review(request), request.body()
     body.require("event")
     event = cast("ReviewEvent", _event(body, "PullRequestReviewEvent!") or body.required_text("event"))
     with request.acting() as act:
-        sent = reviews.submit(act, found, event=event, body=body.text("body"))
+        sent = reviews.submit(act, review, event=event, body=body.text("body"))
     return json_reply(render.review(request.view, sent))
 
 
 def dismiss_review(request: RestRequest) -> Reply:
     """Dismiss a review for a pull request."""
-    found, text = from_path.review(request), request.body().required_text("message")
+    review, text = from_path.review(request), request.body().required_text("message")
     with request.acting() as act:
-        changed = reviews.dismiss(act, found, text)
+        changed = reviews.dismiss(act, review, text)
     return json_reply(render.review(request.view, changed))
 
 
 def list_comments_of_review(request: RestRequest) -> Reply:
     """List comments for a pull request review."""
-    found = request.world.database.all(ReviewComment, review_id=from_path.review(request).id)
-    return list_reply(request, found, lambda one: render.review_comment(request.view, one))
+    review_comments = request.world.database.all(ReviewComment, review_id=from_path.review(request).id)
+    return list_reply(request, review_comments, lambda one: render.review_comment(request.view, one))
 
 
 def list_pull_comments(request: RestRequest) -> Reply:
@@ -115,7 +115,7 @@ def create_comment(request: RestRequest) -> Reply:
         return _reply(request, pull, parent, body.required_text("body"))
     note = _new_thread(body)
     with request.acting() as act:
-        made = threads.create(
+        record = threads.create(
             act,
             pull,
             path=note.path,
@@ -128,8 +128,8 @@ def create_comment(request: RestRequest) -> Reply:
             position=note.position,
             commit=body.required_text("commit_id"),
         )
-    shown = render.review_comment(request.view, made)
-    return created(shown, shown["url"])
+    review_comment = render.review_comment(request.view, record)
+    return created(review_comment, review_comment["url"])
 
 
 def reply_to_comment(request: RestRequest) -> Reply:
@@ -145,17 +145,17 @@ def get_comment(request: RestRequest) -> Reply:
 
 def update_comment(request: RestRequest) -> Reply:
     """Update a review comment for a pull request."""
-    (found, _), text = from_path.review_comment(request), request.body().required_text("body")
+    (comment, _), text = from_path.review_comment(request), request.body().required_text("body")
     with request.acting() as act:
-        changed = threads.update_comment(act, found, text)
+        changed = threads.update_comment(act, comment, text)
     return json_reply(render.review_comment(request.view, changed))
 
 
 def delete_comment(request: RestRequest) -> Reply:
     """Delete a review comment for a pull request."""
-    found, _ = from_path.review_comment(request)
+    comment, _ = from_path.review_comment(request)
     with request.acting() as act:
-        threads.delete_comment(act, found)
+        threads.delete_comment(act, comment)
     return no_content()
 
 
@@ -166,9 +166,9 @@ def _reply(request: RestRequest, pull: Pull, comment_id: int, text: str) -> Repl
     if thread is None or thread.pull_id != pull.id:
         raise NotFoundRefusal(f"Could not resolve to a PullRequestReviewComment with the id of {comment_id}.")
     with request.acting() as act:
-        made = threads.reply(act, thread, text)
-    shown = render.review_comment(request.view, made)
-    return created(shown, shown["url"])
+        reply = threads.reply(act, thread, text)
+    review_comment = render.review_comment(request.view, reply)
+    return created(review_comment, review_comment["url"])
 
 
 def _list_comments(request: RestRequest, within: str, identity: int) -> Reply:
@@ -177,8 +177,8 @@ def _list_comments(request: RestRequest, within: str, identity: int) -> Reply:
     columns = {"created": "review_comments.created_at", "updated": "review_comments.updated_at"}
     order = order_clause(request, columns, "created", "asc", table="review_comments")
     rest = f"JOIN threads ON threads.id = review_comments.thread_id WHERE {within} AND {_SUBMITTED}{recent} {order}"
-    found = Rows(request.world.database, ReviewComment, rest, values)
-    return list_reply(request, found, lambda one: render.review_comment(request.view, one))
+    rows = Rows(request.world.database, ReviewComment, rest, values)
+    return list_reply(request, rows, lambda one: render.review_comment(request.view, one))
 
 
 def _event(body: Body, kind: str) -> ReviewEvent | None:

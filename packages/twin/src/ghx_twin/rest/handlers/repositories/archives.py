@@ -19,10 +19,10 @@ def get_zipball(request: RestRequest) -> Reply:
 
 
 def _redirect(request: RestRequest, kind: archives.ArchiveKind) -> Reply:
-    home, asked = from_path.repository(request), request.text("ref")
-    ref = archives.full_ref(request.world, home, asked)
+    home, text = from_path.repository(request), request.text("ref")
+    ref = archives.full_ref(request.world, home, text)
     if ref is None:
-        raise NotFoundRefusal(f"Could not resolve to a ref with the name '{asked}'.")
+        raise NotFoundRefusal(f"Could not resolve to a ref with the name '{text}'.")
     name, place = request.view.full_name(home), quote_part(ref, safe="/")
     address = f"{request.base.codeload}/{name}/legacy.{kind}/{place}"
     if home.visibility != "public":

@@ -27,10 +27,10 @@ def list_branches(request: RestRequest) -> Reply:
     home = from_path.repository(request)
     heads = request.world.git(home).refs("refs/heads/")
     names = [(name.removeprefix("refs/heads/"), sha) for name, sha in heads.items()]
-    asked = request.query.get("protected")
-    if asked is not None:
-        wanted = asked.lower() == "true"
-        names = [one for one in names if (protection_of(request.world, home, one[0]) is not None) == wanted]
+    filter_text = request.query.get("protected")
+    if filter_text is not None:
+        is_protected = filter_text.lower() == "true"
+        names = [one for one in names if (protection_of(request.world, home, one[0]) is not None) == is_protected]
     return list_reply(request, names, lambda one: render.branch(request.view, home, one[0], one[1]))
 
 
@@ -60,8 +60,8 @@ def update_protection(request: RestRequest) -> Reply:
         "allow_deletions": body.flag("allow_deletions") or False,
     }
     with request.acting() as act:
-        made = repositories.protect(act, home, pattern=name, **rules)
-    return json_reply(render.protection(request.view, home, name, made))
+        protection = repositories.protect(act, home, pattern=name, **rules)
+    return json_reply(render.protection(request.view, home, name, protection))
 
 
 def delete_protection(request: RestRequest) -> Reply:
@@ -160,9 +160,9 @@ def exempt_admins(request: RestRequest) -> Reply:
 def list_tags(request: RestRequest) -> Reply:
     """List repository tags."""
     home = from_path.repository(request)
-    found = request.world.git(home).refs("refs/tags/")
+    refs = request.world.git(home).refs("refs/tags/")
     # GitHub lists tags in reverse alphabetical order.
-    tags = [(name.removeprefix("refs/tags/"), sha) for name, sha in reversed(found.items())]
+    tags = [(name.removeprefix("refs/tags/"), sha) for name, sha in reversed(refs.items())]
     return list_reply(request, tags, lambda one: objects.tag(request.view, home, one[0], one[1]))
 
 
@@ -204,8 +204,8 @@ def _review_rules(reviews: Body | None) -> JsonObject:
 
 def _refuse_unknown(body: Body) -> None:
     # 501: a rule that is stored and never enforced would be a plausible lie.
-    asked = [name for name in _NEVER if body.flag(name)]
+    names = [name for name in _NEVER if body.flag(name)]
     if body.nested("restrictions") is not None:
-        asked.append("restrictions")
-    if asked:
-        raise NotImplementedRefusal(f"The twin's branch protection has no {', '.join(asked)}.")
+        names.append("restrictions")
+    if names:
+        raise NotImplementedRefusal(f"The twin's branch protection has no {', '.join(names)}.")

@@ -19,9 +19,9 @@ _COARSE = {"maintain": "write", "triage": "read"}  # what `permission` says for 
 def list_collaborators(request: RestRequest) -> Reply:
     """List repository collaborators."""
     home = from_path.repository_for(request, "write", _MUST_PUSH)
-    asked = _ROLES.get(request.query.get("permission", ""), request.query.get("permission"))
+    permission = _ROLES.get(request.query.get("permission", ""), request.query.get("permission"))
     roles = {user.id: permissions.user_role(request.world, user, home) for user in _people(request, home)}
-    people = [one for one in _affiliated(request, home) if asked is None or roles[one.id] == asked]
+    people = [one for one in _affiliated(request, home) if permission is None or roles[one.id] == permission]
     return list_reply(request, people, lambda one: _collaborator(request, one, roles[one.id]))
 
 
@@ -37,16 +37,16 @@ def get_permission(request: RestRequest) -> Reply:
     """Get repository permissions for a user."""
     home, user = from_path.repository_for(request, "write", _MUST_PUSH), _user(request)
     role = permissions.user_role(request.world, user, home)
-    shown = _collaborator(request, user, role)
-    return json_reply({"permission": _COARSE.get(role, role), "user": shown, "role_name": role})
+    collaborator = _collaborator(request, user, role)
+    return json_reply({"permission": _COARSE.get(role, role), "user": collaborator, "role_name": role})
 
 
 def add_collaborator(request: RestRequest) -> Reply:
     """Add a repository collaborator."""
     home, user, body = from_path.repository(request), _user(request), request.body()
-    asked = body.text("permission") or "push"
+    text = body.text("permission") or "push"
     with request.acting() as act:
-        repositories.add_collaborator(act, home, user, _ROLES.get(asked, asked))
+        repositories.add_collaborator(act, home, user, _ROLES.get(text, text))
     return no_content()  # an invitation needs no acceptance here
 
 
@@ -94,11 +94,11 @@ def list_contributors(request: RestRequest) -> Reply:
         user = lookup.user_by_email(request.world, commit.author.email)
         key = user.login if user else f"anonymous:{commit.author.email}"
         anonymous = {"email": commit.author.email, "name": commit.author.name, "type": "Anonymous"}
-        shown, count = counts.get(key, (simple_user(request.view, user) if user else anonymous, 0))
-        counts[key] = (shown, count + 1)
-    wanted = request.query.get("anon", "").lower() in {"1", "true"}
-    people = [{**shown, "contributions": count} for shown, count in counts.values()]
-    chosen = [one for one in people if wanted or one["type"] != "Anonymous"]
+        entries, count = counts.get(key, (simple_user(request.view, user) if user else anonymous, 0))
+        counts[key] = (entries, count + 1)
+    with_anonymous = request.query.get("anon", "").lower() in {"1", "true"}
+    people = [{**entries, "contributions": count} for entries, count in counts.values()]
+    chosen = [one for one in people if with_anonymous or one["type"] != "Anonymous"]
     return list_reply(request, sorted(chosen, key=lambda one: -int(one["contributions"])), lambda one: one)
 
 
@@ -108,13 +108,13 @@ def _user(request: RestRequest) -> User:
 
 def _affiliated(request: RestRequest, home: Repository) -> list[User]:
     """Return the people of a repository that are asked for: all, those with a role of their own, or outsiders."""
-    asked = request.query.get("affiliation", "all")
-    if asked not in {"direct", "outside"}:
+    affiliation = request.query.get("affiliation", "all")
+    if affiliation not in {"direct", "outside"}:
         return _people(request, home)
     database = request.world.database
     own = [request.view.user(one.user_id) for one in database.all(Collaborator, repository_id=home.id)]
     members = {one.user_id for one in database.all(Membership, organization_id=home.owner_id)}
-    return [one for one in own if asked == "direct" or one.id not in members]
+    return [one for one in own if affiliation == "direct" or one.id not in members]
 
 
 def _people(request: RestRequest, home: Repository) -> list[User]:
@@ -122,8 +122,8 @@ def _people(request: RestRequest, home: Repository) -> list[User]:
 
 
 def _collaborator(request: RestRequest, user: User, role: str) -> JsonObject:
-    shown = simple_user(request.view, user)
-    return {**shown, "permissions": render_permissions(role), "role_name": role}
+    collaborator = simple_user(request.view, user)
+    return {**collaborator, "permissions": render_permissions(role), "role_name": role}
 
 
 def _team(request: RestRequest, team: Team, role: str) -> JsonObject:

@@ -30,9 +30,9 @@ def create_comment(request: RestRequest) -> Reply:
     text, path = body.required_text("body"), body.text("path")
     position, line = body.integer("position"), body.integer("line")
     with request.acting() as act:
-        made = commit_comments.create(act, home, sha=sha, body=text, path=path, position=position, line=line)
-    shown = render.commit_comment(request.view, made)
-    return created(shown, shown["url"])
+        record = commit_comments.create(act, home, sha=sha, body=text, path=path, position=position, line=line)
+    commit_comment = render.commit_comment(request.view, record)
+    return created(commit_comment, commit_comment["url"])
 
 
 def get_comment(request: RestRequest) -> Reply:
@@ -42,28 +42,28 @@ def get_comment(request: RestRequest) -> Reply:
 
 def update_comment(request: RestRequest) -> Reply:
     """Update a commit comment."""
-    found, text = _comment(request), request.body().required_text("body")
+    comment, text = _comment(request), request.body().required_text("body")
     with request.acting() as act:
-        changed = commit_comments.update(act, found, text)
+        changed = commit_comments.update(act, comment, text)
     return json_reply(render.commit_comment(request.view, changed))
 
 
 def delete_comment(request: RestRequest) -> Reply:
     """Delete a commit comment."""
-    found = _comment(request)
+    comment = _comment(request)
     with request.acting() as act:
-        commit_comments.delete(act, found)
+        commit_comments.delete(act, comment)
     return no_content()
 
 
 def _comment(request: RestRequest) -> CommitComment:
     home, identity = from_path.repository(request), request.number("comment_id")
-    found = request.world.database.get(CommitComment, identity)
-    if found is None or found.repository_id != home.id:
+    commit_comment = request.world.database.get(CommitComment, identity)
+    if commit_comment is None or commit_comment.repository_id != home.id:
         raise NotFoundRefusal(f"Could not resolve to a CommitComment with the id of {identity}.")
-    return found
+    return commit_comment
 
 
 def _list(request: RestRequest, where: str, values: tuple[object, ...]) -> Reply:
-    found = Rows(request.world.database, CommitComment, f"{where} ORDER BY id", values)
-    return list_reply(request, found, lambda one: render.commit_comment(request.view, one))
+    rows = Rows(request.world.database, CommitComment, f"{where} ORDER BY id", values)
+    return list_reply(request, rows, lambda one: render.commit_comment(request.view, one))

@@ -28,14 +28,14 @@ def list_commits(request: RestRequest) -> Reply:
     start = git.resolve(query.get("sha") or home.default_branch, home.default_branch)
     if start is None:
         raise NotFoundRefusal(f"Could not resolve to a commit with the name of {query.get('sha')!r}.")
-    found = git.log(
+    log = git.log(
         start,
         path=(query.get("path") or "").strip("/") or None,
         since=parse_time(query.get("since")),
         until=parse_time(query.get("until")),
         author=_names(request, query["author"]) if query.get("author") else None,
     )
-    return list_reply(request, found, lambda one: render.commit(request.view, home, one))
+    return list_reply(request, log, lambda one: render.commit(request.view, home, one))
 
 
 def get_commit(request: RestRequest) -> Reply:
@@ -43,16 +43,16 @@ def get_commit(request: RestRequest) -> Reply:
     home = from_path.repository_with_commits(request)
     sha = from_path.commit(request, home, request.text("ref"))
     git = request.world.git(home)
-    found = git.commit(sha)
-    assert found is not None  # noqa: S101 - it was just resolved
-    parent = found.parents[0] if found.parents else None
+    commit = git.commit(sha)
+    assert commit is not None  # noqa: S101 - it was just resolved
+    parent = commit.parents[0] if commit.parents else None
     if "diff" in request.media:
         return Reply(content=git.diff_text(parent, sha, from_merge_base=False).encode(), media_type=DIFF)
     if "patch" in request.media:
         return Reply(content=git.patch_text(parent, sha).encode(), media_type=PATCH)
     if "sha" in request.media:
         return Reply(content=sha.encode(), media_type=SHA)
-    return json_reply(render.full_commit(request.view, home, found))
+    return json_reply(render.full_commit(request.view, home, commit))
 
 
 def list_branches_at(request: RestRequest) -> Reply:
@@ -69,10 +69,10 @@ def list_pulls_with(request: RestRequest) -> Reply:
     """List pull requests associated with a commit."""
     home = from_path.repository_with_commits(request)
     git, sha = request.world.git(home), from_path.commit(request, home, request.text("commit_sha"))
-    found = request.world.database.all(Pull, repository_id=home.id, order="id DESC")
+    pulls = request.world.database.all(Pull, repository_id=home.id, order="id DESC")
     chosen = [
         one
-        for one in found
+        for one in pulls
         if sha in {one.head_sha, one.merge_commit_sha}
         or (git.kind(one.head_sha) and git.is_ancestor(sha, one.head_sha) and not git.is_ancestor(sha, one.base_sha))
     ]
@@ -103,9 +103,9 @@ class _Ends:
     shared: str
 
     def commit(self, sha: str) -> Commit:
-        found = self.git.commit(sha)
-        assert found is not None  # noqa: S101 - it was just resolved
-        return found
+        commit = self.git.commit(sha)
+        assert commit is not None  # noqa: S101 - it was just resolved
+        return commit
 
 
 def _ends(request: RestRequest, home: Repository, first: str, second: str) -> _Ends:

@@ -27,12 +27,12 @@ def get_contents(request: RestRequest) -> Reply:
     """Get repository content."""
     home, path = from_path.repository(request), _path(request)
     ref, commit = _commit(request, home)
-    found = request.world.git(home).entry(commit, path)
-    if found is None:
+    entry = request.world.git(home).entry(commit, path)
+    if entry is None:
         raise NotFoundRefusal(f"Could not resolve to a file at {path}.")
-    if found.type == "tree":
-        return _directory(request, home, found, ref)
-    return _file(request, home, found, ref)
+    if entry.type == "tree":
+        return _directory(request, home, entry, ref)
+    return _file(request, home, entry, ref)
 
 
 def get_readme(request: RestRequest) -> Reply:
@@ -41,8 +41,8 @@ def get_readme(request: RestRequest) -> Reply:
     ref, commit = _commit(request, home)
     places = (request.text("dir").strip("/"),) if "dir" in request.parameters else _README_PLACES
     for place in places:
-        if found := _readme(request, home, commit, place):
-            return _file(request, home, found, ref)
+        if entry := _readme(request, home, commit, place):
+            return _file(request, home, entry, ref)
     raise NotFoundRefusal("Could not resolve to a README.")
 
 
@@ -51,13 +51,13 @@ def get_license(request: RestRequest) -> Reply:
     home = from_path.repository(request)
     ref, commit = _commit(request, home)
     path = composition(request.world, home).license_path
-    found = request.world.git(home).entry(commit, path) if path else None
-    if found is None:
+    entry = request.world.git(home).entry(commit, path) if path else None
+    if entry is None:
         raise NotFoundRefusal("Could not resolve to a license.")
     if "raw" in request.media:
-        return _file(request, home, found, ref)
-    shown = render_repository(request.view, home)["license"]
-    return json_reply({**render.file(request.view, home, found, ref), "license": shown})
+        return _file(request, home, entry, ref)
+    license_content = render_repository(request.view, home)["license"]
+    return json_reply({**render.file(request.view, home, entry, ref), "license": license_content})
 
 
 def put_contents(request: RestRequest) -> Reply:
@@ -114,12 +114,12 @@ def _commit(request: RestRequest, home: Repository) -> tuple[str, str]:
     """Return the name of what is read, and its commit."""
     ref = request.query.get("ref") or home.default_branch
     git = request.world.git(home)
-    found = git.resolve(ref, home.default_branch)
-    if found is None and not git.refs("refs/heads/"):
+    commit = git.resolve(ref, home.default_branch)
+    if commit is None and not git.refs("refs/heads/"):
         raise PlainNotFoundRefusal("This repository is empty.")
-    if found is None:
+    if commit is None:
         raise PlainNotFoundRefusal(f"No commit found for the ref {ref}")
-    return ref, found
+    return ref, commit
 
 
 def _file(request: RestRequest, home: Repository, found: TreeEntry, ref: str) -> Reply:
@@ -156,5 +156,5 @@ def _decode_base64(content: str) -> bytes:
 
 def _render_change(request: RestRequest, home: Repository, change: ContentChange, branch: str | None) -> JsonObject:
     ref = _branch(branch) or home.default_branch
-    shown = render.entry(request.view, home, change.entry, ref) if change.entry else None
-    return {"content": shown, "commit": git_commit(request.view, home, change.commit)}
+    entry = render.entry(request.view, home, change.entry, ref) if change.entry else None
+    return {"content": entry, "commit": git_commit(request.view, home, change.commit)}

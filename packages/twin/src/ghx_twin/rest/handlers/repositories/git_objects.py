@@ -42,15 +42,15 @@ def get_refs(request: RestRequest) -> Reply:
 def list_refs(request: RestRequest) -> Reply:
     """List references, as older clients ask for them."""
     home = from_path.repository_with_commits(request)
-    found = list(request.world.git(home).refs().items())
-    return list_reply(request, found, lambda one: render.ref(request.view, home, one[0], one[1]))
+    results = list(request.world.git(home).refs().items())
+    return list_reply(request, results, lambda one: render.ref(request.view, home, one[0], one[1]))
 
 
 def list_matching_refs(request: RestRequest) -> Reply:
     """List matching references."""
     home = from_path.repository_with_commits(request)
-    found = list(request.world.git(home).refs(_full(request.text("ref"))).items())
-    return list_reply(request, found, lambda one: render.ref(request.view, home, one[0], one[1]))
+    matching_refs = list(request.world.git(home).refs(_full(request.text("ref"))).items())
+    return list_reply(request, matching_refs, lambda one: render.ref(request.view, home, one[0], one[1]))
 
 
 def create_ref(request: RestRequest) -> Reply:
@@ -60,8 +60,8 @@ def create_ref(request: RestRequest) -> Reply:
     name, sha = body.required_text("ref"), body.required_text("sha")
     with request.acting() as act:
         target = refs.create(act, home, ref=name, sha=sha)
-    shown = render.ref(request.view, home, name, target)
-    return created(shown, shown["url"])
+    ref = render.ref(request.view, home, name, target)
+    return created(ref, ref["url"])
 
 
 def update_ref(request: RestRequest) -> Reply:
@@ -84,10 +84,10 @@ def delete_ref(request: RestRequest) -> Reply:
 def get_commit(request: RestRequest) -> Reply:
     """Get a commit object."""
     home, sha = from_path.repository_with_commits(request), request.text("commit_sha").lower()
-    found = request.world.git(home).commit(sha)
-    if found is None:
+    commit = request.world.git(home).commit(sha)
+    if commit is None:
         raise NotFoundRefusal(f"Could not resolve to a commit with the sha of {sha}.")
-    return json_reply(git_commit(request.view, home, found))
+    return json_reply(git_commit(request.view, home, commit))
 
 
 def create_commit(request: RestRequest) -> Reply:
@@ -95,7 +95,7 @@ def create_commit(request: RestRequest) -> Reply:
     home, body = from_path.repository_with_commits(request), request.body()
     body.require("message", "tree")
     with request.acting() as act:
-        made = objects.create_commit(
+        commit = objects.create_commit(
             act,
             home,
             message=body.required_text("message"),
@@ -104,8 +104,8 @@ def create_commit(request: RestRequest) -> Reply:
             author=read_signature(body, "author", act.now),
             committer=read_signature(body, "committer", act.now),
         )
-    shown = git_commit(request.view, home, made)
-    return created(shown, shown["url"])
+    content = git_commit(request.view, home, commit)
+    return created(content, content["url"])
 
 
 def get_tree(request: RestRequest) -> Reply:
@@ -131,8 +131,8 @@ def create_tree(request: RestRequest) -> Reply:
     entries = [_entry(entry) for entry in body.objects("tree")]
     with request.acting() as act:
         sha = objects.create_tree(act, home, entries=entries, base=body.text("base_tree"))
-    shown = render.tree(request.view, home, sha, request.world.git(home).tree(sha))
-    return created(shown, shown["url"])
+    tree = render.tree(request.view, home, sha, request.world.git(home).tree(sha))
+    return created(tree, tree["url"])
 
 
 def get_blob(request: RestRequest) -> Reply:
@@ -161,10 +161,10 @@ def create_blob(request: RestRequest) -> Reply:
 def get_tag(request: RestRequest) -> Reply:
     """Get a tag."""
     home, sha = from_path.repository_with_commits(request), request.text("tag_sha").lower()
-    found = request.world.git(home).tag(sha)
-    if found is None:
+    tag = request.world.git(home).tag(sha)
+    if tag is None:
         raise NotFoundRefusal(f"Could not resolve to a tag with the sha of {sha}.")
-    return json_reply(render.annotated_tag(request.view, home, found))
+    return json_reply(render.annotated_tag(request.view, home, tag))
 
 
 def create_tag(request: RestRequest) -> Reply:
@@ -172,7 +172,7 @@ def create_tag(request: RestRequest) -> Reply:
     home, body = from_path.repository_with_commits(request), request.body()
     body.require("tag", "message", "object", "type")
     with request.acting() as act:
-        made = objects.create_tag(
+        tag = objects.create_tag(
             act,
             home,
             name=body.required_text("tag"),
@@ -180,8 +180,8 @@ def create_tag(request: RestRequest) -> Reply:
             message=body.required_text("message"),
             tagger=read_signature(body, "tagger", act.now),
         )
-    shown = render.annotated_tag(request.view, home, made)
-    return created(shown, shown["url"])
+    annotated_tag = render.annotated_tag(request.view, home, tag)
+    return created(annotated_tag, annotated_tag["url"])
 
 
 def _full(name: str) -> str:

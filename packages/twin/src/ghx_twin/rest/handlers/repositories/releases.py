@@ -28,8 +28,8 @@ def list_releases(request: RestRequest) -> Reply:
     home = from_path.repository(request)
     drafts = "" if may(request.world, request.viewer, home, "write") else " AND draft = 0"
     rest = f"WHERE repository_id = ?{drafts} ORDER BY draft DESC, created_at DESC, id DESC"
-    found = Rows(request.world.database, Release, rest, (home.id,))
-    return list_reply(request, found, lambda one: render.release(request.view, one))
+    rows = Rows(request.world.database, Release, rest, (home.id,))
+    return list_reply(request, rows, lambda one: render.release(request.view, one))
 
 
 def create_release(request: RestRequest) -> Reply:
@@ -39,12 +39,12 @@ def create_release(request: RestRequest) -> Reply:
     _refuse_discussion(body)
     name, text = body.text("name"), body.text("body")
     if body.flag("generate_release_notes") and may(request.world, request.viewer, home, "write"):
-        wanted = NotesRequest(tag_name=tag, target_commitish=target, html=request.base.html)
+        notes_request = NotesRequest(tag_name=tag, target_commitish=target, html=request.base.html)
         with suppress(Refusal):  # a target that is not there is refused below, in the words for releases
-            notes = generate(request.world, home, wanted)
+            notes = generate(request.world, home, notes_request)
             name, text = name or tag, f"{text}\n\n{notes}" if text else notes
     with request.acting() as act:
-        made = releases.create(
+        record = releases.create(
             act,
             home,
             tag_name=tag,
@@ -55,38 +55,38 @@ def create_release(request: RestRequest) -> Reply:
             prerelease=body.flag("prerelease") or False,
             make_latest=body.choice("make_latest", _MAKE_LATEST),
         )
-    shown = render.release(request.view, made)
-    return created(shown, shown["url"])
+    release = render.release(request.view, record)
+    return created(release, release["url"])
 
 
 def generate_notes(request: RestRequest) -> Reply:
     """Generate release notes content for a release."""
     home, body = from_path.repository_for(request, "write"), request.body()
-    wanted = NotesRequest(
+    notes_request = NotesRequest(
         tag_name=body.required_text("tag_name"),
         target_commitish=body.text("target_commitish"),
         previous_tag_name=body.text("previous_tag_name"),
         configuration_file_path=body.text("configuration_file_path"),
         html=request.base.html,
     )
-    return json_reply({"name": wanted.tag_name, "body": generate(request.world, home, wanted)})
+    return json_reply({"name": notes_request.tag_name, "body": generate(request.world, home, notes_request)})
 
 
 def get_latest_release(request: RestRequest) -> Reply:
     """Get the latest release."""
-    found = queries.latest_release(request.world, from_path.repository(request))
-    if found is None:
+    latest_release = queries.latest_release(request.world, from_path.repository(request))
+    if latest_release is None:
         raise NotFoundRefusal("Could not resolve to a Release.")
-    return json_reply(render.release(request.view, found))
+    return json_reply(render.release(request.view, latest_release))
 
 
 def get_release_by_tag(request: RestRequest) -> Reply:
     """Get a release by tag name."""
     tag = request.text("tag")
-    found = queries.release_by_tag(request.world, from_path.repository(request), tag)
-    if found is None:
+    release = queries.release_by_tag(request.world, from_path.repository(request), tag)
+    if release is None:
         raise NotFoundRefusal(f"Could not resolve to a Release with the tag name '{tag}'.")
-    return json_reply(render.release(request.view, found))
+    return json_reply(render.release(request.view, release))
 
 
 def get_release(request: RestRequest) -> Reply:
@@ -96,14 +96,14 @@ def get_release(request: RestRequest) -> Reply:
 
 def update_release(request: RestRequest) -> Reply:
     """Update a release."""
-    found, body = _release(request), request.body()
+    release, body = _release(request), request.body()
     _refuse_discussion(body)
     tag, target = body.text("tag_name"), body.text("target_commitish")
     draft, prerelease = body.flag("draft"), body.flag("prerelease")
     with request.acting() as act:
         changed = releases.update(
             act,
-            found,
+            release,
             tag_name=UNSET if tag is None else tag,
             target_commitish=target or UNSET,
             name=body.text("name") if "name" in body else UNSET,
@@ -117,9 +117,9 @@ def update_release(request: RestRequest) -> Reply:
 
 def delete_release(request: RestRequest) -> Reply:
     """Delete a release."""
-    found = _release(request)
+    release = _release(request)
     with request.acting() as act:
-        releases.delete(act, found)
+        releases.delete(act, release)
     return no_content()
 
 
@@ -127,8 +127,8 @@ def list_assets(request: RestRequest) -> Reply:
     """List release assets."""
     release = _release(request)
     rest = "WHERE release_id = ? ORDER BY id"
-    found = Rows(request.world.database, ReleaseAsset, rest, (release.id,))
-    return list_reply(request, found, lambda one: render.asset(request.view, release, one))
+    rows = Rows(request.world.database, ReleaseAsset, rest, (release.id,))
+    return list_reply(request, rows, lambda one: render.asset(request.view, release, one))
 
 
 def upload_asset(request: RestRequest) -> Reply:
@@ -137,7 +137,7 @@ def upload_asset(request: RestRequest) -> Reply:
     if not request.content and "content-length" not in request.headers:
         raise BadRequestRefusal("Bad Content-Length: ")
     with request.acting() as act:
-        made = releases.upload_asset(
+        record = releases.upload_asset(
             act,
             release,
             name=request.query.get("name", ""),
@@ -145,8 +145,8 @@ def upload_asset(request: RestRequest) -> Reply:
             content=request.content,
             content_type=request.headers.get("content-type") or BYTES,
         )
-    shown = render.asset(request.view, release, made)
-    return created(shown, shown["url"])
+    asset = render.asset(request.view, release, record)
+    return created(asset, asset["url"])
 
 
 def get_asset(request: RestRequest) -> Reply:

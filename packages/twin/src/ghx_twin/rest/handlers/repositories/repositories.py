@@ -30,7 +30,7 @@ def get_repository(request: RestRequest) -> Reply:
 
 def update_repository(request: RestRequest) -> Reply:
     """Update a repository."""
-    found, body = from_path.repository(request), request.body()
+    repository, body = from_path.repository(request), request.body()
     changes = _settings(body)
     for name in ("name", "default_branch"):
         if (text := body.text(name)) is not None:
@@ -43,15 +43,15 @@ def update_repository(request: RestRequest) -> Reply:
     if visibility := _visibility(body):
         changes["visibility"] = visibility
     with request.acting() as act:
-        changed = repositories.update(act, found, **changes)
+        changed = repositories.update(act, repository, **changes)
     return json_reply(render.full_repository(_fresh(request), changed))
 
 
 def delete_repository(request: RestRequest) -> Reply:
     """Delete a repository."""
-    found = from_path.repository(request)
+    repository = from_path.repository(request)
     with request.acting() as act:
-        repositories.delete(act, found)
+        repositories.delete(act, repository)
     return no_content()
 
 
@@ -68,7 +68,7 @@ def create_organization_repository(request: RestRequest) -> Reply:
 def list_own_repositories(request: RestRequest) -> Reply:
     """List repositories for the authenticated user."""
     viewer, database = request.viewer, request.world.database
-    asked = request.query.get("affiliation", "owner,collaborator,organization_member").split(",")
+    affiliation = request.query.get("affiliation", "owner,collaborator,organization_member").split(",")
     kind = request.query.get("type", "all")
     shared = {one.repository_id for one in database.all(Collaborator, user_id=viewer.id)}
     organizations = {one.organization_id for one in database.all(Membership, user_id=viewer.id)}
@@ -80,9 +80,9 @@ def list_own_repositories(request: RestRequest) -> Reply:
         if kind == "member":
             return one.id in shared or member
         return (
-            ("owner" in asked and owns)
-            or ("collaborator" in asked and one.id in shared)
-            or ("organization_member" in asked and member)
+            ("owner" in affiliation and owns)
+            or ("collaborator" in affiliation and one.id in shared)
+            or ("organization_member" in affiliation and member)
         )
 
     visible = permissions.visible_repositories(request.world, viewer)
@@ -110,14 +110,14 @@ def list_public_repositories(request: RestRequest) -> Reply:
     since = request.query.get("since", "")
     start = int(since[:18]) if since.isascii() and since.isdigit() else 0
     rest = "WHERE visibility = 'public' AND id > ? ORDER BY id"
-    found = Rows(request.world.database, Repository, rest, (start,))
-    return list_reply(request, found, lambda one: render.repository(request.view, one))
+    rows = Rows(request.world.database, Repository, rest, (start,))
+    return list_reply(request, rows, lambda one: render.repository(request.view, one))
 
 
 def list_forks(request: RestRequest) -> Reply:
     """List forks."""
-    found = request.world.database.all(Repository, parent_id=from_path.repository(request).id)
-    visible = [one for one in found if permissions.is_visible(request.world, request.viewer, one)]
+    records = request.world.database.all(Repository, parent_id=from_path.repository(request).id)
+    visible = [one for one in records if permissions.is_visible(request.world, request.viewer, one)]
     keys: Keys[Repository] = {"newest": lambda one: one.created_at, "oldest": lambda one: one.created_at}
     oldest = request.query.get("sort") == "oldest"
     chosen = sort_items(request, visible, keys, "newest", "asc" if oldest else "desc")
@@ -126,13 +126,13 @@ def list_forks(request: RestRequest) -> Reply:
 
 def create_fork(request: RestRequest) -> Reply:
     """Create a fork."""
-    found, body = from_path.repository(request), request.body()
+    repository, body = from_path.repository(request), request.body()
     organization, name = body.text("organization"), body.text("name")
     owner = _fork_owner(request, organization) if organization else request.viewer.user
     only_default = body.flag("default_branch_only") or False
     with request.acting() as act:
-        made = repositories.fork(act, found, owner=owner, name=name, default_branch_only=only_default)
-    return json_reply(render.full_repository(_fresh(request), made), status=202)
+        fork = repositories.fork(act, repository, owner=owner, name=name, default_branch_only=only_default)
+    return json_reply(render.full_repository(_fresh(request), fork), status=202)
 
 
 def _fork_owner(request: RestRequest, login: str) -> User:
@@ -156,11 +156,11 @@ def get_topics(request: RestRequest) -> Reply:
 
 def replace_topics(request: RestRequest) -> Reply:
     """Replace all repository topics."""
-    found, body = from_path.repository(request), request.body()
+    repository, body = from_path.repository(request), request.body()
     body.require("names")
     names = tuple(dict.fromkeys(name.lower() for name in body.texts("names") or ()))
     with request.acting() as act:
-        changed = repositories.update(act, found, topics=names)
+        changed = repositories.update(act, repository, topics=names)
     return json_reply({"names": list(changed.topics)})
 
 
@@ -173,7 +173,7 @@ def _create(request: RestRequest, owner: User) -> Reply:
     body = request.body()
     name = body.required_text("name")
     with request.acting() as act:
-        made = repositories.create(
+        record = repositories.create(
             act,
             owner=owner,
             name=name,
@@ -185,8 +185,8 @@ def _create(request: RestRequest, owner: User) -> Reply:
             license_template=body.text("license_template") or None,
             **_settings(body),
         )
-    shown = render.full_repository(_fresh(request), made)
-    return created(shown, shown["url"])
+    full_repository = render.full_repository(_fresh(request), record)
+    return created(full_repository, full_repository["url"])
 
 
 def _settings(body: Body) -> JsonObject:
@@ -207,16 +207,16 @@ def _list(request: RestRequest, found: Sequence[Repository], default: str) -> Re
         "updated": lambda one: one.updated_at,
         "pushed": lambda one: one.pushed_at,
     }
-    asked = request.query.get("sort", default)
-    chosen = sort_items(request, found, keys, default, "asc" if asked == "full_name" else "desc")
+    sort_key = request.query.get("sort", default)
+    chosen = sort_items(request, found, keys, default, "asc" if sort_key == "full_name" else "desc")
     return list_reply(request, chosen, lambda one: render.repository(view, one))
 
 
 def _has_visibility(request: RestRequest, repository: Repository) -> bool:
-    asked = request.query.get("visibility", request.query.get("type", "all"))
-    if asked == "public":
+    visibility = request.query.get("visibility", request.query.get("type", "all"))
+    if visibility == "public":
         return repository.visibility == "public"
-    return asked != "private" or repository.visibility != "public"
+    return visibility != "private" or repository.visibility != "public"
 
 
 def _has_type(request: RestRequest, repository: Repository) -> bool:

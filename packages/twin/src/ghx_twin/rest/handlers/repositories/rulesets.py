@@ -17,8 +17,8 @@ from ghx_twin.state.records import Repository, Ruleset, User
 
 def list_rulesets(request: RestRequest) -> Reply:
     """Get all repository rulesets."""
-    found = rulesets_of(request.world, from_path.repository(request), with_parents=_asks_for_parents(request))
-    return list_reply(request, _keep_targets(request, found), lambda one: render.ruleset(request.view, one))
+    rulesets = rulesets_of(request.world, from_path.repository(request), with_parents=_asks_for_parents(request))
+    return list_reply(request, _keep_targets(request, rulesets), lambda one: render.ruleset(request.view, one))
 
 
 def create_ruleset(request: RestRequest) -> Reply:
@@ -26,57 +26,59 @@ def create_ruleset(request: RestRequest) -> Reply:
     home, body = from_path.repository(request), request.body()
     body.require("name", "enforcement")
     with request.acting() as act:
-        made = rulesets.create(act, home, **_fields(body))
-    shown = render.full_ruleset(request.view, made, home)
-    return created(shown, shown["_links"]["self"]["href"])
+        record = rulesets.create(act, home, **_fields(body))
+    full_ruleset = render.full_ruleset(request.view, record, home)
+    return created(full_ruleset, full_ruleset["_links"]["self"]["href"])
 
 
 def get_ruleset(request: RestRequest) -> Reply:
     """Get a repository ruleset."""
-    home, found = _repository_ruleset(request, with_parents=_asks_for_parents(request))
-    return json_reply(render.full_ruleset(request.view, found, home))
+    home, ruleset = _repository_ruleset(request, with_parents=_asks_for_parents(request))
+    return json_reply(render.full_ruleset(request.view, ruleset, home))
 
 
 def update_ruleset(request: RestRequest) -> Reply:
     """Update a repository ruleset."""
-    home, found = _repository_ruleset(request, with_parents=False)
+    home, ruleset = _repository_ruleset(request, with_parents=False)
     with request.acting() as act:
-        changed = rulesets.update(act, found, **_fields(request.body()))
+        changed = rulesets.update(act, ruleset, **_fields(request.body()))
     return json_reply(render.full_ruleset(request.view, changed, home))
 
 
 def delete_ruleset(request: RestRequest) -> Reply:
     """Delete a repository ruleset."""
-    _, found = _repository_ruleset(request, with_parents=False)
+    _, ruleset = _repository_ruleset(request, with_parents=False)
     with request.acting() as act:
-        rulesets.delete(act, found)
+        rulesets.delete(act, ruleset)
     return no_content()
 
 
 def list_branch_rules(request: RestRequest) -> Reply:
     """Get rules for a branch."""
     home = from_path.repository(request)
-    found = [
+    branch_rules = [
         one
         for one in rules_of(request.world, home, f"refs/heads/{request.text('branch')}")
         if one.ruleset.target == "branch"
     ]
-    return list_reply(request, found, lambda one: render.branch_rule(request.view, one))
+    return list_reply(request, branch_rules, lambda one: render.branch_rule(request.view, one))
 
 
 def list_organization_rulesets(request: RestRequest) -> Reply:
     """Get all organization repository rulesets."""
-    found = request.world.database.all(Ruleset, organization_id=_organization_for_owner(request).id)
-    return list_reply(request, _keep_targets(request, found), lambda one: render.ruleset(request.view, one))
+    organization_rulesets = request.world.database.all(Ruleset, organization_id=_organization_for_owner(request).id)
+    return list_reply(
+        request, _keep_targets(request, organization_rulesets), lambda one: render.ruleset(request.view, one)
+    )
 
 
 def get_organization_ruleset(request: RestRequest) -> Reply:
     """Get an organization repository ruleset."""
     owner, identity = _organization_for_owner(request), request.number("ruleset_id")
-    found = request.world.database.one(Ruleset, id=identity, organization_id=owner.id)
-    if found is None:
+    ruleset = request.world.database.one(Ruleset, id=identity, organization_id=owner.id)
+    if ruleset is None:
         raise NotFoundRefusal(f"Could not resolve to a RepositoryRuleset with the id of {identity}.")
-    return json_reply(render.full_ruleset(request.view, found, None))
+    return json_reply(render.full_ruleset(request.view, ruleset, None))
 
 
 def _asks_for_parents(request: RestRequest) -> bool:
@@ -90,9 +92,9 @@ def _keep_targets(request: RestRequest, found: list[Ruleset]) -> list[Ruleset]:
 
 def _repository_ruleset(request: RestRequest, *, with_parents: bool) -> tuple[Repository, Ruleset]:
     home, identity = from_path.repository(request), request.number("ruleset_id")
-    for found in rulesets_of(request.world, home, with_parents=with_parents):
-        if found.id == identity:
-            return home, found
+    for ruleset in rulesets_of(request.world, home, with_parents=with_parents):
+        if ruleset.id == identity:
+            return home, ruleset
     raise NotFoundRefusal(f"Could not resolve to a RepositoryRuleset with the id of {identity}.")
 
 
@@ -110,10 +112,10 @@ def _fields(body: Body) -> RulesetFields:
             fields[name] = text
     if "conditions" in body:
         conditions = body.nested("conditions")
-        named = [(name, conditions.nested(name)) for name in conditions.names()] if conditions else []
+        condition_pairs = [(name, conditions.nested(name)) for name in conditions.names()] if conditions else []
         fields["conditions"] = {
             name: {side: patterns.texts(side) or [] for side in ("include", "exclude")} if patterns else {}
-            for name, patterns in named
+            for name, patterns in condition_pairs
         }
     if "rules" in body:
         fields["rules"] = [{name: one.get(name) for name in one.names()} for one in body.objects("rules")]

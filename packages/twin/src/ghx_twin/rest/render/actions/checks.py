@@ -40,7 +40,7 @@ def check_run(view: View, run: CheckRun) -> JsonObject:
     repository = view.repository(run.repository_id)
     url = view.api(repository, f"/check-runs/{run.id}")
     pulls = view.database.all(Pull, repository_id=repository.id, head_sha=run.head_sha)
-    origin, made = workflow_runs.origin(view.world, run), app_of_bot(view.world, run.creator_id)
+    origin, record = workflow_runs.origin(view.world, run), app_of_bot(view.world, run.creator_id)
     page = view.html(repository, workflow_runs.job_path(origin.run, run) if origin else f"/runs/{run.id}")
     return {
         "id": run.id,
@@ -63,7 +63,7 @@ def check_run(view: View, run: CheckRun) -> JsonObject:
             "annotations_url": f"{url}/annotations",
         },
         "check_suite": {"id": origin.run.id} if origin else None,
-        "app": _actions(view) if origin else made and app(view, made),
+        "app": _actions(view) if origin else record and app(view, record),
         "pull_requests": [minimal_pull(view, pull) for pull in pulls],
     }
 
@@ -71,13 +71,13 @@ def check_run(view: View, run: CheckRun) -> JsonObject:
 def annotation(view: View, run: CheckRun, annotation: Annotation) -> JsonObject:
     """Render what a check run says about lines of a file."""
     home = view.repository(run.repository_id)
-    shown = ("start_column", "end_column", "annotation_level", "title", "message", "raw_details")
+    fields = ("start_column", "end_column", "annotation_level", "title", "message", "raw_details")
     return {
         "path": annotation.path,
         "blob_href": view.html(home, f"/blob/{run.head_sha}/{quote_part(annotation.path, safe='/')}"),
         "start_line": annotation.start_line,
         "end_line": annotation.end_line,
-        **{name: getattr(annotation, name) for name in shown},
+        **{name: getattr(annotation, name) for name in fields},
     }
 
 

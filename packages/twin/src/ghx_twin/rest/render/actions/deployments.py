@@ -34,14 +34,14 @@ def environment(view: View, shown: Environment) -> JsonObject:
 
 def reviewers(view: View, shown: Environment) -> list[JsonObject]:
     """Render who may approve deployments to an environment."""
-    found: list[JsonObject] = []
+    reviewer_list: list[JsonObject] = []
     for reviewer in shown.reviewers:
         identity = cast("int", reviewer["id"])
         if reviewer["type"] == "User":
-            found.append({"type": "User", "reviewer": simple_user(view, view.user(identity))})
+            reviewer_list.append({"type": "User", "reviewer": simple_user(view, view.user(identity))})
         elif team := view.database.get(Team, identity):
-            found.append({"type": "Team", "reviewer": simple_team(view, team)})
-    return found
+            reviewer_list.append({"type": "Team", "reviewer": simple_team(view, team)})
+    return reviewer_list
 
 
 def deployment(view: View, shown: Deployment) -> JsonObject:

@@ -44,9 +44,9 @@ def job_log(job: CheckRun, steps: Sequence[Step]) -> str:
 def logs_archive(jobs: Iterable[tuple[CheckRun, Sequence[Step]]]) -> bytes:
     """Return the logs of jobs as the zip that GitHub makes: one file for each job, and a folder of its steps."""
     files: dict[str, bytes] = {}
-    taken: set[str] = set()
+    names: set[str] = set()
     for position, (job, steps) in enumerate(jobs):
-        name = _free_name(entry_name(job.name), taken)
+        name = _free_name(entry_name(job.name), names)
         written = list(_stamped_steps(job, steps))
         files[f"{position}_{name}.txt"] = (_BYTE_ORDER_MARK + "".join(text for _, text in written)).encode()
         for step, text in written:
@@ -66,8 +66,8 @@ def step_lines(job: CheckRun, step: Step) -> list[str]:
     # A seed's log may have all of it already, as one that was copied from GitHub does.
     if step.name == SET_UP:
         runner = _RUNNER.splitlines()
-        shown = own or ["Prepare workflow directory", "Prepare all required actions", f"Complete job name: {job.name}"]
-        return shown if any(line.startswith("Current runner version") for line in own) else [*runner, *shown]
+        lines = own or ["Prepare workflow directory", "Prepare all required actions", f"Complete job name: {job.name}"]
+        return lines if any(line.startswith("Current runner version") for line in own) else [*runner, *lines]
     if step.name == COMPLETE:
         return own or ["Cleaning up orphan processes"]
     if step.name.startswith(POST):

@@ -33,16 +33,16 @@ def workflow(view: View, workflow: Workflow) -> JsonObject:
 def run(view: View, run: WorkflowRun, attempt: RunAttempt, *, with_pulls: bool = True) -> JsonObject:
     """Render a run as one of its attempts left it."""
     home = view.repository(run.repository_id)
-    shown = workflow_runs.workflow_of(view.world, run)
+    workflow = workflow_runs.workflow_of(view.world, run)
     pulls = view.database.all(Pull, repository_id=home.id, head_sha=run.head_sha)
     source = _source(view, home, run, pulls)
     return {
         "id": run.id,
-        "name": shown.name,
+        "name": workflow.name,
         "node_id": view.node(run),
         "head_branch": run.head_branch,
         "head_sha": run.head_sha,
-        "path": shown.path,
+        "path": workflow.path,
         "display_title": run.title,
         "run_number": run.number,
         "run_attempt": attempt.number,
@@ -136,14 +136,14 @@ def _source(view: View, home: Repository, run: WorkflowRun, pulls: list[Pull]) -
 
 def head_commit(view: View, home: Repository, sha: str) -> JsonObject | None:
     """Render the commit of a run as runs show it."""
-    found = view.git(home).commit(sha)
-    if found is None:
+    commit = view.git(home).commit(sha)
+    if commit is None:
         return None
-    people = {"author": found.author, "committer": found.committer}
+    people = {"author": commit.author, "committer": commit.committer}
     return {
         "id": sha,
-        "tree_id": found.tree,
-        "message": message(found),
-        "timestamp": found.committer.utc,
+        "tree_id": commit.tree,
+        "message": message(commit),
+        "timestamp": commit.committer.utc,
         **{role: {"name": who.name, "email": who.email} for role, who in people.items()},
     }

@@ -109,8 +109,10 @@ def issue_type(view: View, issue_type: IssueType) -> JsonObject:
 
 def issue_reference(view: View, issue: Issue) -> JsonObject:
     """Render an issue as an event shows one that it is about."""
-    found = view.database.get(IssueType, issue.issue_type_id)
-    kind = {"id": found.id, "node_id": view.node(found), "name": found.name, "color": found.color} if found else None
+    record = view.database.get(IssueType, issue.issue_type_id)
+    kind = (
+        {"id": record.id, "node_id": view.node(record), "name": record.name, "color": record.color} if record else None
+    )
     return {
         **{name: getattr(issue, name) for name in ("number", "title", "state", "state_reason")},
         "repository": bare_repository(view, view.repository(issue.repository_id)),

@@ -23,6 +23,6 @@ def reaction(view: View, reaction: Reaction) -> JsonObject:
 
 def rollup(view: View, subject: Record, url: str) -> JsonObject:
     """Render how many reacted to something, and how."""
-    found = view.database.all(Reaction, subject_kind=subject.table, subject_id=subject.id)
-    counts = Counter(reaction.content for reaction in found)
-    return {"url": f"{url}/reactions", "total_count": len(found), **{name: counts[name] for name in _CONTENTS}}
+    reactions = view.database.all(Reaction, subject_kind=subject.table, subject_id=subject.id)
+    counts = Counter(reaction.content for reaction in reactions)
+    return {"url": f"{url}/reactions", "total_count": len(reactions), **{name: counts[name] for name in _CONTENTS}}

@@ -96,9 +96,9 @@ def minimal_pull(view: View, pull: Pull) -> JsonObject:
 
 def issue_of(view: View, pull: Pull) -> Issue:
     """Return what a pull request shares with issues."""
-    found = view.database.get(Issue, pull.issue_id)
-    assert found is not None  # noqa: S101 - they come and go together
-    return found
+    issue = view.database.get(Issue, pull.issue_id)
+    assert issue is not None  # noqa: S101 - they come and go together
+    return issue
 
 
 def requested_reviewers(view: View, pull: Pull) -> tuple[list[JsonObject], list[JsonObject]]:
@@ -143,17 +143,17 @@ def _links(view: View, repository: Repository, issue: Issue, pull: Pull) -> Json
 
 
 def _side(view: View, repository_id: int | None, ref: str, sha: str) -> JsonObject:
-    found = view.database.get(Repository, repository_id)
-    if found is None:
+    repository = view.database.get(Repository, repository_id)
+    if repository is None:
         # The fork was deleted; GitHub keeps the pull request and shows its head without a repository.
         return {"label": f"unknown:{ref}", "ref": ref, "sha": sha, "user": None, "repo": None}
-    owner = view.user(found.owner_id)
+    owner = view.user(repository.owner_id)
     return {
         "label": f"{owner.login}:{ref}",
         "ref": ref,
         "sha": sha,
         "user": simple_user(view, owner),
-        "repo": render_repository(view, found),
+        "repo": render_repository(view, repository),
     }
 
 

@@ -60,11 +60,11 @@ def tag(view: View, repository: Repository, name: str, sha: str) -> JsonObject:
 def tree(view: View, repository: Repository, sha: str, entries: list[TreeEntry]) -> JsonObject:
     """Render a tree with as many of its entries as GitHub shows."""
     shown: list[JsonObject] = []
-    left = LARGEST_TREE
+    budget = LARGEST_TREE
     for entry in entries:
         shown.append(_tree_entry(view, repository, entry))
-        left -= sum(len(str(value)) for value in shown[-1].values()) + BYTES_AROUND_AN_ENTRY
-        if left <= 0:
+        budget -= sum(len(str(value)) for value in shown[-1].values()) + BYTES_AROUND_AN_ENTRY
+        if budget <= 0:
             break
     return {
         "sha": sha,
