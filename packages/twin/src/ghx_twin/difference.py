@@ -173,7 +173,9 @@ def _repository_name(compared: _Comparison, identity: int) -> str:
     return f"repository {identity}"
 
 
-def _describe(change: ChangeKind, database: Database, record: Record, found: _Authorship, **rest: Any) -> Difference:
+def _describe(
+    change: ChangeKind, database: Database, record: Record, authorship: _Authorship, **rest: Any
+) -> Difference:
     repository = database.get(Repository, repository_id(database, record))
     return Difference(
         change=change,
@@ -181,7 +183,7 @@ def _describe(change: ChangeKind, database: Database, record: Record, found: _Au
         name=object_name(database, record),
         repository=None if repository is None else object_name(database, repository),
         id=record.id,
-        **found._asdict(),
+        **authorship._asdict(),
         **rest,
     )
 

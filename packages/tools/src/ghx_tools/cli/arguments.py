@@ -100,10 +100,10 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def override(entry: Entry, given: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+def override(entry: Entry, values: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
     """Return an input with flags in place of the same inputs of `given`, however either spells them."""
     replaced = {entry.signature.name_of(name) for name in flags}
-    return {name: value for name, value in given.items() if entry.signature.name_of(name) not in replaced} | {**flags}
+    return {name: value for name, value in values.items() if entry.signature.name_of(name) not in replaced} | {**flags}
 
 
 def add_repository(

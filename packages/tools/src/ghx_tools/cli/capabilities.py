@@ -85,9 +85,9 @@ class _Match(NamedTuple):
     weight: int
 
 
-def _compare(known: Entry, words: Iterable[str]) -> _Match:
+def _compare(entry: Entry, words: Iterable[str]) -> _Match:
     """Compare a capability with words: a hit in its id counts twice as much as one in its description."""
-    name, text = plain(known.id), plain(f"{known.description} {known.inputs}")
+    name, text = plain(entry.id), plain(f"{entry.description} {entry.inputs}")
     # Without a final s, so that "labels" finds "label" and the other way round.
     hits = [2 * (word in name or word.rstrip("s") in name) + (word.rstrip("s") in text) for word in words]
     return _Match(words=sum(map(bool, hits)), weight=sum(hits))
@@ -106,15 +106,15 @@ def _domains() -> list[str]:
     return list(dict.fromkeys(each.domain for each in ENTRIES.values()))
 
 
-def _show(found: Sequence[Entry], *, as_json: bool) -> None:
+def _show(entries: Sequence[Entry], *, as_json: bool) -> None:
     if as_json:
         write_json(
             [
                 {"id": each.id, "effect": each.effect, "inputs": each.inputs, "description": each.description}
-                for each in found
+                for each in entries
             ]
         )
         return
-    for each in found:
+    for each in entries:
         mark = "" if each.effect == "reads" else f" ({each.effect})"
         print(f"{each.id} {each.inputs}: {each.description}{mark}")

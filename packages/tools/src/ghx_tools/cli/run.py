@@ -69,13 +69,13 @@ def _print_help(called: Capability) -> None:
     print(f"{usage}\n\n{called.entry.description}\n\nInputs:\n{inputs}\n\n{_OPTIONS}")
 
 
-def _call(called: Capability, given: Mapping[str, Any], *, fields: str | None, verbose: bool) -> int:
+def _call(called: Capability, values: Mapping[str, Any], *, fields: str | None, verbose: bool) -> int:
     # Checked before the call: a wrong --fields must not lose the outcome of a change.
     names = None if fields is None else read_fields(fields, called.output_schema)
 
     async def call(client: GitHubClient) -> Envelope:
         async with client:
-            return await execute_task(client, called.id, given)
+            return await execute_task(client, called.id, values)
 
     blocking = blocking_client_from_environment(os.environ)
     if blocking is not None:

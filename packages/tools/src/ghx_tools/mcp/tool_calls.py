@@ -17,17 +17,17 @@ ReportProgress = Callable[[int, int, str], Awaitable[None]]
 
 
 async def call_tool(
-    client: GitHubClient, selection: Selection, name: str, given: Mapping[str, Any], report: ReportProgress
+    client: GitHubClient, selection: Selection, name: str, arguments: Mapping[str, Any], report: ReportProgress
 ) -> dict[str, Any]:
     """Return what a tool gives, as the protocol writes it; a call that GitHub refuses ends in a result, too."""
     try:
         if name == CHAIN:
-            return await _call_chain(client, selection, given, report)
+            return await _call_chain(client, selection, arguments, report)
         entry = selection.entry(name)
         if entry is None:
             hint = did_you_mean(name, selection.tools, otherwise="list the tools to see what there is")
             raise InvalidInputError(f"this server offers no tool {shortened(name)}; {hint}")
-        envelope = await execute_task(client, entry.id, given)
+        envelope = await execute_task(client, entry.id, arguments)
     except CapabilityError as error:
         return describe_failure(error.error_code, str(error))
     if envelope.error is not None:
@@ -36,12 +36,12 @@ async def call_tool(
 
 
 async def _call_chain(
-    client: GitHubClient, selection: Selection, given: Mapping[str, Any], report: ReportProgress
+    client: GitHubClient, selection: Selection, arguments: Mapping[str, Any], report: ReportProgress
 ) -> dict[str, Any]:
-    if set(given) != {"steps"}:
+    if set(arguments) != {"steps"}:
         raise InvalidInputError("chain takes `steps`, a list of {task, input}, and nothing else")
     steps: list[Step] = []
-    for step in read_steps(given["steps"]):
+    for step in read_steps(arguments["steps"]):
         entry = selection.entry(step.task)
         steps.append(step if entry is None else Step(task=entry.id, input=step.input))
     # A step that the selection leaves out fails in the chain: `--read-only` must hold there as well.

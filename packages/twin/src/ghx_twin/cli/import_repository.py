@@ -126,12 +126,12 @@ def _require_positive(flag: str, number: int | None) -> int | None:
     return number
 
 
-def _limit(flag: str, given: str) -> int | None:
-    if given == "all":
+def _limit(flag: str, text: str) -> int | None:
+    if text == "all":
         return None
-    if not re.fullmatch(r"[0-9]{1,9}", given):
-        raise FlagError(flag, f"{given} is no number of things; name 0 or more, or all")
-    return int(given)
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise FlagError(flag, f"{text} is no number of things; name 0 or more, or all")
+    return int(text)
 
 
 def _moment(day: str | None) -> str | None:

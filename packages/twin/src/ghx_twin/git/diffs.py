@@ -58,7 +58,7 @@ def _find_renames(
     return dict(zip(words[2::3], words[1::3], strict=False))
 
 
-def _diff_of_change(patch: pygit2.Patch | None, delta: pygit2.DiffDelta, left: int) -> FileDiff:
+def _diff_of_change(patch: pygit2.Patch | None, delta: pygit2.DiffDelta, budget: int) -> FileDiff:
     old_file = delta.old_file if delta.status == DeltaStatus.DELETED else delta.new_file
     _, additions, deletions = (0, 0, 0) if patch is None else patch.line_stats
     binary = patch is not None and bool(patch.delta.is_binary)
@@ -69,12 +69,12 @@ def _diff_of_change(patch: pygit2.Patch | None, delta: pygit2.DiffDelta, left: i
         additions=additions,
         deletions=deletions,
         sha=str(old_file.id),
-        patch=None if binary or patch is None else _hunks(patch, additions + deletions, left),
+        patch=None if binary or patch is None else _hunks(patch, additions + deletions, budget),
         binary=binary,
     )
 
 
-def _diff_of_rename(repository: pygit2.Repository, old: pygit2.DiffFile, new: pygit2.DiffFile, left: int) -> FileDiff:
+def _diff_of_rename(repository: pygit2.Repository, old: pygit2.DiffFile, new: pygit2.DiffFile, budget: int) -> FileDiff:
     whole = FileDiff(
         path=decode_text(new.raw_path),
         previous_path=decode_text(old.raw_path),
@@ -88,16 +88,16 @@ def _diff_of_rename(repository: pygit2.Repository, old: pygit2.DiffFile, new: py
     patch = pygit2.Patch.create_from(repository[old.id].peel(pygit2.Blob), repository[new.id].peel(pygit2.Blob))
     _, additions, deletions = patch.line_stats
     binary = bool(patch.delta.flags & DiffFlag.BINARY)
-    hunks = None if binary else _hunks(patch, additions + deletions, left)
+    hunks = None if binary else _hunks(patch, additions + deletions, budget)
     return replace(whole, additions=additions, deletions=deletions, patch=hunks, binary=binary)
 
 
-def _hunks(patch: pygit2.Patch, lines: int, left: int) -> str | None:
+def _hunks(patch: pygit2.Patch, lines: int, budget: int) -> str | None:
     """Return the hunks of a patch without the header of the file, or None where there is nothing to show."""
-    if lines > LINES_OF_A_PATCH or left <= 0:
+    if lines > LINES_OF_A_PATCH or budget <= 0:
         return None
     content = patch.data
     start = content.find(b"\n@@ ")
-    if start < 0 or len(content) - start > min(BYTES_OF_A_PATCH, left):
+    if start < 0 or len(content) - start > min(BYTES_OF_A_PATCH, budget):
         return None
     return decode_text(content[start + 1 :]).removesuffix("\n")

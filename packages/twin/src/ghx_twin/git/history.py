@@ -190,11 +190,11 @@ def _write_index(repository: pygit2.Repository, index: pygit2.Index) -> str | No
 
 
 def pushed_texts(
-    repository: pygit2.Repository, updates: Sequence[RefUpdate], known: Collection[str]
+    repository: pygit2.Repository, updates: Sequence[RefUpdate], known_shas: Collection[str]
 ) -> Iterator[bytes]:
     """Yield names and contents that refs bring with them and that no commit of `known` has in its history."""
     budget, seen = MOST_PUSHED_BYTES, set[pygit2.Oid]()
-    for commit in _new_objects(repository, updates, known):
+    for commit in _new_objects(repository, updates, known_shas):
         yield commit.read_raw()  # authors, message and, of a tag, its name
         if isinstance(commit, pygit2.Commit):
             for path, blob in _changed_files(repository, commit):
@@ -206,10 +206,10 @@ def pushed_texts(
 
 
 def _new_objects(
-    repository: pygit2.Repository, updates: Sequence[RefUpdate], known: Collection[str]
+    repository: pygit2.Repository, updates: Sequence[RefUpdate], known_shas: Collection[str]
 ) -> Iterator[pygit2.Commit | pygit2.Tag]:
     walk = repository.walk(None)
-    for sha in known:
+    for sha in known_shas:
         if (old := peel_to_commit(get_object(repository, sha))) is not None:
             walk.hide(old.id)
     for sha in [update.new for update in updates if update.new is not None]:

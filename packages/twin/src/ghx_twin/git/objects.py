@@ -137,9 +137,9 @@ def tag_record(tag: pygit2.Tag) -> AnnotatedTag:
     )
 
 
-def object_kind(found: AnyObject) -> ObjectKind:
+def object_kind(git_object: AnyObject) -> ObjectKind:
     """Return the kind of an object."""
-    match found:
+    match git_object:
         case pygit2.Commit():
             return "commit"
         case pygit2.Tree():

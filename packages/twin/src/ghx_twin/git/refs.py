@@ -67,11 +67,11 @@ def get_object(repository: pygit2.Repository, sha: str) -> AnyObject | None:
     return cast("AnyObject | None", repository.get(sha)) if SHA.fullmatch(sha) else None
 
 
-def peel_to_commit(found: AnyObject | None) -> pygit2.Commit | None:
+def peel_to_commit(git_object: AnyObject | None) -> pygit2.Commit | None:
     """Return the commit that an object is or, through annotated tags, names."""
-    while isinstance(found, pygit2.Tag):
-        found = cast("AnyObject", found.get_object())
-    return found if isinstance(found, pygit2.Commit) else None
+    while isinstance(git_object, pygit2.Tag):
+        git_object = cast("AnyObject", git_object.get_object())
+    return git_object if isinstance(git_object, pygit2.Commit) else None
 
 
 def resolve_commit(repository: pygit2.Repository, expression: str, default_branch: str) -> pygit2.Commit | None:

@@ -243,15 +243,15 @@ class GitStorage:
         promise = self._promises.get(identity)
         return dict(self._repositories[identity].state() if promise is None else promise.refs)
 
-    def _align(self, repository: GitRepository, wanted: Refs) -> None:
+    def _align(self, repository: GitRepository, refs: Refs) -> None:
         """Make the refs what they were; first those that go, since a name may be a folder of another."""
         current = repository.refs()
-        for name in current.keys() - wanted.keys():
+        for name in current.keys() - refs.keys():
             repository.set_ref(name, None)
-        for name, sha in wanted.items():
+        for name, sha in refs.items():
             if name != bare.HEAD:
                 repository.set_ref(name, sha)
-        repository.set_head(wanted[bare.HEAD].removeprefix("ref: refs/heads/"))
+        repository.set_head(refs[bare.HEAD].removeprefix("ref: refs/heads/"))
 
     def _remember(self, undo: Undo) -> None:
         if self._undo is not None:

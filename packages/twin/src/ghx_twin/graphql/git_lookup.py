@@ -80,11 +80,11 @@ def expression(context: Context, repository: Repository, text: str) -> GitSubjec
     return entry_object(context, EntrySubject(repository, entry, path.strip("/"))) if entry else None
 
 
-def entry_object(context: Context, found: EntrySubject) -> GitSubject | None:
+def entry_object(context: Context, entry: EntrySubject) -> GitSubject | None:
     """Return the file or folder of an entry; a folder remembers where it is."""
-    if found.entry.type == "tree":
-        return TreeSubject(found.repository, found.entry.sha, found.path)
-    return git_object(context, found.repository, found.entry.sha)
+    if entry.entry.type == "tree":
+        return TreeSubject(entry.repository, entry.entry.sha, entry.path)
+    return git_object(context, entry.repository, entry.entry.sha)
 
 
 def entry(context: Context, subject: GitSubject, path: str) -> EntrySubject | None:
@@ -159,12 +159,15 @@ def user_by_email(context: Context, email: str) -> User | None:
     return context.once(("email", email), lambda: lookup.user_by_email(context.world, email))
 
 
-def authors(found: Commit) -> list[Signature]:
+def authors(commit: Commit) -> list[Signature]:
     """Return the author of a commit and the co-authors its message names."""
-    matches = (_CO_AUTHOR.fullmatch(line.strip()) for line in found.message.splitlines())
-    extra = [Signature(name=m["name"], email=m["email"], at=found.author.at) for m in matches if m]
-    emails = {found.author.email.lower()}
-    return [found.author, *(one for one in extra if not (one.email.lower() in emails or emails.add(one.email.lower())))]
+    matches = (_CO_AUTHOR.fullmatch(line.strip()) for line in commit.message.splitlines())
+    extra = [Signature(name=m["name"], email=m["email"], at=commit.author.at) for m in matches if m]
+    emails = {commit.author.email.lower()}
+    return [
+        commit.author,
+        *(one for one in extra if not (one.email.lower() in emails or emails.add(one.email.lower()))),
+    ]
 
 
 def pulls_with(context: Context, repository: Repository, sha: str) -> list[Pull]:

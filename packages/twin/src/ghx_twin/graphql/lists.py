@@ -223,7 +223,7 @@ def repositories_of(
     return sort_repositories([one for one in visible if _matches_filters(one, **kept)], order_by)
 
 
-def sort_repositories(found: list[Repository], order: dict[str, str] | None) -> list[Repository]:
+def sort_repositories(repositories: list[Repository], order: dict[str, str] | None) -> list[Repository]:
     """Return repositories in an order; none has any stars."""
     keys: dict[str, Callable[[Repository], Any]] = {
         "CREATED_AT": lambda one: one.created_at,
@@ -232,10 +232,10 @@ def sort_repositories(found: list[Repository], order: dict[str, str] | None) -> 
         "STARGAZERS": lambda _: 0,
         "UPDATED_AT": lambda one: one.updated_at,
     }
-    found = sorted(found, key=lambda one: one.id)
+    repositories = sorted(repositories, key=lambda one: one.id)
     if order:
-        found.sort(key=keys[order["field"]], reverse=order["direction"] == "DESC")
-    return found
+        repositories.sort(key=keys[order["field"]], reverse=order["direction"] == "DESC")
+    return repositories
 
 
 def _repositories_by_affiliation(context: Context, account: User, way: str | None) -> list[Repository]:

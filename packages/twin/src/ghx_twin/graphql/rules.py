@@ -131,10 +131,10 @@ class RequiredArguments(ValidationRule):
         return None
 
     def _check(
-        self, node: FieldNode | DirectiveNode, kind: str, known: dict[str, GraphQLArgument], place: list[str]
+        self, node: FieldNode | DirectiveNode, kind: str, definitions: dict[str, GraphQLArgument], place: list[str]
     ) -> None:
         names = {argument.name.value for argument in node.arguments or ()}
-        missing = [name for name, one in known.items() if is_required_argument(one) and name not in names]
+        missing = [name for name, one in definitions.items() if is_required_argument(one) and name not in names]
         if not missing:
             return
         name, names = node.name.value, ", ".join(missing)

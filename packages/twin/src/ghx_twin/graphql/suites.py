@@ -51,9 +51,9 @@ def check_runs(context: Context, suite: SuiteSubject, *, latest: bool = True) ->
     return [job for attempt in attempts for job in workflow_runs.jobs(context.world, attempt)]
 
 
-def fits(context: Context, suite: SuiteSubject, wanted: Mapping[str, Any]) -> bool:
+def fits(context: Context, suite: SuiteSubject, filters: Mapping[str, Any]) -> bool:
     """Return whether a suite is of the app, and has a check run of the name, that a filter asks for."""
-    app, name = wanted.get("app_id"), wanted.get("check_name")
+    app, name = filters.get("app_id"), filters.get("check_name")
     if app is not None and (app != workflow_runs.ACTIONS_APP_ID or isinstance(suite.whole, CheckRun)):
         return False
     return name is None or any(one.name == name for one in check_runs(context, suite))

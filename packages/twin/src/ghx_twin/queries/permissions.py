@@ -31,9 +31,9 @@ _FOR_WRITERS = (
 _RANK = {name: rank for rank, name in enumerate(ROLES)}
 
 
-def at_least(held: str, needed: str) -> bool:
+def at_least(actual: str, needed: str) -> bool:
     """Return whether one role includes another."""
-    return _RANK[cast("Role", held)] >= _RANK[cast("Role", needed)]
+    return _RANK[cast("Role", actual)] >= _RANK[cast("Role", needed)]
 
 
 def role(world: World, viewer: Viewer | None, repository: Repository) -> Role:

@@ -57,9 +57,9 @@ def _warnings(world: World, home: Repository, seed: SeedWorkflow) -> Iterator[st
             yield f"script: {path} has no job {key!r}; {did_you_mean(key, names)}"
 
 
-def _step_warnings(key: str, said: SeedScriptJob, jobs: Sequence[JobDefinition]) -> Iterator[str]:
+def _step_warnings(key: str, job_seed: SeedScriptJob, jobs: Sequence[JobDefinition]) -> Iterator[str]:
     names = dict.fromkeys(step.name for job in jobs for step in job.steps)
-    ends = (each.step for each in (*said.rules, said.otherwise) if each.step is not None)
-    for name in dict.fromkeys((*(step.name for step in said.steps), *ends)):
+    ends = (each.step for each in (*job_seed.rules, job_seed.otherwise) if each.step is not None)
+    for name in dict.fromkeys((*(step.name for step in job_seed.steps), *ends)):
         if name not in names:
             yield f"script: job {key!r} has no step {name!r}; {did_you_mean(name, names)}"

@@ -71,22 +71,22 @@ async def answer(request: Request, access: Access | None) -> Reply:
     return reply
 
 
-def _is_public(access: Access, asked: _GitRequest) -> bool:
+def _is_public(access: Access, git_request: _GitRequest) -> bool:
     """Return whether what was asked for takes no credentials: fetching from a repository that anyone may see."""
     try:
-        lookup.repository(access.hosted.world, access.viewer, asked.owner, asked.name)
+        lookup.repository(access.hosted.world, access.viewer, git_request.owner, git_request.name)
     except NotFoundRefusal:  # GitHub asks for credentials, rather than giving away that there is none
         return False
-    return asked.service != _PUSH
+    return git_request.service != _PUSH
 
 
-async def _serve(request: Request, access: Access, repository: Repository, asked: _GitRequest) -> Reply:
+async def _serve(request: Request, access: Access, repository: Repository, git_request: _GitRequest) -> Reply:
     git = access.hosted.world.git(repository)
     protocol = request.headers.get("git-protocol")
-    if asked.endpoint == _ADVERTISEMENT:
-        return await http.info_refs(git, asked.service, protocol)
+    if git_request.endpoint == _ADVERTISEMENT:
+        return await http.info_refs(git, git_request.service, protocol)
     gzip = request.headers.get("content-encoding") == "gzip"
-    if asked.endpoint == _FETCH:
+    if git_request.endpoint == _FETCH:
         return await http.upload_pack(git, request.stream(), protocol, gzip=gzip)
     return await _push(request, access, repository, gzip=gzip)
 
@@ -160,11 +160,11 @@ def _push_refusal(access: Access, repository: Repository) -> str | None:
     return None
 
 
-def _refuse(status: int, text: str, asked: _GitRequest, headers: dict[str, str] | None = None) -> Reply:
+def _refuse(status: int, text: str, git_request: _GitRequest, headers: dict[str, str] | None = None) -> Reply:
     return Reply(
         status=status,
         content=f"{text}\n".encode(),
         media_type="text/plain; charset=utf-8",
         headers=dict(headers or {}),
-        operation=asked.operation,
+        operation=git_request.operation,
     )

@@ -44,10 +44,10 @@ def is_reading(surface: Surface, method: str, operation: str) -> bool:
 
 
 async def answer_with_fault(
-    met: tuple[Fault, Injected], request: Request, surface: Surface, access: Access, answer: Answer
+    match: tuple[Fault, Injected], request: Request, surface: Surface, access: Access, answer: Answer
 ) -> Reply:
     """Return the reply to a request that meets a fault; `answer` carries the request out."""
-    fault, injected = met
+    fault, injected = match
     await anyio.sleep(fault.latency_ms / 1000)
     match fault.kind:
         case "latency":

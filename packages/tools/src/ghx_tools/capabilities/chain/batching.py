@@ -341,11 +341,11 @@ def _alias_fields(tokens: Sequence[str], prefix: str) -> list[str]:
     return aliased
 
 
-def _find(tokens: Sequence[str], wanted: str) -> int:
+def _find(tokens: Sequence[str], value: str) -> int:
     """Return the index of the first `wanted` outside of all brackets."""
     depth = 0
     for index, token in enumerate(tokens):
-        if depth == 0 and token == wanted:
+        if depth == 0 and token == value:
             return index
         depth += (token in _OPENING) - (token in _CLOSING)
     raise NotMergeableError(" ".join(tokens))

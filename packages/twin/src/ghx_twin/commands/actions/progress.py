@@ -77,8 +77,8 @@ class _Timeline:
     start runs, since a merge can follow. All other jobs go on as they would have.
     """
 
-    def __init__(self, world: World, wanted: Collection[int] | None = None) -> None:
-        self._world, self._wanted = world, wanted
+    def __init__(self, world: World, ids: Collection[int] | None = None) -> None:
+        self._world, self._wanted = world, ids
         self._attempts: dict[int, _OpenAttempt] = {}
         self._next: dict[int, _Event] = {}  # by the id of the job
         self._queue: list[tuple[int, int, int, _Event]] = []  # also of events that others have replaced

@@ -263,15 +263,15 @@ def _insert_view(act: Act, project: Project, **values: Any) -> ProjectView:
     )
 
 
-def _copy_views(act: Act, source: Project, made: Project, twins: dict[int, ProjectField]) -> None:
+def _copy_views(act: Act, source: Project, project_copy: Project, twins: dict[int, ProjectField]) -> None:
     for view in act.database.all(ProjectView, order="number", project_id=source.id):
         same: dict[str, Any] = {name: getattr(view, name) for name in ("name", "layout", "filter")}
         for name in ("visible_fields", "group_by", "vertical_group_by"):
             same[name] = tuple(twins[identity].id for identity in getattr(view, name) if identity in twins)
         sorts = (each.split(" ") for each in view.sort_by)
         same["sort_by"] = tuple(f"{twins[int(field)].id} {way}" for field, way in sorts if int(field) in twins)
-        project_view = act.database.one(ProjectView, project_id=made.id, number=view.number)
+        project_view = act.database.one(ProjectView, project_id=project_copy.id, number=view.number)
         if project_view:
             act.database.update(project_view, **same)
         else:
-            _insert_view(act, made, **same)
+            _insert_view(act, project_copy, **same)

@@ -127,11 +127,11 @@ def _free_name(act: Act, project: Project, name: str, *, except_for: ProjectFiel
     return new_name
 
 
-def _options(act: Act, field: ProjectField, wanted: Sequence[Option]) -> tuple[dict[str, str], ...]:
-    if len(wanted) > MOST_OPTIONS:
+def _options(act: Act, field: ProjectField, new_options: Sequence[Option]) -> tuple[dict[str, str], ...]:
+    if len(new_options) > MOST_OPTIONS:
         raise InvalidRefusal(f"A single select field can have at most {MOST_OPTIONS} options.")
     options: list[dict[str, str]] = []
-    for option in wanted:
+    for option in new_options:
         name = check_unicode(option.get("name") or "", resource="ProjectV2Field", field="options").strip()
         if not name:
             raise InvalidRefusal("Option name can't be blank")
@@ -150,9 +150,9 @@ def _options(act: Act, field: ProjectField, wanted: Sequence[Option]) -> tuple[d
     return tuple(options)
 
 
-def _configuration(act: Act, field: ProjectField, wanted: Mapping[str, Any]) -> dict[str, object]:
-    start, duration = _check_stretch(wanted.get("start_date") or act.now[:10], wanted.get("duration", 14))
-    listed: Sequence[Mapping[str, Any]] = wanted.get("iterations") or tuple(
+def _configuration(act: Act, field: ProjectField, configuration: Mapping[str, Any]) -> dict[str, object]:
+    start, duration = _check_stretch(configuration.get("start_date") or act.now[:10], configuration.get("duration", 14))
+    listed: Sequence[Mapping[str, Any]] = configuration.get("iterations") or tuple(
         {
             "title": f"{field.name} {number + 1}",
             "start_date": (date.fromisoformat(start) + timedelta(days=number * duration)).isoformat(),
@@ -171,7 +171,7 @@ def _configuration(act: Act, field: ProjectField, wanted: Mapping[str, Any]) -> 
     start_day = date.fromisoformat(start).isoweekday()
     return {
         "duration": duration,
-        "start_day": wanted.get("start_day", start_day),
+        "start_day": configuration.get("start_day", start_day),
         "iterations": [
             {"id": one.id, "title": one.title, "start_date": one.start_date, "duration": one.duration}
             for one in configurations

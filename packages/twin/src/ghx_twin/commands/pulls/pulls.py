@@ -171,10 +171,10 @@ def _set_draft(act: Act, pull: Pull, *, draft: bool, event: str) -> Pull:
     return kernel.reload(act, current)
 
 
-def find_head(act: Act, repository: Repository, head: str, base: str, given: Repository | None) -> Head:
+def find_head(act: Act, repository: Repository, head: str, base: str, head_repository: Repository | None) -> Head:
     """Return the head of a new pull request, which the viewer must be able to push to, and the tip of its base."""
     owner, _, name = head.rpartition(":")
-    home = given or (_fork_of(act, repository, owner) if owner else repository)
+    home = head_repository or (_fork_of(act, repository, owner) if owner else repository)
     sha = act.git(home).ref(f"refs/heads/{name}") if home and name else None
     base_sha = act.git(repository).ref(f"refs/heads/{base}") if base else None
     if home is None or sha is None or base_sha is None:

@@ -277,8 +277,8 @@ def _requests(act: Act, pull: Pull) -> list[ReviewRequest]:
     return act.database.all(ReviewRequest, pull_id=pull.id)
 
 
-def _is_named(asked: ReviewRequest, users: Sequence[User], teams: Sequence[Team]) -> bool:
-    return any(asked.user_id == user.id for user in users) or any(asked.team_id == team.id for team in teams)
+def _is_named(request: ReviewRequest, users: Sequence[User], teams: Sequence[Team]) -> bool:
+    return any(request.user_id == user.id for user in users) or any(request.team_id == team.id for team in teams)
 
 
 def _ask(act: Act, pull: Pull, *, user: User | None = None, team: Team | None = None) -> None:
@@ -290,16 +290,16 @@ def _ask(act: Act, pull: Pull, *, user: User | None = None, team: Team | None = 
     kernel.touch(act, issue)
 
 
-def _drop(act: Act, pull: Pull, asked: Sequence[ReviewRequest]) -> None:
+def _drop(act: Act, pull: Pull, requests: Sequence[ReviewRequest]) -> None:
     issue = lookup.issue_of(act.world, pull)
-    for one in asked:
+    for one in requests:
         act.database.delete(one)
         timeline.record_event(act, issue, "review_request_removed", _whom(one))
         issue = kernel.touch(act, issue)
 
 
-def _whom(asked: ReviewRequest) -> dict[str, int | None]:
-    return {"reviewer_id": asked.user_id} if asked.user_id else {"team_id": asked.team_id}
+def _whom(request: ReviewRequest) -> dict[str, int | None]:
+    return {"reviewer_id": request.user_id} if request.user_id else {"team_id": request.team_id}
 
 
 def _has_access(act: Act, repository: Repository, team: Team) -> bool:

@@ -120,8 +120,8 @@ def _can_be_latest(release: Release) -> bool:
     return not release.draft and not release.prerelease
 
 
-def _store(act: Act, current: Release, wanted: Release) -> Release:
-    pairs = {field.name: getattr(wanted, field.name) for field in fields(wanted)}
+def _store(act: Act, current: Release, release: Release) -> Release:
+    pairs = {field.name: getattr(release, field.name) for field in fields(release)}
     changes = {field: value for field, value in pairs.items() if value != getattr(current, field)}
     return kernel.touch(act, current, **changes) if changes else current
 

@@ -212,10 +212,10 @@ def _pull(change: Change, identity: str) -> Pull:
     return change.find(identity, Pull)
 
 
-def _manner(wanted: _MergeInput) -> _Manner:
-    merge_method = wanted.get("merge_method")
+def _manner(merge_input: _MergeInput) -> _Manner:
+    merge_method = merge_input.get("merge_method")
     method: merges.Method = "squash" if merge_method == "SQUASH" else "rebase" if merge_method == "REBASE" else "merge"
-    return {"method": method, "title": wanted.get("commit_headline"), "message": wanted.get("commit_body")}
+    return {"method": method, "title": merge_input.get("commit_headline"), "message": merge_input.get("commit_body")}
 
 
 PULL_CHANGES: Sequence[Mutation] = (

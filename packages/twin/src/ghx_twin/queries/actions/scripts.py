@@ -144,15 +144,17 @@ def find_script_jobs(
 
 
 def plan_job(
-    said: Sequence[ScriptJob], job: JobDefinition, git: GitRepository, sha: str, *, is_skipped: bool = False
+    script_jobs: Sequence[ScriptJob], job: JobDefinition, git: GitRepository, sha: str, *, is_skipped: bool = False
 ) -> JobPlan:
     """Return how a job goes on a commit by the first of its scripts, or by the first that fails.
 
     `is_skipped` where one that it needs has failed or was skipped.
     """
-    outcomes = [next((rule for rule in each["rules"] if _fits(rule, git, sha)), each["otherwise"]) for each in said]
+    outcomes = [
+        next((rule for rule in each["rules"] if _fits(rule, git, sha)), each["otherwise"]) for each in script_jobs
+    ]
     chosen = next((at for at, each in enumerate(outcomes) if each["conclusion"] in FAILING), 0)
-    script, outcome = said[chosen], outcomes[chosen]
+    script, outcome = script_jobs[chosen], outcomes[chosen]
     fails = outcome["conclusion"] in FAILING
     # The rules come first: `if: false`, or `needs` of a job that fails, would otherwise turn a red check into a skipped
     # one, which lets a merge through.
@@ -209,13 +211,13 @@ def _decode(content: bytes) -> str:
     return content.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-def _has_value(content: bytes, wanted: YamlValue) -> bool:
+def _has_value(content: bytes, expected: YamlValue) -> bool:
     try:
         document = parse_yaml(content)
     except WorkflowFileError:
         return False
-    equals = wanted["equals"]
-    values = _values_at(document, wanted["at"].split("."))
+    equals = expected["equals"]
+    values = _values_at(document, expected["at"].split("."))
     return any(type(each) is type(equals) and each == equals for each in values)
 
 
@@ -233,8 +235,8 @@ def _values_at(value: Any, keys: Sequence[str]) -> Iterator[Any]:
         yield from _values_at(each, rest)
 
 
-def _plan_steps(job: JobDefinition, said: Sequence[ScriptStep], outcome: Outcome) -> tuple[PlannedStep, ...]:
-    steps_by_name = {step["name"]: step for step in said}
+def _plan_steps(job: JobDefinition, script_steps: Sequence[ScriptStep], outcome: Outcome) -> tuple[PlannedStep, ...]:
+    steps_by_name = {step["name"]: step for step in script_steps}
     own, fails, name = list(job.steps), outcome["conclusion"] in FAILING, outcome["step"]
     if name is None and fails:
         name = own[-1].name if own else f"Run {job.name}"
@@ -260,13 +262,15 @@ def _plan_steps(job: JobDefinition, said: Sequence[ScriptStep], outcome: Outcome
     )
 
 
-def _plan_step(step: StepDefinition, said: ScriptStep | None) -> PlannedStep:
-    printed = _whole_lines(said["log"]) if said else ""
-    return PlannedStep(name=step.name, seconds=said["seconds"] if said else 1, log=_command_lines(step) + printed)
+def _plan_step(step: StepDefinition, script_step: ScriptStep | None) -> PlannedStep:
+    printed = _whole_lines(script_step["log"]) if script_step else ""
+    return PlannedStep(
+        name=step.name, seconds=script_step["seconds"] if script_step else 1, log=_command_lines(step) + printed
+    )
 
 
-def _end_step(step: StepDefinition, said: ScriptStep | None, outcome: Outcome) -> PlannedStep:
-    planned, conclusion = _plan_step(step, said), outcome["conclusion"]
+def _end_step(step: StepDefinition, script_step: ScriptStep | None, outcome: Outcome) -> PlannedStep:
+    planned, conclusion = _plan_step(step, script_step), outcome["conclusion"]
     log = planned.log if outcome["log"] is None else _command_lines(step) + _whole_lines(outcome["log"])
     if conclusion == "failure" and "##[error]" not in (log or ""):
         log = f"{log or ''}{_FAILED}\n"

@@ -50,9 +50,9 @@ def matches_glob(pattern: str, name: str) -> bool:
     return len(parts) in places
 
 
-def _passes(name: str, wanted: tuple[str, ...] | None, ignored: tuple[str, ...] | None) -> bool:
-    if wanted is not None:
-        return _is_wanted(name, wanted)
+def _passes(name: str, patterns: tuple[str, ...] | None, ignored: tuple[str, ...] | None) -> bool:
+    if patterns is not None:
+        return _is_wanted(name, patterns)
     return ignored is None or not any(matches_glob(pattern, name) for pattern in ignored)
 
 

@@ -232,31 +232,31 @@ def _trigger(filters: Mapping[str, Any]) -> Trigger:
     )
 
 
-def _input(said: Mapping[str, Any]) -> InputDefinition:
+def _input(definition: Mapping[str, Any]) -> InputDefinition:
     return InputDefinition(
-        type=_text(said.get("type")) or "string",
-        required=said.get("required") is True,
-        default=said.get("default"),
-        options=_texts(said.get("options") or ()),
+        type=_text(definition.get("type")) or "string",
+        required=definition.get("required") is True,
+        default=definition.get("default"),
+        options=_texts(definition.get("options") or ()),
     )
 
 
-def _jobs(key: str, said: Mapping[str, Any]) -> Iterable[JobDefinition]:
-    combinations = _combinations(_mapping((_mapping(said.get("strategy")) or {}).get("matrix")))
-    environment = said.get("environment")
-    steps = tuple(map(_step, _mappings(said.get("steps"))))
+def _jobs(key: str, definition: Mapping[str, Any]) -> Iterable[JobDefinition]:
+    combinations = _combinations(_mapping((_mapping(definition.get("strategy")) or {}).get("matrix")))
+    environment = definition.get("environment")
+    steps = tuple(map(_step, _mappings(definition.get("steps"))))
     for combination in combinations or [{}]:
-        name = _text(said.get("name")) or None
+        name = _text(definition.get("name")) or None
         if name is None or (combination and not _EXPRESSION.search(name)):
             suffix = f" ({', '.join(map(_shown, combination.values()))})" if combination else ""
             name = f"{name or key}{suffix}"
         yield JobDefinition(
             key=key,
             name=fill_expressions(name, {f"matrix.{each}": value for each, value in combination.items()}),
-            needs=_texts(said.get("needs") or ()),
-            condition=_condition(said.get("if")),
+            needs=_texts(definition.get("needs") or ()),
+            condition=_condition(definition.get("if")),
             environment=_text((_mapping(environment) or {"name": environment}).get("name")),
-            labels=_texts(said.get("runs-on") or ()),
+            labels=_texts(definition.get("runs-on") or ()),
             steps=steps,
         )
 
@@ -273,11 +273,14 @@ def _check_needs(jobs: Sequence[JobDefinition]) -> None:
             del needs[key]
 
 
-def _step(said: Mapping[str, Any]) -> StepDefinition:
-    run, uses = _text(said.get("run")), _text(said.get("uses"))
+def _step(definition: Mapping[str, Any]) -> StepDefinition:
+    run, uses = _text(definition.get("run")), _text(definition.get("uses"))
     first = (run or uses or "").strip().split("\n", 1)[0]
     return StepDefinition(
-        name=_text(said.get("name")) or f"Run {first}", run=run, uses=uses, condition=_condition(said.get("if"))
+        name=_text(definition.get("name")) or f"Run {first}",
+        run=run,
+        uses=uses,
+        condition=_condition(definition.get("if")),
     )
 
 
@@ -303,9 +306,9 @@ def _combinations(matrix: dict[str, Any] | None) -> list[dict[str, Any]]:
     return combinations[:_MOST_JOBS]
 
 
-def _condition(said: Any) -> str:
+def _condition(value: Any) -> str:
     """Return the condition of an `if`; the empty text where there is none."""
-    text = (_text(said) or "").strip()
+    text = (_text(value) or "").strip()
     return text[3:-2].strip() if text.startswith("${{") and text.endswith("}}") else text
 
 

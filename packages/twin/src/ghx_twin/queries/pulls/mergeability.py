@@ -120,19 +120,19 @@ def _obstacles_of_rules(world: World, pull: Pull, rules: Sequence[ActiveRule]) -
                 continue  # of pushes alone, or of the method
 
 
-def _pull_request_obstacles(world: World, pull: Pull, wanted: PullRequestParameters) -> Iterator[str]:
-    yield from _review_obstacles(world, pull, wanted.required_approving_review_count)
+def _pull_request_obstacles(world: World, pull: Pull, parameters: PullRequestParameters) -> Iterator[str]:
+    yield from _review_obstacles(world, pull, parameters.required_approving_review_count)
     opinions = latest_opinions(world, pull, writers_only=True)
     approvals = [review for review in opinions if review.state == "APPROVED"]
-    if wanted.require_last_push_approval:
+    if parameters.require_last_push_approval:
         pusher = _last_pusher(world, pull)
         if not any(one.author_id != pusher and one.commit_sha == pull.head_sha for one in approvals):
             yield "New changes require approval from someone other than the last pusher."
-    if wanted.require_code_owner_review:
+    if parameters.require_code_owner_review:
         missing = _missing_owners(world, pull, {review.author_id for review in approvals})
         if missing:
             yield f"Waiting on code owner review from {' and/or '.join(missing)}."
-    if wanted.required_review_thread_resolution and unresolved_threads(world, pull):
+    if parameters.required_review_thread_resolution and unresolved_threads(world, pull):
         yield "A conversation must be resolved before this pull request can be merged."
 
 

@@ -35,9 +35,9 @@ def files_at(world: World, pull: Pull, sha: str) -> tuple[FileDiff, ...]:
     return git_of(world, pull).diff(base_tip(world, pull), sha)
 
 
-def hunks_of(found: tuple[FileDiff, ...], path: str) -> tuple[Hunk, ...] | None:
+def hunks_of(file_diffs: tuple[FileDiff, ...], path: str) -> tuple[Hunk, ...] | None:
     """Return the hunks of one file among changed files; None if it is not among them."""
-    file = next((file for file in found if file.path == path), None)
+    file = next((file for file in file_diffs if file.path == path), None)
     return None if file is None else parse_patch(file.patch or "")
 
 

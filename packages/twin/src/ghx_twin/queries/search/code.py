@@ -124,12 +124,12 @@ def _compile_qualifier(name: str, values: tuple[str, ...]) -> Predicate:
     return questions[name]
 
 
-def _on_path(path: str, wanted: str) -> bool:
-    if wanted == "/":
+def _on_path(path: str, path_part: str) -> bool:
+    if path_part == "/":
         return "/" not in path
-    if "*" in wanted:
-        return fnmatch(path, wanted)
-    return f"/{path}".startswith(f"/{wanted.strip('/')}/") or path == wanted.strip("/")
+    if "*" in path_part:
+        return fnmatch(path, path_part)
+    return f"/{path}".startswith(f"/{path_part.strip('/')}/") or path == path_part.strip("/")
 
 
 def _fragments(text: str, needles: list[str]) -> Iterator[Fragment]:

@@ -89,11 +89,11 @@ class Query:
     sort: str | None = None
 
 
-def parse(text: str, known: Collection[str]) -> Query:
+def parse(text: str, qualifiers: Collection[str]) -> Query:
     """Parse a query in which these qualifiers are known; refuses one past GitHub's limits."""
     if len(text) > LONGEST_QUERY:
         raise query_refusal(f"The search is longer than {LONGEST_TEXT} characters.")
-    tokens = list(_tokens(text, {*known, "sort", "in"}))
+    tokens = list(_tokens(text, {*qualifiers, "sort", "in"}))
     orders = [token.values[0] for token in tokens if isinstance(token, Qualifier) and token.name == "sort"]
     root = _Parser(tokens).query()
     if sum(len(word.text) for word in words(root)) > LONGEST_TEXT:
@@ -167,7 +167,7 @@ def query_refusal(message: str) -> InvalidRefusal:
     return InvalidRefusal(errors=(FieldError(resource="Search", field="q", code="invalid", message=message),))
 
 
-def _tokens(text: str, known: Collection[str]) -> Iterator[Mark | Leaf]:
+def _tokens(text: str, qualifiers: Collection[str]) -> Iterator[Mark | Leaf]:
     for match in _TOKEN.finditer(text):
         written = match.group()
         match match.lastgroup:
@@ -178,12 +178,12 @@ def _tokens(text: str, known: Collection[str]) -> Iterator[Mark | Leaf]:
             case "minus":
                 yield "NOT"
             case "qualifier" | "phrase" | "word":
-                yield from _leaf_tokens(written, match.lastgroup, known)
+                yield from _leaf_tokens(written, match.lastgroup, qualifiers)
             case _:
                 pass
 
 
-def _leaf_tokens(written: str, kind: str, known: Collection[str]) -> Iterator[Mark | Leaf]:
+def _leaf_tokens(written: str, kind: str, qualifiers: Collection[str]) -> Iterator[Mark | Leaf]:
     if kind == "word" and written in _OPERATORS:
         yield _OPERATORS[written]
         return
@@ -191,7 +191,7 @@ def _leaf_tokens(written: str, kind: str, known: Collection[str]) -> Iterator[Ma
     if bare is not written:
         yield "NOT"
     name, _, rest = bare.partition(":")
-    if kind == "qualifier" and name.lower() in known:
+    if kind == "qualifier" and name.lower() in qualifiers:
         yield Qualifier(name.lower(), tuple(_values(rest)))
     else:
         phrase = _ESCAPED.sub(r"\1", bare.removeprefix('"').removesuffix('"'))

@@ -132,16 +132,16 @@ def _find_plain(
     return world.database.ids(Issue, f"{where} {ordering[0]}", (*values, *open_homes, *ordering[1]))
 
 
-def _order_plain(wanted: Sequence[Word], field: str, direction: str) -> tuple[str, tuple[str, ...]] | None:
+def _order_plain(words: Sequence[Word], field: str, direction: str) -> tuple[str, tuple[str, ...]] | None:
     """Return the order of the results in SQL, with its values; None if it takes more than columns."""
     if field in _TIMES:
         way = "ASC" if direction == "asc" else "DESC"
         return f"ORDER BY issues.{_TIMES[field]} {way}, issues.id {way}", ()
     if field != "best-match":
         return None
-    in_title = " + ".join(["has_words(issues.title, ?)"] * len(wanted))
-    needles = tuple(" ".join(split_words(word.text)) for word in wanted)
-    best = f"{in_title} DESC, " if wanted else ""
+    in_title = " + ".join(["has_words(issues.title, ?)"] * len(words))
+    needles = tuple(" ".join(split_words(word.text)) for word in words)
+    best = f"{in_title} DESC, " if words else ""
     return f"ORDER BY {best}issues.created_at DESC, issues.id DESC", needles
 
 

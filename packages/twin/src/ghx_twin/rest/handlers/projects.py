@@ -223,8 +223,10 @@ def _shown_fields(request: RestRequest, fields: Sequence[ProjectField]) -> list[
     return [one for one in fields if (str(one.id) in names if names else one.data_type == "title")]
 
 
-def _list_reply(request: RestRequest, found: Sequence[_RecordT], render_one: Callable[[_RecordT], JsonObject]) -> Reply:
-    reply, headers = cursor_page(request, found)
+def _list_reply(
+    request: RestRequest, records: Sequence[_RecordT], render_one: Callable[[_RecordT], JsonObject]
+) -> Reply:
+    reply, headers = cursor_page(request, records)
     return json_reply([render_one(one) for one in reply], headers=headers)
 
 

@@ -81,13 +81,13 @@ def _order(request: RestRequest) -> tuple[str | None, str]:
     return request.query.get("sort") or None, "asc" if request.query.get("order") == "asc" else "desc"
 
 
-def _results(request: RestRequest, found: Sequence[HitT], render: Callable[[HitT], JsonObject], **more: str) -> Reply:
+def _results(request: RestRequest, hits: Sequence[HitT], render: Callable[[HitT], JsonObject], **more: str) -> Reply:
     # GitHub counts all hits in `total_count` and serves the first thousand.
     if (page_number(request) - 1) * page_size(request) >= MOST_RESULTS:
         raise InvalidRefusal(f"Only the first {MOST_RESULTS} search results are available")
-    entries, headers = page_of(request, found[:MOST_RESULTS])
+    entries, headers = page_of(request, hits[:MOST_RESULTS])
     items = [render(one) for one in entries]
-    body = {"total_count": len(found), "incomplete_results": False, "items": items, **more}
+    body = {"total_count": len(hits), "incomplete_results": False, "items": items, **more}
     return json_reply(body, headers=headers)
 
 

@@ -26,9 +26,9 @@ def app(view: View, app: App) -> JsonObject:
     }
 
 
-def own_app(view: View, shown: App) -> JsonObject:
+def own_app(view: View, app_record: App) -> JsonObject:
     """Render an app to itself."""
-    return {**app(view, shown), "installations_count": view.database.count(Installation, app_id=shown.id)}
+    return {**app(view, app_record), "installations_count": view.database.count(Installation, app_id=app_record.id)}
 
 
 def installation(view: View, installation: Installation, app: App) -> JsonObject:

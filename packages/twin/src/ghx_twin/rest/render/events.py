@@ -37,11 +37,11 @@ def event(view: View, event: Event) -> JsonObject:
     }
 
 
-def event_with_issue(view: View, shown: Event) -> JsonObject:
+def event_with_issue(view: View, event_record: Event) -> JsonObject:
     """Render one event with the issue it belongs to."""
-    issue = view.database.get(Issue, shown.issue_id)
+    issue = view.database.get(Issue, event_record.issue_id)
     assert issue is not None  # noqa: S101 - the same
-    return {**event(view, shown), "issue": issues.issue(view, issue)}
+    return {**event(view, event_record), "issue": issues.issue(view, issue)}
 
 
 def timeline(view: View, issue: Issue) -> list[JsonObject]:

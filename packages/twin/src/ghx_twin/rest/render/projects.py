@@ -100,25 +100,25 @@ def item_with_values(view: View, project: Project, item: ProjectItem, fields: Se
     return {**_item(view, project, item, content), "fields": values}
 
 
-def project_view(view: View, project: Project, shown: ProjectView) -> JsonObject:
+def project_view(view: View, project: Project, project_view: ProjectView) -> JsonObject:
     """Render a view of a project."""
     page = projects.path_of(view.user(project.owner_id), project)
     return {
-        "id": shown.id,
-        "number": shown.number,
-        "name": shown.name,
-        "layout": shown.layout,
-        "node_id": view.node(shown),
+        "id": project_view.id,
+        "number": project_view.number,
+        "name": project_view.name,
+        "layout": project_view.layout,
+        "node_id": view.node(project_view),
         "project_url": project_url(view, project),
-        "html_url": f"{view.base.html}{page}/views/{shown.number}",
-        "creator": simple_user(view, view.user(shown.creator_id)),
-        "created_at": shown.created_at,
-        "updated_at": shown.updated_at,
-        "filter": shown.filter,
-        "visible_fields": list(shown.visible_fields),
-        "sort_by": [[int(identity), way] for identity, way in (each.split(" ") for each in shown.sort_by)],
-        "group_by": list(shown.group_by),
-        "vertical_group_by": list(shown.vertical_group_by),
+        "html_url": f"{view.base.html}{page}/views/{project_view.number}",
+        "creator": simple_user(view, view.user(project_view.creator_id)),
+        "created_at": project_view.created_at,
+        "updated_at": project_view.updated_at,
+        "filter": project_view.filter,
+        "visible_fields": list(project_view.visible_fields),
+        "sort_by": [[int(identity), way] for identity, way in (each.split(" ") for each in project_view.sort_by)],
+        "group_by": list(project_view.group_by),
+        "vertical_group_by": list(project_view.vertical_group_by),
     }
 
 
@@ -220,11 +220,11 @@ def _one(view: View, value: object) -> Any:
             return value
 
 
-def _review_request(view: View, asked: object) -> JsonObject:
-    if isinstance(asked, Team):
-        reviewer: JsonObject = {"id": asked.id, "name": asked.name, "slug": asked.slug, "type": "Team"}
+def _review_request(view: View, value: object) -> JsonObject:
+    if isinstance(value, Team):
+        reviewer: JsonObject = {"id": value.id, "name": value.name, "slug": value.slug, "type": "Team"}
     else:
-        user = cast("User", asked)
+        user = cast("User", value)
         reviewer = {
             "avatarUrl": avatar(user),
             "id": user.id,

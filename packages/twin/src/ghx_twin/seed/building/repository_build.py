@@ -65,10 +65,10 @@ class RepositoryBuild:
         with self.world.acting(Viewer(user=self.person(who or self.steward), unrestricted=True), at=at) as act:
             yield act
 
-    def react(self, subject: Subject, wanted: Mapping[Emoji, Sequence[str]]) -> None:
+    def react(self, subject: Subject, logins_by_emoji: Mapping[Emoji, Sequence[str]]) -> None:
         """Add reactions to a subject, dated when it was written."""
         at = getattr(subject, "created_at", None)
-        for content, logins in wanted.items():
+        for content, logins in logins_by_emoji.items():
             for login in logins:
                 with within(f"reaction {content} of {login}"), self.acting_as(login, at=at) as act:
                     reactions.add(act, subject, content)

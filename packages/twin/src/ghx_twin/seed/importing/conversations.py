@@ -69,13 +69,13 @@ class Conversations:
             each.sort(key=lambda one: int(one["number"]))
         return numbers_by_kind[False], numbers_by_kind[True]
 
-    def import_comments(self, shown: list[Json]) -> Comments:
+    def import_comments(self, conversations: list[Json]) -> Comments:
         """Return the comments of conversations by number."""
-        numbers = {int(each["number"]) for each in shown if each["comments"]}
+        numbers = {int(each["number"]) for each in conversations if each["comments"]}
         if not numbers:
             return {}
         # All comments since the oldest conversation, a hundred at a time: one request for each would be many more.
-        since = min(str(each["created_at"]) for each in shown)
+        since = min(str(each["created_at"]) for each in conversations)
         listed: dict[int, list[Json]] = {}
         for each in self.github.pages(f"{self.path}/issues/comments", sort="created", direction="asc", since=since):
             number = int(str(each["issue_url"]).rpartition("/")[2])
@@ -90,12 +90,12 @@ class Conversations:
             comments[number] = tuple(SeedComment.model_validate(each) for each in fields)
         return comments
 
-    def import_issues(self, shown: list[Json], talk: Comments) -> tuple[SeedIssue, ...]:
+    def import_issues(self, issues: list[Json], talk: Comments) -> tuple[SeedIssue, ...]:
         """Return issues with their comments, and how they hang together as far as all of them are imported."""
-        details = self._issue_details([str(each["node_id"]) for each in shown])
-        numbers = {int(each["number"]) for each in shown}
+        details = self._issue_details([str(each["node_id"]) for each in issues])
+        numbers = {int(each["number"]) for each in issues}
         issue_seeds: list[SeedIssue] = []
-        for each in shown:
+        for each in issues:
             detail = details.get(str(each["node_id"]), {})
             kind: Json = each.get("type") or {}
             own: Json = {
@@ -110,14 +110,14 @@ class Conversations:
             )
         return tuple(issue_seeds)
 
-    def import_pulls(self, shown: list[Json], talk: Comments) -> tuple[SeedPull, ...]:
+    def import_pulls(self, pulls: list[Json], talk: Comments) -> tuple[SeedPull, ...]:
         """Return pull requests with their reviews and threads."""
         details = self.github.nodes(
-            "resolved threads", [str(each["node_id"]) for each in shown], _PULL_DETAILS, at_once=10
+            "resolved threads", [str(each["node_id"]) for each in pulls], _PULL_DETAILS, at_once=10
         )
         pull_seeds: list[SeedPull] = []
-        for position, each in enumerate(shown, 1):
-            self._say(f"pull requests: {position} of {len(shown)}", position)
+        for position, each in enumerate(pulls, 1):
+            self._say(f"pull requests: {position} of {len(pulls)}", position)
             own = self._pull(each["number"], details.get(str(each["node_id"]), {}))
             pull_seeds.append(
                 SeedPull.model_validate({**self._conversation(each, talk.get(each["number"], ())), **own})
@@ -135,18 +135,18 @@ class Conversations:
                 return nodes
         return {}
 
-    def _relations(self, shown: Json, detail: Json, numbers: set[int]) -> Json:
+    def _relations(self, content: Json, detail: Json, numbers: set[int]) -> Json:
         """Return how an issue is related to others, as far as these are imported."""
         parent = self._issue_name(detail.get("parent"), numbers)
         siblings = [each["number"] for each in detail["parent"]["subIssues"]["nodes"]] if parent else []
-        is_known = shown["number"] in siblings  # they are told up to a hundred
+        is_known = content["number"] in siblings  # they are told up to a hundred
         blocking: Json = detail.get("blockedBy") or {"nodes": ()}
         linked: Json = detail.get("linkedBranches") or {"nodes": ()}
         branches: list[Json] = [each["ref"] for each in linked["nodes"] if each["ref"]]
-        is_duplicate = shown.get("state_reason") == "duplicate"
+        is_duplicate = content.get("state_reason") == "duplicate"
         return {
             "parent": parent,
-            "sub_issue_position": siblings.index(shown["number"]) + 1 if is_known else None,
+            "sub_issue_position": siblings.index(content["number"]) + 1 if is_known else None,
             "blocked_by": tuple(name for one in blocking["nodes"] if (name := self._issue_name(one, numbers))),
             "linked_branches": tuple(
                 each["name"] for each in branches if each["repository"]["nameWithOwner"] == self.repository
@@ -159,20 +159,20 @@ class Conversations:
             return None
         return f"{self.repository}#{issue['number']}"
 
-    def _conversation(self, shown: Json, comments: tuple[SeedComment, ...]) -> dict[str, Any]:
-        milestone: Json | None = shown["milestone"]
-        is_closed = shown["state"] == "closed"
+    def _conversation(self, content: Json, comments: tuple[SeedComment, ...]) -> dict[str, Any]:
+        milestone: Json | None = content["milestone"]
+        is_closed = content["state"] == "closed"
         return {
-            **{name: shown[name] for name in ("number", "title", "body", "locked", "updated_at", "closed_at")},
-            "author": self.people.writer(shown["user"], shown.get("author_association")),
-            "labels": tuple(each["name"] for each in shown["labels"]),
-            "assignees": tuple(self.people.login(each) for each in shown["assignees"]),
+            **{name: content[name] for name in ("number", "title", "body", "locked", "updated_at", "closed_at")},
+            "author": self.people.writer(content["user"], content.get("author_association")),
+            "labels": tuple(each["name"] for each in content["labels"]),
+            "assignees": tuple(self.people.login(each) for each in content["assignees"]),
             "milestone": None if milestone is None else milestone["title"],
             "comments": comments,
-            "reactions": self._reactions(shown, f"/issues/{shown['number']}"),
-            "lock_reason": _one_of(shown["active_lock_reason"], _LOCKS) if shown["locked"] else None,
-            "at": shown["created_at"],
-            "closed_by": self.people.login(shown.get("closed_by")) if is_closed else None,
+            "reactions": self._reactions(content, f"/issues/{content['number']}"),
+            "lock_reason": _one_of(content["active_lock_reason"], _LOCKS) if content["locked"] else None,
+            "at": content["created_at"],
+            "closed_by": self.people.login(content.get("closed_by")) if is_closed else None,
         }
 
     def _minimized(self, written: Iterable[Json]) -> dict[str, str]:
@@ -182,19 +182,19 @@ class Conversations:
         )
         return {name: _lower(each) for name, each in nodes.items() if each.get("isMinimized")}
 
-    def _comment(self, shown: Json, minimized: Mapping[str, str], path: str) -> dict[str, Any]:
+    def _comment(self, content: Json, minimized: Mapping[str, str], path: str) -> dict[str, Any]:
         return {
-            "author": self.people.writer(shown["user"], shown.get("author_association")),
-            "body": shown["body"] if (shown["body"] or "").strip() else _EMPTY,
-            "at": shown["created_at"],
-            "updated_at": None if shown["updated_at"] == shown["created_at"] else shown["updated_at"],
-            "minimized_reason": minimized.get(str(shown["node_id"])),
-            "reactions": self._reactions(shown, path),
+            "author": self.people.writer(content["user"], content.get("author_association")),
+            "body": content["body"] if (content["body"] or "").strip() else _EMPTY,
+            "at": content["created_at"],
+            "updated_at": None if content["updated_at"] == content["created_at"] else content["updated_at"],
+            "minimized_reason": minimized.get(str(content["node_id"])),
+            "reactions": self._reactions(content, path),
         }
 
-    def _reactions(self, shown: Json, path: str) -> dict[str, tuple[str, ...]]:
+    def _reactions(self, content: Json, path: str) -> dict[str, tuple[str, ...]]:
         """Return who reacted to something, by emoji; asked for where there are any."""
-        if not shown.get("reactions", {}).get("total_count"):
+        if not content.get("reactions", {}).get("total_count"):
             return {}
         reactions: dict[str, tuple[str, ...]] = {}
         for each in self.github.pages(f"{self.path}{path}/reactions"):
@@ -247,10 +247,13 @@ class Conversations:
             "message": promise["commit_message"] or None,
         }
 
-    def _review(self, shown: Json, detail: Json) -> SeedReview:
+    def _review(self, content: Json, detail: Json) -> SeedReview:
         reviews: Json = detail.get("reviews") or {"nodes": ()}
         reactions = [
-            one for each in reviews["nodes"] if each["databaseId"] == shown["id"] for one in each["reactions"]["nodes"]
+            one
+            for each in reviews["nodes"]
+            if each["databaseId"] == content["id"]
+            for one in each["reactions"]["nodes"]
         ]
         by_emoji: dict[str, tuple[str, ...]] = {}
         for each in reactions:  # REST has none of reviews
@@ -258,12 +261,12 @@ class Conversations:
             by_emoji[emoji] = (*by_emoji.get(emoji, ()), self._login(each["user"]))
         return SeedReview.model_validate(
             {
-                "author": self.people.writer(shown["user"], shown.get("author_association")),
-                "state": shown["state"],
-                "body": shown["body"] or "",
-                "at": shown["submitted_at"],
+                "author": self.people.writer(content["user"], content.get("author_association")),
+                "state": content["state"],
+                "body": content["body"] or "",
+                "at": content["submitted_at"],
                 "reactions": by_emoji,
-                "commit_sha": shown["commit_id"],
+                "commit_sha": content["commit_id"],
             }
         )
 
@@ -306,11 +309,11 @@ class Conversations:
             data = self.github.graphql(_MORE_THREADS, cursor) if page["pageInfo"]["hasNextPage"] else None
             page = None if data is None else data["node"]["reviewThreads"]
 
-    def _login(self, named: Json | None) -> str:
+    def _login(self, account: Json | None) -> str:
         """Return the login of an account of which GraphQL told no more than that."""
-        if named is None or named["login"] in self.people.seen:
-            return self.people.login(None if named is None else self.people.seen[named["login"]])
-        return self.people.login(self.github.get(f"/users/{named['login']}"))
+        if account is None or account["login"] in self.people.seen:
+            return self.people.login(None if account is None else self.people.seen[account["login"]])
+        return self.people.login(self.github.get(f"/users/{account['login']}"))
 
 
 def _place(comment: Json) -> dict[str, Any]:
@@ -335,8 +338,8 @@ def _place(comment: Json) -> dict[str, Any]:
     }
 
 
-def _one_of(value: str | None, known: Container[str | None]) -> str | None:
-    return value if value in known else None
+def _one_of(value: str | None, choices: Container[str | None]) -> str | None:
+    return value if value in choices else None
 
 
 def _lower(minimized: Json) -> str:

@@ -108,14 +108,14 @@ class ImportedHistory:
         """Return the addresses of all who wrote or committed something."""
         return set(self._git("log", "--all", "--format=%ae%n%ce").lower().split("\n")) - {""}
 
-    def newest(self, depth: int, default_branch: str, named: Collection[str]) -> set[str]:
+    def newest(self, depth: int, default_branch: str, extra: Collection[str]) -> set[str]:
         """Return the commits that are kept when history is cut.
 
         Those are the newest of the default branch, the newest of each other branch and pull request that are not on
         it, where pull requests begin, and the commits that records name.
         """
         default = f"refs/heads/{default_branch}"
-        commits = {sha for sha in named if self.has(sha)}
+        commits = {sha for sha in extra if self.has(sha)}
         commits |= set(self._git("rev-list", f"--max-count={depth}", default).split())
         for name, sha in self.refs().items():
             if not name.startswith("refs/tags/"):
@@ -135,7 +135,7 @@ class ImportedHistory:
         except GitError:  # they have nothing in common
             return []
 
-    def rename(self, redactor: Redactor, kept: Collection[str] | None = None) -> dict[str, str]:
+    def rename(self, redactor: Redactor, shas: Collection[str] | None = None) -> dict[str, str]:
         """Write every commit anew, as the seed has it, and return their new names by their old ones.
 
         A commit in which nothing is replaced keeps its name. Where some are not `kept`, what follows them goes on from
@@ -144,7 +144,7 @@ class ImportedHistory:
         repository = pygit2.Repository(str(self.path))
         for line in self._git("rev-list", "--topo-order", "--reverse", "--parents", "--all").splitlines():
             sha, *parents = line.split()
-            if kept is not None and sha not in kept:
+            if shas is not None and sha not in shas:
                 self._written[sha] = self._written.get(parents[0]) if parents else None
                 continue
             known = (self._written[parent] for parent in parents)

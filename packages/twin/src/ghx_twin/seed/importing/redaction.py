@@ -143,14 +143,14 @@ class Redactor:
         self.mentions += result
         return text
 
-    def _replace_email(self, found: re.Match[str]) -> str:
-        return found[0] if found["local"] == "git" else self.email(found[0])  # git@host:owner/name is an address of git
+    def _replace_email(self, match: re.Match[str]) -> str:
+        return match[0] if match["local"] == "git" else self.email(match[0])  # git@host:owner/name is an address of git
 
-    def _replace_sha(self, found: re.Match[str]) -> str:
+    def _replace_sha(self, match: re.Match[str]) -> str:
         """Return the new name of a commit, as long as the old one was written."""
         if len(self._old_commits) != len(self.commits):
             self._old_commits = sorted(self.commits)
-        old, position = found[0], bisect_left(self._old_commits, found[0])
+        old, position = match[0], bisect_left(self._old_commits, match[0])
         near = self._old_commits[position : position + 2]
         same = [sha for sha in near if sha.startswith(old)]
         return self.commits[same[0]][: len(old)] if len(same) == 1 else old

@@ -67,9 +67,9 @@ async def update_subject(
     return require_value(answer, "change", "subject")
 
 
-def find_ids(wanted: Sequence[str], known: Iterable[Mapping[str, Any]], *, key: str, what: str) -> list[str]:
+def find_ids(wanted: Sequence[str], candidates: Iterable[Mapping[str, Any]], *, key: str, what: str) -> list[str]:
     """Return the ids of objects by name, whatever the case; raise with the nearest name for one that is not known."""
-    by_name = {each[key].casefold(): each for each in known}
+    by_name = {each[key].casefold(): each for each in candidates}
     for name in wanted:
         if name.casefold() not in by_name:
             names = [each[key] for each in by_name.values()]

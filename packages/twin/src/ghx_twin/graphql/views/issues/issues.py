@@ -154,13 +154,13 @@ def linked_ref(context: Context, linked: LinkedBranch) -> RefSubject | None:
     return git_lookup.ref(context, home, f"refs/heads/{linked.name}") if home else None
 
 
-def order_types(found: list[IssueType], order_by: dict[str, str] | None) -> list[IssueType]:
+def order_types(issue_types: list[IssueType], order_by: dict[str, str] | None) -> list[IssueType]:
     """Return types of issues in an order."""
     if order_by is None:
-        return found
+        return issue_types
     by_name = order_by["field"] == "NAME"
     return sorted(
-        found,
+        issue_types,
         key=lambda one: (one.name.lower() if by_name else "", one.id),
         reverse=order_by["direction"] == "DESC",
     )

@@ -31,10 +31,10 @@ _KEYS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _sort(found: Sequence[_T], order: dict[str, str] | None) -> list[_T]:
+def _sort(rows: Sequence[_T], order: dict[str, str] | None) -> list[_T]:
     if not order:
-        return list(found)
-    return sorted(found, key=_KEYS[order["field"]], reverse=order["direction"] == "DESC")
+        return list(rows)
+    return sorted(rows, key=_KEYS[order["field"]], reverse=order["direction"] == "DESC")
 
 
 class ProjectV2View(Linked, RecordView[Project]):

@@ -108,6 +108,6 @@ class NameConditionView(View[Any]):
         return False
 
 
-def keep_targets(found: list[Ruleset], targets: list[str] | None) -> list[Ruleset]:
+def keep_targets(rulesets: list[Ruleset], targets: list[str] | None) -> list[Ruleset]:
     """Return the rulesets for some kinds of refs; all without any."""
-    return [one for one in found if targets is None or one.target.upper() in targets]
+    return [one for one in rulesets if targets is None or one.target.upper() in targets]

@@ -70,6 +70,6 @@ def get_usage(request: RestRequest) -> Reply:
     )
 
 
-def _delete(request: RestRequest, home: Repository, found: list[ActionsCache]) -> None:
+def _delete(request: RestRequest, home: Repository, actions_caches: list[ActionsCache]) -> None:
     with request.acting() as act:
-        caches.delete(act, home, found)
+        caches.delete(act, home, actions_caches)

@@ -156,7 +156,7 @@ def _check_run(request: RestRequest) -> CheckRun:
     return check_run
 
 
-def _require_app(request: RestRequest, found: CheckRun | None = None) -> None:
+def _require_app(request: RestRequest, check_run: CheckRun | None = None) -> None:
     """Refuse people's tokens, and for a check run of another App those of this one; jobs are of GitHub Actions."""
     # As on GitHub; and a failed check that an agent could edit would be no proof of its repair.
     if request.viewer.unrestricted:
@@ -164,10 +164,10 @@ def _require_app(request: RestRequest, found: CheckRun | None = None) -> None:
     account = request.viewer.user
     if account.type != "Bot":
         raise ForbiddenRefusal("You must authenticate via a GitHub App.")
-    if found is None:
+    if check_run is None:
         return
-    is_own = found.creator_id == account.id
-    if found.attempt_id is not None:
+    is_own = check_run.creator_id == account.id
+    if check_run.attempt_id is not None:
         is_own = account.login.removesuffix("[bot]") == _ACTIONS
     if not is_own:
         identity = request.viewer.app.app_id if request.viewer.app else account.id

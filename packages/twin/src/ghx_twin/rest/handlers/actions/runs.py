@@ -200,6 +200,8 @@ def _list_jobs(request: RestRequest, run: WorkflowRun, attempts: list[RunAttempt
     return _list_counted(request, "jobs", jobs, lambda one: render.job(request.view, *one))
 
 
-def _list_counted(request: RestRequest, name: str, found: list[Any], shown: Callable[[Any], JsonObject]) -> Reply:
-    page, headers = page_of(request, found)
-    return json_reply({"total_count": len(found), name: [shown(one) for one in page]}, headers=headers)
+def _list_counted(
+    request: RestRequest, name: str, records: list[Any], render_record: Callable[[Any], JsonObject]
+) -> Reply:
+    page, headers = page_of(request, records)
+    return json_reply({"total_count": len(records), name: [render_record(one) for one in page]}, headers=headers)

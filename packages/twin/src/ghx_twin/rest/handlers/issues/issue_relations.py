@@ -86,8 +86,8 @@ def remove_blocked_by(request: RestRequest) -> Reply:
     return json_reply(render.issue(request.view, from_path.issue(request)))
 
 
-def _list(request: RestRequest, found: Iterable[Issue]) -> Reply:
-    visible = visible_issues(request.world, request.viewer, found)
+def _list(request: RestRequest, issues: Iterable[Issue]) -> Reply:
+    visible = visible_issues(request.world, request.viewer, issues)
     return list_reply(request, visible, lambda one: render.issue(request.view, one))
 
 

@@ -122,19 +122,19 @@ def _commit(request: RestRequest, home: Repository) -> tuple[str, str]:
     return ref, commit
 
 
-def _file(request: RestRequest, home: Repository, found: TreeEntry, ref: str) -> Reply:
-    if "raw" not in request.media or found.type != "blob":
-        return json_reply(render.file(request.view, home, found, ref))
-    if (found.size or 0) > LARGEST_RAW:
+def _file(request: RestRequest, home: Repository, entry: TreeEntry, ref: str) -> Reply:
+    if "raw" not in request.media or entry.type != "blob":
+        return json_reply(render.file(request.view, home, entry, ref))
+    if (entry.size or 0) > LARGEST_RAW:
         raise ForbiddenRefusal("This API returns blobs up to 100 MB in size.")
-    return Reply(content=request.world.git(home).blob(found.sha) or b"", media_type=RAW)
+    return Reply(content=request.world.git(home).blob(entry.sha) or b"", media_type=RAW)
 
 
-def _directory(request: RestRequest, home: Repository, found: TreeEntry, ref: str) -> Reply:
-    entries = render.directory(request.view, home, request.world.git(home), found, ref)
+def _directory(request: RestRequest, home: Repository, entry: TreeEntry, ref: str) -> Reply:
+    entries = render.directory(request.view, home, request.world.git(home), entry, ref)
     if "object" not in request.media:  # a folder is a bare list unless the client asks for an object
         return json_reply(entries)
-    return json_reply({**render.entry(request.view, home, found, ref), "entries": entries})
+    return json_reply({**render.entry(request.view, home, entry, ref), "entries": entries})
 
 
 def _readme(request: RestRequest, home: Repository, commit: str, place: str) -> TreeEntry | None:

@@ -199,7 +199,7 @@ def _visibility(body: Body) -> str | None:
     return visibility or (None if private is None else "private" if private else "public")
 
 
-def _list(request: RestRequest, found: Sequence[Repository], default: str) -> Reply:
+def _list(request: RestRequest, repositories: Sequence[Repository], default: str) -> Reply:
     view = request.view
     keys: Keys[Repository] = {
         "full_name": lambda one: view.full_name(one).lower(),
@@ -208,7 +208,7 @@ def _list(request: RestRequest, found: Sequence[Repository], default: str) -> Re
         "pushed": lambda one: one.pushed_at,
     }
     sort_key = request.query.get("sort", default)
-    chosen = sort_items(request, found, keys, default, "asc" if sort_key == "full_name" else "desc")
+    chosen = sort_items(request, repositories, keys, default, "asc" if sort_key == "full_name" else "desc")
     return list_reply(request, chosen, lambda one: render.repository(view, one))
 
 

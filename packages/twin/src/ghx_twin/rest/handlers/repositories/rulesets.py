@@ -85,9 +85,9 @@ def _asks_for_parents(request: RestRequest) -> bool:
     return request.query.get("includes_parents", "true").lower() != "false"
 
 
-def _keep_targets(request: RestRequest, found: list[Ruleset]) -> list[Ruleset]:
+def _keep_targets(request: RestRequest, rulesets: list[Ruleset]) -> list[Ruleset]:
     targets = request.query.get("targets")
-    return [one for one in found if targets is None or one.target in targets.split(",")]
+    return [one for one in rulesets if targets is None or one.target in targets.split(",")]
 
 
 def _repository_ruleset(request: RestRequest, *, with_parents: bool) -> tuple[Repository, Ruleset]:

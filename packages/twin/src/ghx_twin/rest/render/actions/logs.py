@@ -100,11 +100,11 @@ def _format_ticks(ticks: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:07}Z"
 
 
-def _free_name(name: str, taken: set[str]) -> str:
+def _free_name(name: str, names: set[str]) -> str:
     """Return a name that no other job of the archive has: jobs of one name are numbered, as GitHub does."""
     free, number = name, 0
-    while free in taken:
+    while free in names:
         number += 1
         free = f"{name} ({number})"
-    taken.add(free)
+    names.add(free)
     return free

@@ -5,28 +5,28 @@ from ghx_twin.rest.render.view import View
 from ghx_twin.state.records import ActionsCache, Secret, Variable
 
 
-def variable(view: View, shown: Variable) -> JsonObject:
+def variable(view: View, variable: Variable) -> JsonObject:
     """Render a variable."""
-    return {"name": shown.name, "value": shown.value, **_times_and_reach(view, shown)}
+    return {"name": variable.name, "value": variable.value, **_times_and_reach(view, variable)}
 
 
-def secret(view: View, shown: Secret) -> JsonObject:
+def secret(view: View, secret: Secret) -> JsonObject:
     """Render a secret, which is its name."""
-    return {"name": shown.name, **_times_and_reach(view, shown)}
+    return {"name": secret.name, **_times_and_reach(view, secret)}
 
 
-def cache(shown: ActionsCache) -> JsonObject:
+def cache(cache: ActionsCache) -> JsonObject:
     """Render a cache."""
     names = ("id", "ref", "key", "version", "last_accessed_at", "created_at", "size_in_bytes")
-    return {name: getattr(shown, name) for name in names}
+    return {name: getattr(cache, name) for name in names}
 
 
-def _times_and_reach(view: View, shown: Variable | Secret) -> JsonObject:
-    body: JsonObject = {"created_at": shown.created_at, "updated_at": shown.updated_at}
-    if shown.organization_id is None:
+def _times_and_reach(view: View, record: Variable | Secret) -> JsonObject:
+    body: JsonObject = {"created_at": record.created_at, "updated_at": record.updated_at}
+    if record.organization_id is None:
         return body
-    body["visibility"] = shown.visibility
-    if shown.visibility == "selected":
-        home = f"{view.base.api}/orgs/{view.user(shown.organization_id).login}/actions/{shown.table}"
-        body["selected_repositories_url"] = f"{home}/{shown.name}/repositories"
+    body["visibility"] = record.visibility
+    if record.visibility == "selected":
+        home = f"{view.base.api}/orgs/{view.user(record.organization_id).login}/actions/{record.table}"
+        body["selected_repositories_url"] = f"{home}/{record.name}/repositories"
     return body

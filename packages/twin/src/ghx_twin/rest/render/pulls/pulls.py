@@ -59,22 +59,22 @@ def pull(view: View, pull: Pull) -> JsonObject:
     }
 
 
-def full_pull(view: View, shown: Pull) -> JsonObject:
+def full_pull(view: View, pull_record: Pull) -> JsonObject:
     """Render a pull request's own page, with what git says about it."""
-    issue = issue_of(view, shown)
-    files = comparison.files(view.world, shown)
-    mergeable = _MERGEABLE.get(mergeability.mergeable(view.world, shown))
+    issue = issue_of(view, pull_record)
+    files = comparison.files(view.world, pull_record)
+    mergeable = _MERGEABLE.get(mergeability.mergeable(view.world, pull_record))
     return {
-        **pull(view, shown),
-        "merged": shown.merged_at is not None,
+        **pull(view, pull_record),
+        "merged": pull_record.merged_at is not None,
         "mergeable": mergeable,
         "rebaseable": mergeable,
-        "mergeable_state": _merge_state(view, shown),
-        "merged_by": optional_user(view, shown.merged_by_id),
+        "mergeable_state": _merge_state(view, pull_record),
+        "merged_by": optional_user(view, pull_record.merged_by_id),
         "comments": view.database.count(Comment, issue_id=issue.id),
-        "review_comments": _count_review_comments(view, shown),
-        "maintainer_can_modify": shown.maintainer_can_modify,
-        "commits": len(comparison.commits(view.world, shown)),
+        "review_comments": _count_review_comments(view, pull_record),
+        "maintainer_can_modify": pull_record.maintainer_can_modify,
+        "commits": len(comparison.commits(view.world, pull_record)),
         "additions": sum(file.additions for file in files),
         "deletions": sum(file.deletions for file in files),
         "changed_files": len(files),
@@ -157,10 +157,10 @@ def _side(view: View, repository_id: int | None, ref: str, sha: str) -> JsonObje
     }
 
 
-def _merge_state(view: View, shown: Pull) -> str:
-    state = mergeability.merge_state(view.world, shown).lower()
+def _merge_state(view: View, pull: Pull) -> str:
+    state = mergeability.merge_state(view.world, pull).lower()
     # REST tells of a draft, which GraphQL does not.
-    return "draft" if shown.draft and state not in {"unknown", "dirty"} else state
+    return "draft" if pull.draft and state not in {"unknown", "dirty"} else state
 
 
 def _auto_merge(view: View, pull: Pull) -> JsonObject | None:

@@ -46,14 +46,14 @@ def commit(view: View, repository: Repository, commit: Commit) -> JsonObject:
     }
 
 
-def full_commit(view: View, repository: Repository, shown: Commit) -> JsonObject:
+def full_commit(view: View, repository: Repository, record: Commit) -> JsonObject:
     """Render a commit with what it changed."""
-    files = changed_files(view, repository, shown)
+    files = changed_files(view, repository, record)
     additions, deletions = sum(f.additions for f in files), sum(f.deletions for f in files)
     return {
-        **commit(view, repository, shown),
+        **commit(view, repository, record),
         "stats": {"total": additions + deletions, "additions": additions, "deletions": deletions},
-        "files": [file(view, repository, shown.sha, changed) for changed in files[:MOST_FILES]],
+        "files": [file(view, repository, record.sha, changed) for changed in files[:MOST_FILES]],
     }
 
 

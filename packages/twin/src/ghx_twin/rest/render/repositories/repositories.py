@@ -112,18 +112,18 @@ def _repository(view: View, repository: Repository) -> JsonObject:
     }
 
 
-def full_repository(view: View, shown: Repository) -> JsonObject:
+def full_repository(view: View, record: Repository) -> JsonObject:
     """Render a repository's own page."""
-    body: JsonObject = {**repository(view, shown), "temp_clone_token": None if view.viewer.is_anonymous else ""}
-    if at_least(view.role(shown), "write"):
-        body |= _merge_settings(shown)
-    owner = view.user(shown.owner_id)
+    body: JsonObject = {**repository(view, record), "temp_clone_token": None if view.viewer.is_anonymous else ""}
+    if at_least(view.role(record), "write"):
+        body |= _merge_settings(record)
+    owner = view.user(record.owner_id)
     if owner.type == "Organization":
         body["organization"] = simple_user(view, owner)
-    if parent := view.database.get(Repository, shown.parent_id):
+    if parent := view.database.get(Repository, record.parent_id):
         body["parent"] = repository(view, parent)
         body["source"] = repository(view, _source(view, parent))
-    network = view.database.count(Repository, parent_id=shown.id)
+    network = view.database.count(Repository, parent_id=record.id)
     return {**body, "network_count": network, "subscribers_count": 0}
 
 

@@ -9,38 +9,38 @@ from ghx_twin.state.records import Repository, Ruleset
 _BYPASS = {"always": "always", "pull_request": "pull_requests_only", "exempt": "exempt", None: "never"}
 
 
-def ruleset(view: View, shown: Ruleset) -> JsonObject:
+def ruleset(view: View, ruleset: Ruleset) -> JsonObject:
     """Render a ruleset in a list."""
-    source = source_of(view.world, shown)
+    source = source_of(view.world, ruleset)
     if isinstance(source, Repository):
-        place, name = view.api(source, f"/rulesets/{shown.id}"), view.full_name(source)
-        page = view.html(source, f"/rules/{shown.id}")
+        place, name = view.api(source, f"/rulesets/{ruleset.id}"), view.full_name(source)
+        page = view.html(source, f"/rules/{ruleset.id}")
     else:
-        place, name = f"{view.base.api}/orgs/{source.login}/rulesets/{shown.id}", source.login
-        page = f"{view.base.html}/organizations/{name}/settings/rules/{shown.id}"
+        place, name = f"{view.base.api}/orgs/{source.login}/rulesets/{ruleset.id}", source.login
+        page = f"{view.base.html}/organizations/{name}/settings/rules/{ruleset.id}"
     return {
-        "id": shown.id,
-        "name": shown.name,
-        "target": shown.target,
+        "id": ruleset.id,
+        "name": ruleset.name,
+        "target": ruleset.target,
         "source_type": "Repository" if isinstance(source, Repository) else "Organization",
         "source": name,
-        "enforcement": shown.enforcement,
-        "node_id": view.node(shown),
+        "enforcement": ruleset.enforcement,
+        "node_id": view.node(ruleset),
         "_links": {"self": {"href": place}, "html": {"href": page}},
-        "created_at": shown.created_at,
-        "updated_at": shown.updated_at,
+        "created_at": ruleset.created_at,
+        "updated_at": ruleset.updated_at,
     }
 
 
-def full_ruleset(view: View, shown: Ruleset, home: Repository | None) -> JsonObject:
+def full_ruleset(view: View, record: Ruleset, home: Repository | None) -> JsonObject:
     """Render a ruleset on its own, as it holds for a repository; only who may change it sees who may bypass it."""
-    body = ruleset(view, shown)
-    body |= {"conditions": dict(shown.conditions) or None, "rules": list(shown.rules)}
+    body = ruleset(view, record)
+    body |= {"conditions": dict(record.conditions) or None, "rules": list(record.rules)}
     if home is None:
-        return {**body, "bypass_actors": list(shown.bypass_actors)}
+        return {**body, "bypass_actors": list(record.bypass_actors)}
     if permissions.may(view.world, view.viewer, home, "write"):
-        body["bypass_actors"] = list(shown.bypass_actors)
-    body["current_user_can_bypass"] = _BYPASS[bypass_mode(view.world, view.viewer, home, shown)]
+        body["bypass_actors"] = list(record.bypass_actors)
+    body["current_user_can_bypass"] = _BYPASS[bypass_mode(view.world, view.viewer, home, record)]
     return body
 
 
