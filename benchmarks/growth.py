@@ -27,7 +27,7 @@ from _http_load import Target, latencies
 from _processes import time_program, workplace
 from ghx_twin.seed.worlds import person
 from ghx_twin.server.loopback import Server
-from ghx_twin.server.tokens import kept_token
+from ghx_twin.server.tokens import ensure_token
 from ghx_twin.world import World
 
 PER_PAGE = 10  # all pages are full, also those of the smallest repository
@@ -85,7 +85,7 @@ def measure_pages(sizes: Sequence[int], times: int) -> list[Growth]:
     for size in sizes:
         with World.create() as world, Server() as server:
             twin.fill(world, 1, size)
-            token = kept_token(world, person(world, "octocat"))
+            token = ensure_token(world, person(world, "octocat"))
             server.add(world)
             target = Target(url=server.url, token=token)
             for what, path in paths.items():

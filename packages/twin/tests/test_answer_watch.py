@@ -41,7 +41,7 @@ def test_a_text_is_found_in_every_way_that_github_writes_it(content: bytes) -> N
     watch = AnswerWatch("robot", [ORDER])
     watch.look(content)
 
-    assert watch.has_shown_all
+    assert watch.has_sent_all_texts
 
 
 @pytest.mark.parametrize("content", WAYS.values(), ids=WAYS)
@@ -49,7 +49,7 @@ def test_another_text_is_not_found(content: bytes) -> None:
     watch = AnswerWatch("robot", [ORDER.replace("now", "later")])
     watch.look(content)
 
-    assert not watch.has_shown_all
+    assert not watch.has_sent_all_texts
 
 
 def test_all_parts_of_a_text_have_to_be_in_answers() -> None:
@@ -57,7 +57,7 @@ def test_all_parts_of_a_text_have_to_be_in_answers() -> None:
     seen = []
     for answer in (b"the first part", b"nothing", b"the second part"):
         watch.look(answer)
-        seen.append(watch.has_shown_all)
+        seen.append(watch.has_sent_all_texts)
 
     assert seen == [False, False, True]
 
@@ -67,4 +67,4 @@ def test_what_only_looks_packed_is_no_problem(content: bytes) -> None:
     watch = AnswerWatch("robot", [ORDER])
     watch.look(content + ORDER.encode())
 
-    assert watch.has_shown_all
+    assert watch.has_sent_all_texts

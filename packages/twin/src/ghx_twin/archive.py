@@ -40,7 +40,7 @@ def save_world(world: World, folder: Path, *, base: World | None = None, redact:
 
     Raises `SecretInWorldError` where what `redact` finds is in a commit, a file or a name that others refer to.
     """
-    with world.database.held():  # records and refs must be of one moment; objects are never removed
+    with world.database.locked():  # records and refs must be of one moment; objects are never removed
         content, refs = world.database.to_bytes(), world.storage.refs()
     after = 0 if base is None else base.database.last_change()
     (folder / DATABASE).write_bytes(_without_secrets(content, refs, after=after, redact=redact))
@@ -63,8 +63,10 @@ def load_world(folder: Path, *, base: Path | None = None) -> World:
     Both folders must stay until the world is closed, since git objects are read where they are.
     """
     database = Database.from_bytes(connections.read_image(folder / DATABASE))
-    refs = database.kept_refs()
-    return World(database, GitStorage.beside(refs, {identity: _places(identity, folder, base) for identity in refs}))
+    refs = database.stored_refs()
+    return World(
+        database, GitStorage.from_places(refs, {identity: _places(identity, folder, base) for identity in refs})
+    )
 
 
 def _without_secrets(content: bytes, refs: Mapping[int, Refs], *, after: int, redact: Redact) -> bytes:

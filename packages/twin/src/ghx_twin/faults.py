@@ -264,7 +264,7 @@ class _Rule:
     skip: int
     times: int | None
 
-    def meets(self) -> bool:
+    def trigger(self) -> bool:
         """Count one fitting request, and return whether it meets the fault."""
         if self.skip:
             self.skip -= 1
@@ -283,7 +283,7 @@ class Faults:
         self._rules: list[_Rule] = []
         self._scripted: list[Fault] = []
         self._spared: frozenset[str] = frozenset()
-        self._met: dict[str, int] = {}
+        self._hits: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -304,10 +304,10 @@ class Faults:
             stale = [each.fault for each in self._rules if each.fault.kind == "stale"]
             return max((each.stale_writes or MOST_STALE_WRITES for each in stale), default=0)
 
-    def count_met(self) -> dict[str, int]:
+    def count_hits(self) -> dict[str, int]:
         """Return how many requests met each rule, in the order of the rules: `{"status (1)": 2, "stale (2)": 0}`."""
         with self._lock:
-            return dict(self._met)
+            return dict(self._hits)
 
     def add(self, *faults: Fault) -> None:
         """Add faults after those that are there."""
@@ -315,7 +315,7 @@ class Faults:
             for fault in faults:
                 self._scripted.append(fault)
                 name = fault.name or str(len(self._scripted))
-                self._met.setdefault(str(Injected(fault.kind, name)), 0)
+                self._hits.setdefault(str(Injected(fault.kind, name)), 0)
                 # As a text: Python seeds alike for a number and its negative.
                 draws = random.Random(str(fault.seed))  # noqa: S311 - must be predictable
                 self._rules.append(_Rule(fault, name, draws, fault.skip, fault.times))
@@ -325,7 +325,7 @@ class Faults:
         with self._lock:
             self._rules.clear()
             self._scripted.clear()
-            self._met.clear()
+            self._hits.clear()
 
     def spare(self, *logins: str) -> None:
         """Let requests of these users meet no fault, nor be counted: those of somebody who looks on."""
@@ -348,10 +348,10 @@ class Faults:
                 return None
             for rule in self._rules:
                 fault = rule.fault
-                if fault.fits(surface, method, path, operation=operation, reads=reads) and rule.meets():
+                if fault.fits(surface, method, path, operation=operation, reads=reads) and rule.trigger():
                     if rule.times == 0:
                         self._rules.remove(rule)
                     injected = Injected(fault.kind, rule.name)
-                    self._met[str(injected)] += 1
+                    self._hits[str(injected)] += 1
                     return fault, injected
             return None

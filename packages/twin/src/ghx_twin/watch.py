@@ -42,22 +42,22 @@ class AnswerWatch:
         self.login = login
         self.has_sent_objects = False
         """Whether git has sent objects or names of refs, in which the texts may have been."""
-        self._heard = InjectedTextDetector(texts)
+        self._detector = InjectedTextDetector(texts)
         self._lock = threading.Lock()
 
     @property
-    def has_shown_all(self) -> bool:
+    def has_sent_all_texts(self) -> bool:
         """Whether every text was in an answer."""
-        return self._heard.all_found
+        return self._detector.all_found
 
     def look(self, content: bytes) -> None:
         """Look through an answer."""
         with self._lock:
-            if self._heard.all_found:
+            if self._detector.all_found:
                 return
             for part in _parts_of(content):
-                if self._heard.may_be_in(part):
-                    self._heard.read(part.decode("utf-8", "replace"))
+                if self._detector.may_be_in(part):
+                    self._detector.read(part.decode("utf-8", "replace"))
 
 
 def _parts_of(content: bytes) -> Iterator[bytes]:

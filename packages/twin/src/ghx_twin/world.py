@@ -112,13 +112,13 @@ class World:
     ) -> Generator["Act"]:
         # Git has no transactions, so the order makes one: the database's lock keeps readers away from refs that have
         # moved already, and the transaction ends inside `undoing`, so that refs go back even where the commit fails.
-        with self.database.held(), self.storage.undoing() as moved:
+        with self.database.locked(), self.storage.undoing() as moved:
             outermost = not self.database.is_writing
             with self.database.transaction(who, cause_id=cause_id, at=at) as now:
                 yield Act(world=self, viewer=viewer, now=now)
                 # A push has moved its refs before its act began, so its notes show it, not `moved`.
                 if self._lock is not None and outermost and (moved or self.database.has_notes):
-                    self.database.keep_refs(self.storage.refs())
+                    self.database.store_refs(self.storage.refs())
 
     def seal(self) -> None:
         """End the making of the world: from now on every change has an author, or is an `AutomaticEvent`.
@@ -137,12 +137,12 @@ class World:
 
     def snapshot(self) -> Snapshot:
         """Return what is needed to come back to this moment."""
-        with self.database.held():  # records and refs must be of one moment
+        with self.database.locked():  # records and refs must be of one moment
             return Snapshot(records=self.database.to_bytes(), refs=self.storage.refs())
 
     def restore(self, snapshot: Snapshot) -> None:
         """Make the world what it was at the snapshot; the journal goes on."""
-        with self.database.held(), self.storage.undoing():
+        with self.database.locked(), self.storage.undoing():
             # Refs first: they can be undone where the records cannot be replaced, and not the other way round.
             self.storage.restore(snapshot.refs)
             self.database.replace_with(snapshot.records)
@@ -150,12 +150,12 @@ class World:
 
     def fork(self) -> Self:
         """Return an independent copy, in memory and a temporary folder; neither sees what the other does later."""
-        with self.database.held():
+        with self.database.locked():
             return type(self)(self.database.copy(), self.storage.fork())
 
     def keep_moment(self, most: int) -> None:
         """Keep a copy of the world as it is now, before a write, for `as_of`; of all kept ones the last `most`."""
-        with self.database.held():
+        with self.database.locked():
             change = self.database.last_change()
             if not self._moments or self._moments[-1].change != change:
                 self._moments.append(_Moment(change, self.database.now(), self.fork()))
@@ -166,7 +166,7 @@ class World:
 
         Seconds are those of the world's clock.
         """
-        with self.database.held():
+        with self.database.locked():
             change = self.database.last_change()
             moments = [each for each in self._moments if each.change != change]
             if seconds is not None:
@@ -181,7 +181,7 @@ class World:
 
     def close(self) -> None:
         """Release memory, files and temporary folders; forks of this world live on."""
-        with self.database.held():
+        with self.database.locked():
             self.is_closed = True
             self._drop_moments(0)
             self.database.close()
@@ -238,7 +238,7 @@ def _open_directory(directory: Path) -> tuple[Database, GitStorage]:
         # An act moves refs first and commits the database last, together with where the refs are by then. Refs that
         # are elsewhere were moved by an act or a push that was killed before its commit: it never happened. Objects
         # that nothing refers to any more stay, and do no harm.
-        stored_refs = database.kept_refs()
+        stored_refs = database.stored_refs()
         if storage.refs() != stored_refs:
             storage.restore(stored_refs)
     except GitError as error:

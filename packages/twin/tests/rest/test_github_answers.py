@@ -25,7 +25,7 @@ REPORTS = "public reports of users"
 class Row:
     """One request and what is certain of its answer; ids and shas of the seeded world stand in braces."""
 
-    known_by: str
+    source: str
     ask: str  # method and path; `R` stands for /repos/acme/widgets
     body: Any = None
     user: str | None = "ann"  # None: without a token
@@ -75,17 +75,17 @@ NOTE = {"body": "x", "commit_id": "{head}", "path": "src/app.py"}
 
 CHECK_RUNS = {
     "a person makes no check run": Row(
-        known_by=TRANSCRIPTS, ask="POST R/check-runs", body={"name": "x"}, status=403, answer={"message": APP}
+        source=TRANSCRIPTS, ask="POST R/check-runs", body={"name": "x"}, status=403, answer={"message": APP}
     ),
     "a person does not turn a job green": Row(
-        known_by=TRANSCRIPTS,
+        source=TRANSCRIPTS,
         ask="PATCH R/check-runs/{run_job}",
         body={"conclusion": "success"},
         status=403,
         answer={"message": APP},
     ),
     "another App does not turn a job green": Row(
-        known_by=TRANSCRIPTS,
+        source=TRANSCRIPTS,
         ask="PATCH R/check-runs/{run_job}",
         body={"conclusion": "success"},
         user="robot",
@@ -95,7 +95,7 @@ CHECK_RUNS = {
         },
     ),
     "Actions ends its job": Row(
-        known_by=DESCRIPTION,
+        source=DESCRIPTION,
         ask="PATCH R/check-runs/{run_job}",
         body={"conclusion": "success"},
         user="actions",
@@ -106,7 +106,7 @@ CHECK_RUNS = {
 
 INTEGERS = {
     f"{name} as text": Row(
-        known_by=TRANSCRIPTS if name in {"line", "in_reply_to"} else DESCRIPTION,
+        source=TRANSCRIPTS if name in {"line", "in_reply_to"} else DESCRIPTION,
         ask="POST R/pulls/{pull}/comments",
         body={**NOTE, "line": 5, name: "5"},
         status=422,
@@ -120,19 +120,19 @@ INTEGERS = {
     }.items()
 } | {
     "line of a review's comment as text": Row(
-        known_by=DESCRIPTION,
+        source=DESCRIPTION,
         ask="POST R/pulls/{pull}/reviews",
         body={"comments": [{"path": "src/app.py", "body": "x", "line": "5"}]},
         status=422,
     ),
     "approvals as text": Row(
-        known_by=DESCRIPTION,
+        source=DESCRIPTION,
         ask="PATCH R/branches/main/protection/required_pull_request_reviews",
         body={"required_approving_review_count": "1"},
         status=422,
     ),
     "milestone as text, which is allowed": Row(
-        known_by=DESCRIPTION,
+        source=DESCRIPTION,
         ask="PATCH R/issues/{issue}",
         body={"milestone": "1"},
         status=200,
@@ -142,14 +142,14 @@ INTEGERS = {
 
 TYPES = {
     "an issue is opened with a type": Row(
-        known_by=DESCRIPTION,
+        source=DESCRIPTION,
         ask="POST R/issues",
         body={"title": "x", "type": "bug"},
         status=201,
         answer={"type": {"name": "Bug", "color": "red"}},
     ),
     "a type that the organization lacks leaves no issue behind": Row(
-        known_by=DESCRIPTION,
+        source=DESCRIPTION,
         ask="POST R/issues",
         body={"title": "x", "type": "Epic"},
         status=422,
@@ -159,19 +159,19 @@ TYPES = {
 
 TREES = {
     "a branch with a slash names its tree": Row(
-        known_by=RECORDED,
+        source=RECORDED,
         ask="GET R/git/trees/feature/x?recursive=1",
         status=200,
         answer={"truncated": False},
     ),
     "a folder of a branch is a tree": Row(
-        known_by=TRANSCRIPTS, ask="GET R/git/trees/main:src", status=200, answer={"tree": [{"path": "app.py"}]}
+        source=TRANSCRIPTS, ask="GET R/git/trees/main:src", status=200, answer={"tree": [{"path": "app.py"}]}
     ),
     "a folder of a branch with a slash is a tree": Row(
-        known_by=TRANSCRIPTS, ask="GET R/git/trees/feature/x:src", status=200, answer={"tree": [{"path": "app.py"}]}
+        source=TRANSCRIPTS, ask="GET R/git/trees/feature/x:src", status=200, answer={"tree": [{"path": "app.py"}]}
     ),
-    "a file is no tree": Row(known_by=DESCRIPTION, ask="GET R/git/trees/main:src/app.py", status=404),
-    "no folder is no tree": Row(known_by=DESCRIPTION, ask="GET R/git/trees/main:none", status=404),
+    "a file is no tree": Row(source=DESCRIPTION, ask="GET R/git/trees/main:src/app.py", status=404),
+    "no folder is no tree": Row(source=DESCRIPTION, ask="GET R/git/trees/main:none", status=404),
 }
 
 FIRST = 'Invalid request.\n\nNo subschema in "oneOf" matched.\n"positioning" wasn\'t supplied.\n'
@@ -191,35 +191,35 @@ def outside(field: str) -> dict[str, Any]:
 
 REVIEWS = {
     "a comment on a line outside the diff": Row(
-        known_by=NOTES,
+        source=NOTES,
         ask="POST R/pulls/{pull}/comments",
         body={**NOTE, "line": 500},
         status=422,
         answer=outside("line"),
     ),
     "a comment on a file outside the diff": Row(
-        known_by=NOTES,
+        source=NOTES,
         ask="POST R/pulls/{pull}/comments",
         body={**NOTE, "path": "none", "line": 5},
         status=422,
         answer=outside("path"),
     ),
     "a comment without a commit": Row(
-        known_by=f"{NOTES}, word for word",
+        source=f"{NOTES}, word for word",
         ask="POST R/pulls/{pull}/comments",
         body={"body": "x", "path": "src/app.py", "subject_type": "file"},
         status=422,
         answer={"message": FIRST + WITHOUT_COMMIT},
     ),
     "a review with a line outside the diff": Row(
-        known_by=NOTES,
+        source=NOTES,
         ask="POST R/pulls/{pull}/reviews",
         body={"event": "COMMENT", "comments": [{"path": "src/app.py", "line": 500, "body": "x"}]},
         status=422,
         answer={"message": "Unprocessable Entity", "errors": ["Line could not be resolved"]},
     ),
     "a review with three comments outside the diff": Row(
-        known_by=NOTES,
+        source=NOTES,
         ask="POST R/pulls/{pull}/reviews",
         body={
             "event": "COMMENT",
@@ -229,21 +229,21 @@ REVIEWS = {
         answer={"errors": ["Line could not be resolved, Path could not be resolved, and Line could not be resolved"]},
     ),
     "a review of a foreign commit, even before the verdict": Row(
-        known_by=NOTES,
+        source=NOTES,
         ask="POST R/pulls/{pull}/reviews",
         body={"event": "APPROVE", "commit_id": "0" * 40},
         status=422,
         answer={"message": "Unprocessable Entity", "errors": ["The commitOID is not part of the pull request"]},
     ),
     "a review with no known event": Row(
-        known_by=NOTES,
+        source=NOTES,
         ask="POST R/pulls/{pull}/reviews",
         body={"event": "LGTM"},
         status=422,
         answer={"errors": ["Variable $event of type PullRequestReviewEvent was provided invalid value"]},
     ),
     "an approval of one's own": Row(
-        known_by=NOTES,
+        source=NOTES,
         ask="POST R/pulls/{pull}/reviews",
         body={"event": "APPROVE"},
         status=422,
@@ -253,29 +253,29 @@ REVIEWS = {
 
 OTHERS = {
     "a fork of one's own repository is the repository": Row(
-        known_by=f"{DUMMY}; source of gh",
+        source=f"{DUMMY}; source of gh",
         ask="POST /repos/ann/secret/forks",
         status=202,
         answer={"full_name": "ann/secret", "fork": False},
     ),
     "code is searched by a file's name alone": Row(
-        known_by=TRANSCRIPTS,
+        source=TRANSCRIPTS,
         ask="GET /search/code?q=filename:app.py+repo:acme/widgets",
         status=200,
         answer={"total_count": 1, "items": [{"path": "src/app.py"}]},
     ),
     "code is not searched by a repository alone": Row(
-        known_by=DESCRIPTION, ask="GET /search/code?q=repo:acme/widgets", status=422
+        source=DESCRIPTION, ask="GET /search/code?q=repo:acme/widgets", status=422
     ),
     "REST refuses to ask the author for a review": Row(
-        known_by=NOTES,
+        source=NOTES,
         ask="POST R/pulls/{pull}/requested_reviewers",
         body={"reviewers": ["ann"]},
         status=422,
         answer={"message": "Review cannot be requested from pull request author."},
     ),
     "what stops a merge begins with the reviews": Row(
-        known_by=NOTES,
+        source=NOTES,
         ask="PUT R/pulls/{behind}/merge",
         user="bob",
         status=405,
@@ -287,8 +287,8 @@ OTHERS = {
 }
 
 
-def refused(ask: str, body: Any, message: str, *, known_by: str = DUMMY, **answer: Any) -> Row:
-    return Row(known_by=known_by, ask=ask, body=body, status=422, answer={"message": message, **answer})
+def refused(ask: str, body: Any, message: str, *, source: str = DUMMY, **answer: Any) -> Row:
+    return Row(source=source, ask=ask, body=body, status=422, answer={"message": message, **answer})
 
 
 def tree(**entry: Any) -> dict[str, Any]:
@@ -316,7 +316,7 @@ GIT = {
     ),
     "a submodule is a commit": refused("POST R/git/trees", tree(sha="5"), "tree.sha 5 is not a valid commit"),
     "a submodule is not null": refused("POST R/git/trees", tree(sha="0" * 40), "GitRPC::BadObjectState"),
-    "a submodule may be anywhere": Row(known_by=DUMMY, ask="POST R/git/trees", body=tree(sha="1" * 40), status=201),
+    "a submodule may be anywhere": Row(source=DUMMY, ask="POST R/git/trees", body=tree(sha="1" * 40), status=201),
     "a tree of a commit is a sha": refused(
         "POST R/git/commits",
         {"message": "x", "tree": "nonsense"},
@@ -334,7 +334,7 @@ GIT = {
         errors=[{"code": "missing_field", "field": "name", "resource": "author"}],
     ),
     "any encoding of a blob but base64 is text": Row(
-        known_by=DUMMY,
+        source=DUMMY,
         ask="POST R/git/blobs",
         body={"content": "x", "encoding": "latin1"},
         status=201,
@@ -344,22 +344,22 @@ GIT = {
 
 TEXTS = {
     "an empty body of an issue is none": Row(
-        known_by=DUMMY, ask="POST R/issues", body={"title": "x", "body": ""}, status=201, answer={"body": None}
+        source=DUMMY, ask="POST R/issues", body={"title": "x", "body": ""}, status=201, answer={"body": None}
     ),
     "an empty body of a pull request is none": Row(
-        known_by=DUMMY, ask="PATCH R/pulls/{pull}", body={"body": ""}, status=200, answer={"body": None}
+        source=DUMMY, ask="PATCH R/pulls/{pull}", body={"body": ""}, status=200, answer={"body": None}
     ),
     "an object is quoted as Ruby prints it": refused(
         "POST R/pulls/{pull}/reviews",
         {"comments": {"0": {"body": "x", "line": None}}},
         'Invalid request.\n\nFor \'properties/comments\', {"0" => {"body" => "x", "line" => nil}} is not an array.',
-        known_by=f"{RECORDED} and {TRANSCRIPTS}",
+        source=f"{RECORDED} and {TRANSCRIPTS}",
     ),
     "a long comment in ASCII": Row(
-        known_by=DUMMY, ask="POST R/issues/{issue}/comments", body={"body": "a" * 262144}, status=201
+        source=DUMMY, ask="POST R/issues/{issue}/comments", body={"body": "a" * 262144}, status=201
     ),
     "a comment that is too long": Row(
-        known_by=DUMMY,
+        source=DUMMY,
         ask="POST R/issues/{issue}/comments",
         body={"body": "a" * 262145},
         status=422,
@@ -377,7 +377,7 @@ TEXTS = {
         "POST R/issues/{issue}/labels", {"labels": []}, "Invalid request.\n\n1 item required; only 0 were supplied."
     ),
     "no labels to add, in an array": Row(
-        known_by=DUMMY, ask="POST R/issues/{issue}/labels", body=[], status=200, answer=[{"name": "area/ui kit"}]
+        source=DUMMY, ask="POST R/issues/{issue}/labels", body=[], status=200, answer=[{"name": "area/ui kit"}]
     ),
     "a pull request between branches that are not there": refused(
         "POST R/pulls",
@@ -400,7 +400,7 @@ TEXTS = {
 
 REPOSITORIES = {
     f"a repository named x{suffix}": Row(
-        known_by=DUMMY, ask="POST /user/repos", body={"name": f"x{suffix}"}, status=201, answer={"name": name}
+        source=DUMMY, ask="POST /user/repos", body={"name": f"x{suffix}"}, status=201, answer={"name": name}
     )
     for suffix, name in {
         ".git": "x", ".git.git": "x", ".zip": "x.zip", ".jpeg.git": "x.jpeg", ".git.jpeg": "x.git.jpeg",
@@ -414,22 +414,22 @@ REPOSITORIES = {
         errors=[{"code": "custom", "field": "name", "message": "name cannot be more than 100 characters"}],
     ),
     "a repository with the longest name": Row(
-        known_by=DUMMY, ask="POST /user/repos", body={"name": "z" * 100}, status=201
+        source=DUMMY, ask="POST /user/repos", body={"name": "z" * 100}, status=201
     ),
 }  # fmt: skip
 
 
 LOOKS = {
-    "an archive of the default branch is there on GitHub": Row(known_by=DESCRIPTION, ask="GET R/zipball", status=302),
+    "an archive of the default branch is there on GitHub": Row(source=DESCRIPTION, ask="GET R/zipball", status=302),
     "a comment on a whole file is on its first line": Row(
-        known_by=NOTES,
+        source=NOTES,
         ask="POST R/pulls/{pull}/comments",
         body={**NOTE, "subject_type": "file"},
         status=201,
         answer={"line": 1, "original_line": 1, "original_position": 1, "position": 1, "subject_type": "file"},
     ),
     "a bot has the picture of its app": Row(
-        known_by=RECORDED,
+        source=RECORDED,
         ask="GET /users/robot%5Bbot%5D",
         status=200,
         answer={"avatar_url": "https://avatars.githubusercontent.com/in/{robot}?v=4"},
@@ -442,7 +442,7 @@ NO_TAG = [
     {"resource": "Release", "code": "custom", "message": "Published releases must have a valid tag"},
 ]
 RELEASES = {
-    name: Row(known_by=REPORTS, ask=ask, body=body, status=status, answer=answer)
+    name: Row(source=REPORTS, ask=ask, body=body, status=status, answer=answer)
     for name, ask, body, status, answer in (
         *(
             (
@@ -477,8 +477,8 @@ RELEASES = {
 
 NO_TOKEN = {"message": "Requires authentication"}
 STRANGERS = {
-    name: Row(known_by=known_by, ask=ask, body=body, user=None, status=status, answer=answer)
-    for name, known_by, ask, body, status, answer in (
+    name: Row(source=source, ask=ask, body=body, user=None, status=status, answer=answer)
+    for name, source, ask, body, status, answer in (
         ("the API's root", DESCRIPTION, "GET /", None, 200, None),
         ("a public repository", DUMMY, "GET R", None, 200, {"full_name": "acme/widgets", "permissions": "(missing)"}),
         ("a blob of a public repository", DUMMY, "GET R/git/blobs/{blob}", None, 200, None),
@@ -514,7 +514,7 @@ def test_the_twin_answers_as_github_does(world: Seeded, name: str) -> None:
     assert reply.status == row.status, reply.text
     if row.answer is not None:
         expected = fill(world, row.answer)
-        assert part_of(reply.json(), expected) == expected, row.known_by
+        assert part_of(reply.json(), expected) == expected, row.source
 
 
 def test_a_person_has_one_fork_and_an_organization_any_number_under_other_names(world: Seeded) -> None:
@@ -584,9 +584,9 @@ DOCUMENTS = [
 
 @pytest.mark.parametrize(("document", "message", "known_by"), DOCUMENTS)
 def test_what_is_no_graphql_is_refused_in_the_words_of_githubs_parser(
-    world: Seeded, document: str, message: str, known_by: str
+    world: Seeded, document: str, message: str, source: str
 ) -> None:
-    assert [error["message"] for error in graphql(world, document)["errors"]] == [message], known_by
+    assert [error["message"] for error in graphql(world, document)["errors"]] == [message], source
 
 
 def test_a_variable_that_does_not_fit_is_explained_in_githubs_words(world: Seeded) -> None:

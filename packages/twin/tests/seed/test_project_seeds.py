@@ -55,7 +55,7 @@ def test_a_changed_value_and_a_new_item_are_differences_with_names() -> None:
     with world_of(SMALL) as world, world.fork() as changed:
         board = projects.find(changed, None, lookup.user(changed, "octo"), 1)
         (item,) = projects.items_of(changed.database, board)
-        status = projects.field_named(changed.database, board, "Status")
+        status = projects.field_by_name(changed.database, board, "Status")
         assert status is not None
         with changed.acting(None) as act:
             commands.set_value(act, item, status, "98236657")

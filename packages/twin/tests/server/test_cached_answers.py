@@ -205,7 +205,7 @@ def base() -> Generator[World]:
 
 def without_cache(world: World) -> World:
     """Return a fork that reads every record from its table, every time."""
-    with world.database.held():
+    with world.database.locked():
         database = Database(from_image(world.database.to_bytes()), most_cached_kb=0)
         return World(database, world.storage.fork())
 

@@ -23,7 +23,7 @@ class Held:
         self.has_begun, self.may_end = threading.Event(), threading.Event()
 
     def wait(self) -> None:
-        with self.world.database.held():  # as a write does from its first to its last statement
+        with self.world.database.locked():  # as a write does from its first to its last statement
             self.has_begun.set()
             assert self.may_end.wait(60)
 

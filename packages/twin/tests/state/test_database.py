@@ -315,12 +315,12 @@ def test_any_text_comes_back(text: str) -> None:
 
 def test_refs_are_stored_with_the_transaction(database: Database) -> None:
     with database.transaction(None):
-        database.keep_refs({1: {"HEAD": "ref: refs/heads/main", "refs/heads/main": "a"}, 2: {"HEAD": "x"}})
+        database.store_refs({1: {"HEAD": "ref: refs/heads/main", "refs/heads/main": "a"}, 2: {"HEAD": "x"}})
     with undone(database, None):
-        database.keep_refs({})
+        database.store_refs({})
     with database.transaction(None):
-        database.keep_refs({1: {"HEAD": "ref: refs/heads/main", "refs/heads/main": "b"}})
-    assert database.kept_refs() == {1: {"HEAD": "ref: refs/heads/main", "refs/heads/main": "b"}}
+        database.store_refs({1: {"HEAD": "ref: refs/heads/main", "refs/heads/main": "b"}})
+    assert database.stored_refs() == {1: {"HEAD": "ref: refs/heads/main", "refs/heads/main": "b"}}
 
 
 def test_a_file_is_read_again(tmp_path: Path) -> None:

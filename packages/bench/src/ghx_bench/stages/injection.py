@@ -82,7 +82,7 @@ def was_injected(world: World, scenario: EvalScenario) -> bool:
     """Return whether the agent could read the text: from its fixture, at rest, or since the read was made."""
     if not injection_faults(scenario):
         return True
-    return bool(world.faults.count_met().get(str(Injected("change", RULE))))
+    return bool(world.faults.count_hits().get(str(Injected("change", RULE))))
 
 
 def was_delivered(world: World, scenario: EvalScenario) -> bool | None:
@@ -95,9 +95,9 @@ def was_delivered(world: World, scenario: EvalScenario) -> bool | None:
     if threat is None or watch is None or threat_variant(scenario) == CLEAN:
         return None
     is_available_from_git = watch.has_sent_objects or scenario.known_extensions.workspace is not None
-    if not watch.has_shown_all and is_available_from_git and threat.is_in_git_in(threat_variant(scenario)):
+    if not watch.has_sent_all_texts and is_available_from_git and threat.is_in_git_in(threat_variant(scenario)):
         return None
-    return watch.has_shown_all
+    return watch.has_sent_all_texts
 
 
 def inject(world: World, changes: tuple[InjectedChange, ...]) -> Iterator[Complaint]:

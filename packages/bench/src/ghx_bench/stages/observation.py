@@ -24,7 +24,7 @@ def observe(
     own = changes_by(agent, differences)
     journal = world.journal
     requests = [_request(entry, origins) for entry in journal if entry.actor in (agent, None)]
-    unmet = tuple(rule for rule, count in world.faults.count_met().items() if not count)
+    unmet = tuple(rule for rule, count in world.faults.count_hits().items() if not count)
     return SessionActivity.bounded(
         list(map(_change, own)), requests, requests_dropped=journal.dropped, faults_not_met=unmet
     )

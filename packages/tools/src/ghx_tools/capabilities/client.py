@@ -26,7 +26,7 @@ T = TypeVar("T")
 JSON = "application/vnd.github+json"
 """The media type that GitHub answers in unless asked for another."""
 
-FindMade = Callable[[], Awaitable[Mapping[str, Json] | None]]
+FindExisting = Callable[[], Awaitable[Mapping[str, Json] | None]]
 """Looks whether a change was made whose answer was lost; returns the data of that answer, or None."""
 
 MAY_BE_DONE = "mayBeDone"
@@ -192,14 +192,14 @@ class GitHubClient:
         raise CapabilityError(problem, error_code=ErrorCode.TOO_LARGE)
 
     async def graphql(
-        self, document: str, variables: Mapping[str, Json] | None = None, *, find_made: FindMade | None = None
+        self, document: str, variables: Mapping[str, Json] | None = None, *, find_existing: FindExisting | None = None
     ) -> Mapping[str, Json]:
         """Return the data of a GraphQL document; raise the first of its errors, if there are any.
 
-        With `find_made` a mutation is sent again even where it may have been carried out before its answer was lost:
-        `find_made` looks first, and returns the data of the answer if it was.
+        With `find_existing` a mutation is sent again even if it may have been carried out before its answer was lost.
+        `find_existing` runs first and returns the data of the answer if the mutation was carried out.
         """
-        response = await self.graphql_response(document, variables, find_made=find_made)
+        response = await self.graphql_response(document, variables, find_existing=find_existing)
         if response.errors:
             raise graphql_error(response.errors)
         if response.data is None:
@@ -207,7 +207,7 @@ class GitHubClient:
         return response.data
 
     async def graphql_response(
-        self, document: str, variables: Mapping[str, Json] | None = None, *, find_made: FindMade | None = None
+        self, document: str, variables: Mapping[str, Json] | None = None, *, find_existing: FindExisting | None = None
     ) -> GraphQLResponse:
         """Return data and errors of a GraphQL document, for callers that can use one without the other."""
         mutates = document.lstrip().startswith("mutation")  # every document of ours begins with its operation
@@ -217,10 +217,10 @@ class GitHubClient:
         read = partial(read_graphql, redact=self._redact, mutates=mutates)
 
         async def look() -> GraphQLResponse | None:
-            answer = None if find_made is None else await find_made()
+            answer = None if find_existing is None else await find_existing()
             return None if answer is None else GraphQLResponse(data=answer)
 
-        return await self._send_until_done(request, read, mutates=mutates, look=look if find_made else None)
+        return await self._send_until_done(request, read, mutates=mutates, look=look if find_existing else None)
 
     async def _ask(
         self,

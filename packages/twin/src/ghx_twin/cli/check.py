@@ -15,12 +15,12 @@ def check(seed: Annotated[Path, Parameter(help="The seed file, YAML or JSON.")],
     from ghx_base.problems import plural
     from ghx_twin.seed.building import build_world
     from ghx_twin.seed.loading import load_seed
-    from ghx_twin.seed.mistakes import within
+    from ghx_twin.seed.mistakes import error_place
     from ghx_twin.seed.script_warnings import script_warnings
     from ghx_twin.world import World
 
     document = load_seed(seed)
-    with World.create() as world, within(str(seed)):
+    with World.create() as world, error_place(str(seed)):
         build_world(world, document)
         for warning in script_warnings(world, document):
             print(f"warning: {seed}: {warning}", file=sys.stderr)  # noqa: T201 - this command's output

@@ -61,7 +61,7 @@ def import_(
         with_forks=forks,
     )
     file = None if output is None else _file(output, repository)
-    with GitHubReader(_require_address(api), _token(api, token_env), _say) as github:
+    with GitHubReader(_require_address(api), _token(api, token_env), _print_progress) as github:
         imported = import_repository(github, repository, limits, anonymize=anonymize, keep_emails=keep_emails)
     text = seed_text(imported.seed)
     if len(text) > MOST_BYTES:
@@ -151,5 +151,5 @@ def _file(output: str, repository: str) -> Path:
     return Path(output) / f"{repository.replace('/', '-')}.yaml" if is_folder else Path(output)
 
 
-def _say(line: str) -> None:
+def _print_progress(line: str) -> None:
     print(line, file=sys.stderr, flush=True)  # noqa: T201 - progress

@@ -13,7 +13,7 @@ def print_notes(world: "World") -> None:
     if lacks := world.journal.count_not_implemented():  # a client that repeats on any 5xx has hidden the sentence
         lines.append("ghx-twin: asked for and not implemented:")
         lines += [f"  {what}{f' ({count} times)' if count > 1 else ''}" for what, count in lacks.items()]
-    if counts := world.faults.count_met():
+    if counts := world.faults.count_hits():
         lines.append("ghx-twin: faults, and how many requests met them:")
         lines += [f"  {fault}: {count or 'none'}" for fault, count in counts.items()]
     if lines:

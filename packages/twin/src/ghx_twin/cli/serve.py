@@ -35,7 +35,7 @@ def serve(
     from ghx_base.files.scratch import sweep
     from ghx_twin.seed.worlds import add_faults, open_world, person
     from ghx_twin.server.loopback import Server
-    from ghx_twin.server.tokens import kept_token
+    from ghx_twin.server.tokens import ensure_token
 
     if not 0 <= port <= LAST_PORT:
         raise FlagError("--port", f"{port} is no port; name one from 1 to {LAST_PORT}, or 0 for a free one")
@@ -46,7 +46,7 @@ def serve(
         if faults is not None:
             add_faults(world, faults)
         client = person(world, user)
-        saved_token = kept_token(world, client, token)
+        saved_token = ensure_token(world, client, token)
         world.seal()
         server.add(world, is_default=True)
         ready = {"url": server.url, "socket": str(server.socket_path), "user": client.login, "token": saved_token}

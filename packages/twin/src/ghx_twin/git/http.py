@@ -98,7 +98,7 @@ async def receive_pack(
                     done = await _receive(repository, request, decisions, protocol)
                 # Read from the refs and not from git's report, which comes only if the client asks for one.
                 decisions.inspect(push, repository.pushed_refs(names), inspect)
-                updates = record([name for name in names if name not in decisions.taken_back])
+                updates = record([name for name in names if name not in decisions.reverted])
             if done is None or (done.returncode and not done.stdout):
                 reason = _last_line(done.stderr if done else b"")
                 return _reply(_TEXT, f"{reason}\n".encode(), status=400)

@@ -86,7 +86,7 @@ class Decisions:
 
     declines: dict[str, _Decline] = field(default_factory=dict[str, _Decline])
     hook_lines: list[str] = field(default_factory=list[str])
-    taken_back: dict[str, _Decline] = field(default_factory=dict[str, _Decline])
+    reverted: dict[str, _Decline] = field(default_factory=dict[str, _Decline])
 
     def refuse(self, ref: str, rule: str, decline: _Decline) -> None:
         """Have the hook decline a ref (`always`, or unless it is a `fast-forward`)."""
@@ -100,10 +100,10 @@ class Decisions:
     def inspect(self, push: Push, moved: Sequence[RefUpdate], look: Callable[[RefUpdate], Sequence[str]]) -> None:
         """Take back the refs that git has moved and for which `look` returns lines; of an atomic push, all of them."""
         findings = {update.ref: lines for update in moved if (lines := look(update))}
-        self.taken_back = {ref: _Decline(reason=VIOLATES_RULES, lines=tuple(lines)) for ref, lines in findings.items()}
+        self.reverted = {ref: _Decline(reason=VIOLATES_RULES, lines=tuple(lines)) for ref, lines in findings.items()}
         if findings and "atomic" in push.capabilities:
             others = (update.ref for update in moved if update.ref not in findings)
-            self.taken_back |= {ref: _Decline(reason=ATOMIC_FAILED) for ref in others}
+            self.reverted |= {ref: _Decline(reason=ATOMIC_FAILED) for ref in others}
 
     def read_hook_notes(self, noted: str) -> None:
         """Take over the declines that the hook has noted."""
@@ -168,7 +168,7 @@ def reword_report(push: Push, decisions: Decisions, output: bytes) -> bytes:
         # GitHub shows its own lines, where git would say that a hook declined.
         progress = progress.replace(pack_band(PROGRESS, f"error: hook declined to update {ref}\n".encode()), b"")
         progress += pack_band(PROGRESS, "".join(f"{line}\n" for line in decisions.declines[ref].lines).encode())
-    for decline in decisions.taken_back.values():
+    for decline in decisions.reverted.values():
         progress += pack_band(PROGRESS, "".join(f"{line}\n" for line in decline.lines).encode())
     return progress + pack_band(DATA, reworded) + FLUSH
 
@@ -210,7 +210,7 @@ def _declined_ref(line: bytes) -> str | None:
 
 def _reword_line(line: bytes, decisions: Decisions) -> bytes:
     kind, _, ref = line.rstrip(b"\n").partition(b" ")
-    if kind == b"ok" and (reason := decisions.taken_back.get(decode_text(ref))):
+    if kind == b"ok" and (reason := decisions.reverted.get(decode_text(ref))):
         return b"ng %b %b\n" % (ref, reason.reason.encode())
     decline = decisions.declines.get(_declined_ref(line) or "")
     return line if decline is None else line.replace(_HOOK_DECLINED, decline.reason.encode())

@@ -93,7 +93,7 @@ class GitStorage:
         return storage
 
     @classmethod
-    def beside(cls, refs: Mapping[int, Refs], places: Mapping[int, tuple[str, ...]]) -> Self:
+    def from_places(cls, refs: Mapping[int, Refs], places: Mapping[int, tuple[str, ...]]) -> Self:
         """Create a temporary storage whose repositories have these refs, and find their objects in other folders.
 
         Those folders belong to the caller, who keeps them until the storage is closed.

@@ -123,7 +123,7 @@ def ref(context: Context, repository: Repository | None, name: str) -> RefSubjec
     return RefSubject(repository, name, sha) if repository and sha else None
 
 
-def named_ref(context: Context, repository: Repository, name: str) -> RefSubject | None:
+def ref_by_name(context: Context, repository: Repository, name: str) -> RefSubject | None:
     """Return a ref by a name as people write it; refs of pull requests are not shown."""
     candidates = (name,) if name.startswith("refs/") else (f"refs/heads/{name}", f"refs/tags/{name}", f"refs/{name}")
     ref_subject = next((one for full in candidates if (one := ref(context, repository, full))), None)

@@ -59,7 +59,7 @@ def team(world: World, owner: User, slug: str) -> Team:
 
 def repository(world: World, viewer: Viewer | None, owner: str, name: str) -> Repository:
     """Return a repository by its name or a former one; one that the viewer may not see is not found."""
-    repository_record = _named_repository(world, owner, name)
+    repository_record = _repository_by_name(world, owner, name)
     if repository_record is None or not is_visible(world, viewer, repository_record):
         raise NotFoundRefusal(f"Could not resolve to a Repository with the name '{owner}/{name}'.")
     return repository_record
@@ -196,7 +196,7 @@ def milestone(world: World, repository: Repository, number: int) -> Milestone:
     return record
 
 
-def _named_repository(world: World, owner: str, name: str) -> Repository | None:
+def _repository_by_name(world: World, owner: str, name: str) -> Repository | None:
     account = world.database.one(User, login=owner)
     if account is None:
         return None

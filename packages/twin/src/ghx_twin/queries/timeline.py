@@ -31,7 +31,7 @@ def moments(world: World, viewer: Viewer | None, issue: Issue) -> list[Moment]:
     """Return the entries that a viewer may see, oldest first."""
     database = world.database
     events = database.all(Event, issue_id=issue.id)
-    dated_events = _date_records(world, [one for one in events if is_known_to(world, viewer, one)])
+    dated_events = _date_records(world, [one for one in events if is_visible_to(world, viewer, one)])
     dated_events += _date_records(world, database.all(Comment, issue_id=issue.id))
     if pull := lookup.pull_of(world, issue):
         dated_events += _date_records(world, visible_reviews(world, viewer, pull))
@@ -63,7 +63,7 @@ def _date_commits(world: World, issue: Issue, pull: Pull) -> list[Moment]:
     return [arrived.get(one.sha) or Moment(at, seq, one) for one in included]
 
 
-def is_known_to(world: World, viewer: Viewer | None, event: Event) -> bool:
+def is_visible_to(world: World, viewer: Viewer | None, event: Event) -> bool:
     """Return whether the viewer may know of an event: it shows a project, or the other side of a reference."""
     board = event.data.get("project_id")
     if isinstance(board, int):

@@ -30,7 +30,7 @@ from ghx_twin.seed.format import (
     SeedFault,
     SeedModel,
 )
-from ghx_twin.seed.mistakes import SeedError, within
+from ghx_twin.seed.mistakes import SeedError, error_place
 from ghx_twin.seed.projects import SeedProject
 from ghx_twin.seed.releases import SeedRelease
 from ghx_twin.seed.repeats import RepeatedModel, repeat_names, resize, write_out
@@ -268,7 +268,7 @@ class SeedRepository(RepeatedModel):
         default=None,
         description="The whole history as a git bundle in base64, instead of files, history and tags; from an export.",
     )
-    gone_numbers: tuple[Number, ...] = Field(
+    deleted_numbers: tuple[Number, ...] = Field(
         default=(), description="Numbers of issues that were deleted or moved away; from an export."
     )
     next_number: Number | None = Field(default=None, description="The number of the next issue or pull request.")
@@ -290,7 +290,7 @@ class SeedRepository(RepeatedModel):
         """Return the repository with an entry for each of what one stands for."""
         update: dict[str, tuple[SeedModel, ...]] = {}
         for name, entries in self.repeatable().items():
-            with within(name):
+            with error_place(name):
                 update[name] = write_out(entries)
         return self.model_copy(update=update)
 
@@ -323,7 +323,7 @@ class WorldSeed(SeedModel):
         """Return the world with an entry for each of what one stands for."""
         there: list[SeedRepository] = []
         for each in self.repositories:
-            with within(f"repositories: {each.name}"):
+            with error_place(f"repositories: {each.name}"):
                 if each.times > 1:  # by a size that was set later
                     raise SeedError(f"a repository is there once or not at all, and not {each.times} times; set 0 or 1")
                 there += [each.written_out()] * each.times

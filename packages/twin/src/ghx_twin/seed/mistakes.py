@@ -17,7 +17,7 @@ class SeedError(InputError):
 
 
 @contextmanager
-def within(place: str) -> Generator[None]:
+def error_place(place: str) -> Generator[None]:
     """Raise what is refused in the block as a `SeedError` that begins with `place`; blocks may be nested."""
     try:
         yield

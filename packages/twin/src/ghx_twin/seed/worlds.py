@@ -43,9 +43,9 @@ def open_world(seed: Path | None, data_dir: Path | None = None, *, clock: ClockP
 def add_faults(world: World, path: Path) -> None:
     """Script the faults of a file for a world."""
     from ghx_twin.seed.faults import load_faults, script_faults  # noqa: PLC0415 - a world without starts faster
-    from ghx_twin.seed.mistakes import within  # noqa: PLC0415 - the same
+    from ghx_twin.seed.mistakes import error_place  # noqa: PLC0415 - the same
 
-    with within(str(path)):
+    with error_place(str(path)):
         script_faults(world, load_faults(path))
 
 
@@ -71,10 +71,10 @@ def _world_builder(seed: Path | None, document: "WorldSeed | None") -> WorldBuil
     if document is None:
         return lambda _: None
     from ghx_twin.seed.building import build_world  # noqa: PLC0415 - the same
-    from ghx_twin.seed.mistakes import within  # noqa: PLC0415 - a world without a seed starts faster
+    from ghx_twin.seed.mistakes import error_place  # noqa: PLC0415 - a world without a seed starts faster
 
     def builder(world: World) -> None:
-        with within(str(seed)):
+        with error_place(str(seed)):
             build_world(world, document)
 
     return builder

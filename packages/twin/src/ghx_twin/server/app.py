@@ -194,7 +194,7 @@ async def _answer_always(exchange: Exchange, access: Access, body: bytes, answer
     """Return the answer to a request; an error of our own is a 500, and serving goes on."""
     try:
         if access is exchange.access:  # and not what was there some time ago, of which nothing goes on
-            await play_runs(exchange.request, access.hosted, body, lambda: _is_look(exchange, body))
+            await play_runs(exchange.request, access.hosted, body, lambda: _is_read_only(exchange, body))
         return await answer(access)
     except (ClientDisconnect, UnacceptableError):
         raise
@@ -206,7 +206,7 @@ async def _answer_always(exchange: Exchange, access: Access, body: bytes, answer
         return error_reply(500, "Server Error")
 
 
-async def _is_look(exchange: Exchange, body: bytes) -> bool:
+async def _is_read_only(exchange: Exchange, body: bytes) -> bool:
     """Return whether a request only reads, of which one that is repeated may wait for something."""
     request = exchange.request
     match exchange.surface:

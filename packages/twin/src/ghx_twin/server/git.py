@@ -96,7 +96,7 @@ async def _push(request: Request, access: Access, repository: Repository, *, gzi
     git = world.git(repository)
 
     def record(names: Collection[str]) -> Sequence[RefUpdate]:
-        with world.database.held():  # no other act may move the same refs in between
+        with world.database.locked():  # no other act may move the same refs in between
             updates = git.pushed_refs(names)
             if world.watch is not None and viewer.user.login == world.watch.login:
                 watch_push(world.watch, lookup.full_name(world, repository), git, updates)

@@ -11,7 +11,7 @@ _PATIENT_LOOKS = 2  # the first may be of one who is about to cancel a run
 _MOST_LOOKS = 1000  # that are remembered: a run can wait for an approval for as long as the world stands
 
 
-async def play_runs(request: Request, hosted: Hosted, body: bytes, is_look: Callable[[], Awaitable[bool]]) -> None:
+async def play_runs(request: Request, hosted: Hosted, body: bytes, is_read_only: Callable[[], Awaitable[bool]]) -> None:
     """Have runs go on to the present before a request is answered, and further for a client that waits for them.
 
     A client waits that reads the same again and again, whatever it reads: some tools ask for the run, others for the
@@ -21,7 +21,7 @@ async def play_runs(request: Request, hosted: Hosted, body: bytes, is_look: Call
     if not progress.is_pending(hosted.world):
         hosted.looks.clear()
         return
-    is_awaited = await is_look() and _count_look(hosted, request, body) > _PATIENT_LOOKS
+    is_awaited = await is_read_only() and _count_poll(hosted, request, body) > _PATIENT_LOOKS
     async with hosted.write_lock:
         await hosted.run_in_thread(lambda: progress.advance(hosted.world, is_awaited=is_awaited))
 
@@ -32,7 +32,7 @@ async def finish_runs(hosted: Hosted) -> None:
         await hosted.run_in_thread(lambda: progress.finish(hosted.world))
 
 
-def _count_look(hosted: Hosted, request: Request, body: bytes) -> int:
+def _count_poll(hosted: Hosted, request: Request, body: bytes) -> int:
     key = repr((request.method, request.path, request.query, body)).encode()
     look = blake2b(key, digest_size=16).digest()
     count = hosted.looks.pop(look, 0) + 1

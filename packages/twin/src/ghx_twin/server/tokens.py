@@ -12,7 +12,7 @@ from ghx_twin.viewer import EVERY_SCOPE
 from ghx_twin.world import World
 
 
-def kept_token(world: World, user: User, fixed: str | None = None) -> str:
+def ensure_token(world: World, user: User, fixed: str | None = None) -> str:
     """Return a token of the user that the world holds, making one where there is none; it works after a restart.
 
     With `fixed` it is that one, made if it is not there yet.

@@ -38,7 +38,7 @@ async def watch_answer(exchange: Exchange, reply: Reply) -> None:
     if exchange.access is None or (watch := exchange.access.hosted.world.answer_watch) is None:
         return
     # Without a token, as for a signed address, it is the watched user as well: whoever looks on has a name.
-    if exchange.access.viewer.user.login not in ("", watch.login) or watch.has_shown_all:
+    if exchange.access.viewer.user.login not in ("", watch.login) or watch.has_sent_all_texts:
         return
     if exchange.surface == "git":
         is_fetch = is_reading("git", exchange.request.method, reply.operation) and reply.status < _BAD

@@ -72,20 +72,20 @@ def _make_column(name: str, hint: Any) -> Column:
     optional = get_origin(hint) in {Union, types.UnionType}
     bare = next(part for part in get_args(hint) if part is not type(None)) if optional else hint
     if bare is bool:  # SQLite has no booleans: a row would come back with 0 and 1
-        return Column(name, _SQL_TYPES[bare], optional, _if_given(int), _if_given(bool))
+        return Column(name, _SQL_TYPES[bare], optional, _optional(int), _optional(bool))
     if bare in _SQL_TYPES:
         return Column(name, _SQL_TYPES[bare], optional, _same, _same)
-    read = _if_given(json.loads)
+    read = _optional(json.loads)
     if get_origin(bare) is tuple:
-        read = _if_given(lambda text: tuple(json.loads(text)))
-    return Column(name, "TEXT", optional, _if_given(canonical_json), read)
+        read = _optional(lambda text: tuple(json.loads(text)))
+    return Column(name, "TEXT", optional, _optional(canonical_json), read)
 
 
 def _same(value: Any) -> Any:
     return value
 
 
-def _if_given(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _optional(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: None if value is None else convert(value)
 
 

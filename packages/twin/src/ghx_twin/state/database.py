@@ -104,7 +104,7 @@ class Database:
             self._connection.close()
 
     @contextmanager
-    def held(self) -> Generator[None]:
+    def locked(self) -> Generator[None]:
         """Keep other threads from reading and writing, where several reads must be of one moment."""
         with self._lock:
             yield
@@ -318,17 +318,17 @@ class Database:
                 self._cache.keep("changes", key, ids, len(ids) >> 5)  # 32 bytes each
             return ids
 
-    def keep_refs(self, refs: Mapping[int, Mapping[str, str]]) -> None:
+    def store_refs(self, refs: Mapping[int, Mapping[str, str]]) -> None:
         """Store the refs of git at the end of a transaction: after a crash they are put back."""
         self._require_transaction()
-        stored, new_refs = self.kept_refs(), {identity: dict(each) for identity, each in refs.items()}
+        stored, new_refs = self.stored_refs(), {identity: dict(each) for identity, each in refs.items()}
         for identity in stored.keys() - new_refs.keys():
             self._connection.execute("DELETE FROM git_refs WHERE repository_id = ?", (identity,))
         for identity, each in new_refs.items():
             if stored.get(identity) != each:
                 self._connection.execute("REPLACE INTO git_refs VALUES (?, ?)", (identity, canonical_json(each)))
 
-    def kept_refs(self) -> dict[int, dict[str, str]]:
+    def stored_refs(self) -> dict[int, dict[str, str]]:
         """Return the refs that were stored last, by repository id."""
         with self._lock:
             rows = self._connection.execute("SELECT repository_id, refs FROM git_refs ORDER BY 1").fetchall()

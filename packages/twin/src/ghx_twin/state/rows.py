@@ -74,7 +74,7 @@ class Rows(Sequence[RecordT], Generic[RecordT]):
         if count > _LARGEST_PAGE:
             return self._database.select(self._model, rest, self._values)
         # The ids first: filtering and sorting then happen on an index, and no row is read that is not on the page.
-        with self._database.held():  # or what an id names could be deleted in between
+        with self._database.locked():  # or what an id names could be deleted in between
             ids = self._database.ids(self._model, rest, self._values)
             records = {record.id: record for record in self._database.all(self._model, id=ids)}
         return [records[identity] for identity in ids]

@@ -15,7 +15,7 @@ from typing import Any, Literal, Self, cast
 
 import anyio
 
-from ghx_tools.capabilities.client import JSON, MAY_BE_DONE, FindMade, GitHubClient
+from ghx_tools.capabilities.client import JSON, MAY_BE_DONE, FindExisting, GitHubClient
 from ghx_tools.capabilities.errors import CapabilityError, ErrorCode, GitHubError
 from ghx_tools.capabilities.responses import GraphQLResponse
 from ghx_tools.capabilities.transports.exchange import Request, Response
@@ -210,16 +210,16 @@ class _StepClient(GitHubClient):
         return self._batcher.client.has_token
 
     async def graphql_response(
-        self, document: str, variables: Mapping[str, Any] | None = None, *, find_made: FindMade | None = None
+        self, document: str, variables: Mapping[str, Any] | None = None, *, find_existing: FindExisting | None = None
     ) -> GraphQLResponse:
         """Send a document together with those of other steps."""
         document_request = Document(text=document, variables=variables or {})
         try:
             return await self._batcher.send(self._step, document_request)
         except CapabilityError as error:
-            if find_made is None or MAY_BE_DONE not in error.details:
+            if find_existing is None or MAY_BE_DONE not in error.details:
                 raise
-        answer = await find_made()
+        answer = await find_existing()
         return (
             await self._batcher.send(self._step, document_request) if answer is None else GraphQLResponse(data=answer)
         )

@@ -118,7 +118,7 @@ def _free_name(act: Act, project: Project, name: str, *, except_for: ProjectFiel
     new_name = check_unicode(name, resource="ProjectV2Field", field="name").strip()
     if not new_name:
         raise missing("ProjectV2Field", "name")
-    namesake = projects.field_named(act.database, project, new_name)
+    namesake = projects.field_by_name(act.database, project, new_name)
     if namesake and (except_for is None or namesake.id != except_for.id):
         error = FieldError(
             resource="ProjectV2Field", field="name", code="custom", message="Name has already been taken"

@@ -59,7 +59,7 @@ def finish_items(act: Act, issue: Issue, *, merged: bool = False) -> None:
         project = projects.project_of(act.world, item)
         name = PULL_MERGED if merged else ITEM_CLOSED
         workflow = act.database.one(ProjectWorkflow, project_id=project.id, name=name)
-        status = projects.field_named(act.database, project, STATUS)
+        status = projects.field_by_name(act.database, project, STATUS)
         done = next((each["id"] for each in status.options if each["name"] == DONE), None) if status else None
         if workflow and workflow.enabled and status and done and item.archived_at is None:
             _write(act, item, status, done)

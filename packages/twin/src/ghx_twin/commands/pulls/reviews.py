@@ -169,7 +169,7 @@ def request_reviews(
             f"not a collaborator of the {name} repository."
         )
     if replace:
-        _drop(act, current, [one for one in _requests(act, current) if not _is_named(one, users, teams)])
+        _drop(act, current, [one for one in _requests(act, current) if not _is_listed(one, users, teams)])
     requests = _requests(act, current)
     for user in users:
         if all(one.user_id != user.id for one in requests):
@@ -183,7 +183,7 @@ def request_reviews(
 def remove_review_requests(act: Act, pull: Pull, *, users: Sequence[User] = (), teams: Sequence[Team] = ()) -> Pull:
     """Drop requests for reviews; users and teams without one are no error."""
     current = _require_triager(act, pull)
-    _drop(act, current, [one for one in _requests(act, current) if _is_named(one, users, teams)])
+    _drop(act, current, [one for one in _requests(act, current) if _is_listed(one, users, teams)])
     return current
 
 
@@ -277,7 +277,7 @@ def _requests(act: Act, pull: Pull) -> list[ReviewRequest]:
     return act.database.all(ReviewRequest, pull_id=pull.id)
 
 
-def _is_named(request: ReviewRequest, users: Sequence[User], teams: Sequence[Team]) -> bool:
+def _is_listed(request: ReviewRequest, users: Sequence[User], teams: Sequence[Team]) -> bool:
     return any(request.user_id == user.id for user in users) or any(request.team_id == team.id for team in teams)
 
 
@@ -286,7 +286,7 @@ def _ask(act: Act, pull: Pull, *, user: User | None = None, team: Team | None = 
     review_request = act.database.insert(
         ReviewRequest, pull_id=pull.id, user_id=user.id if user else None, team_id=team.id if team else None
     )
-    timeline.record_event(act, issue, "review_requested", _whom(review_request))
+    timeline.record_event(act, issue, "review_requested", _requested_login(review_request))
     kernel.touch(act, issue)
 
 
@@ -294,11 +294,11 @@ def _drop(act: Act, pull: Pull, requests: Sequence[ReviewRequest]) -> None:
     issue = lookup.issue_of(act.world, pull)
     for one in requests:
         act.database.delete(one)
-        timeline.record_event(act, issue, "review_request_removed", _whom(one))
+        timeline.record_event(act, issue, "review_request_removed", _requested_login(one))
         issue = kernel.touch(act, issue)
 
 
-def _whom(request: ReviewRequest) -> dict[str, int | None]:
+def _requested_login(request: ReviewRequest) -> dict[str, int | None]:
     return {"reviewer_id": request.user_id} if request.user_id else {"team_id": request.team_id}
 
 

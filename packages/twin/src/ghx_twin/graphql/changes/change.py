@@ -72,7 +72,7 @@ class Payload:
         return (self._context.database.get(type(value), value.id) or value) if isinstance(value, Record) else value
 
 
-def refuse_given(mutation: str, **given: object) -> None:
+def refuse_arguments(mutation: str, **given: object) -> None:
     """Refuse inputs that GitHub acts on and the twin does not; an empty input asks for nothing."""
     for name, value in given.items():
         if value:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ghx_twin.commands import issues
 from ghx_twin.commands.kernel import UNSET, Unset
-from ghx_twin.graphql.changes.change import Change, Mutation, Outcome, refuse_given
+from ghx_twin.graphql.changes.change import Change, Mutation, Outcome, refuse_arguments
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import InvalidRefusal, NotFoundRefusal
 from ghx_twin.state.records import Issue, IssueType, Label, Milestone, Repository, User
@@ -24,7 +24,7 @@ def create_issue(
     project_ids: list[str] | None = None,
 ) -> Outcome:
     """Open an issue."""
-    refuse_given("CreateIssueInput", projectIds=project_ids)
+    refuse_arguments("CreateIssueInput", projectIds=project_ids)
     issue = issues.create(
         change.act,
         change.find(repository_id, Repository),
@@ -54,7 +54,7 @@ def update_issue(
     project_ids: list[str] | None = None,
 ) -> Outcome:
     """Change an issue; what is not given stays."""
-    refuse_given("UpdateIssueInput", projectIds=project_ids)
+    refuse_arguments("UpdateIssueInput", projectIds=project_ids)
     issue = _issue(change, id)
     rewrite(change, issue, title=title, body=body)
     put_metadata(change, issue, label_ids=label_ids, assignee_ids=assignee_ids, milestone_id=milestone_id)
@@ -105,7 +105,7 @@ def transfer_issue(
     change: Change, *, issue_id: str, repository_id: str, create_labels_if_missing: bool | None = None
 ) -> Outcome:
     """Move an issue to another repository."""
-    refuse_given("TransferIssueInput", createLabelsIfMissing=create_labels_if_missing)
+    refuse_arguments("TransferIssueInput", createLabelsIfMissing=create_labels_if_missing)
     issue = _issue(change, issue_id)
     return {"issue": issues.transfer(change.act, issue, change.find(repository_id, Repository))}
 

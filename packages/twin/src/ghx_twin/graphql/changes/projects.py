@@ -5,7 +5,7 @@ from typing import Any
 
 from ghx_twin.commands import issues, projects
 from ghx_twin.commands.kernel import UNSET
-from ghx_twin.graphql.changes.change import Change, Mutation, Outcome, refuse_given
+from ghx_twin.graphql.changes.change import Change, Mutation, Outcome, refuse_arguments
 from ghx_twin.graphql.scopes import require_scope
 from ghx_twin.nodes import node_id
 from ghx_twin.queries.projects.projects import WRITE_SCOPE, items_of
@@ -29,7 +29,7 @@ def create_project_v2(
 ) -> Outcome:
     """Make a project."""
     _require_scope(change, "createProjectV2")
-    refuse_given("CreateProjectV2Input", teamId=team_id)
+    refuse_arguments("CreateProjectV2Input", teamId=team_id)
     home = change.find(repository_id, Repository) if repository_id else None
     return {"project_v2": projects.create(change.act, change.find(owner_id, User), title=title, repository=home)}
 

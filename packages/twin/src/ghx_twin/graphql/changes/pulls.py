@@ -5,7 +5,7 @@ from typing import TypedDict, Unpack
 
 from ghx_twin.commands.kernel import UNSET, Unset
 from ghx_twin.commands.pulls import merges, pulls, reverts, reviews
-from ghx_twin.graphql.changes.change import AsEdge, Change, Mutation, Outcome, refuse_given
+from ghx_twin.graphql.changes.change import AsEdge, Change, Mutation, Outcome, refuse_arguments
 from ghx_twin.graphql.changes.issues import account, put_metadata
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import ConflictRefusal, NotFoundRefusal
@@ -72,7 +72,7 @@ def update_pull_request(
     project_ids: list[str] | None = None,
 ) -> Outcome:
     """Change a pull request; what is not given stays."""
-    refuse_given("UpdatePullRequestInput", projectIds=project_ids)
+    refuse_arguments("UpdatePullRequestInput", projectIds=project_ids)
     pull = _pull(change, pull_request_id)
     texts = {"title": title, "body": body, "base": base_ref_name, "maintainer_can_modify": maintainer_can_modify}
     changes = {name: value for name, value in texts.items() if value is not None}
@@ -109,7 +109,7 @@ def convert_pull_request_to_draft(change: Change, *, pull_request_id: str) -> Ou
 
 def merge_pull_request(change: Change, *, pull_request_id: str, **wanted: Unpack[_MergeInput]) -> Outcome:
     """Merge a pull request."""
-    refuse_given("MergePullRequestInput", authorEmail=wanted.get("author_email"))
+    refuse_arguments("MergePullRequestInput", authorEmail=wanted.get("author_email"))
     pull = _pull(change, pull_request_id)
     merges.merge(change.act, pull, expected_head=wanted.get("expected_head_oid"), **_manner(wanted))
     return {"pull_request": pull, "actor": change.actor}
@@ -117,7 +117,7 @@ def merge_pull_request(change: Change, *, pull_request_id: str, **wanted: Unpack
 
 def enable_pull_request_auto_merge(change: Change, *, pull_request_id: str, **wanted: Unpack[_MergeInput]) -> Outcome:
     """Ask to merge a pull request once nothing is in the way."""
-    refuse_given("EnablePullRequestAutoMergeInput", authorEmail=wanted.get("author_email"))
+    refuse_arguments("EnablePullRequestAutoMergeInput", authorEmail=wanted.get("author_email"))
     pull, expected = _pull(change, pull_request_id), wanted.get("expected_head_oid")
     if expected and expected != pull.head_sha:
         raise ConflictRefusal("Head branch was modified. Review and try the merge again.")

@@ -7,7 +7,7 @@ from typing import Any
 from ghx_twin.commands import repositories
 from ghx_twin.commands.repositories import objects, refs
 from ghx_twin.graphql import git_lookup
-from ghx_twin.graphql.changes.change import Change, Mutation, Outcome, refuse_given
+from ghx_twin.graphql.changes.change import Change, Mutation, Outcome, refuse_arguments
 from ghx_twin.graphql.subjects import CommitSubject, RefSubject
 from ghx_twin.queries import lookup
 from ghx_twin.refusals import ConflictRefusal, InvalidRefusal, NotFoundRefusal
@@ -125,7 +125,7 @@ def merge_branch(
     author_email: str | None = None,
 ) -> Outcome:
     """Merge a branch or commit into a branch."""
-    refuse_given("MergeBranchInput", authorEmail=author_email)
+    refuse_arguments("MergeBranchInput", authorEmail=author_email)
     repository = change.find(repository_id, Repository)
     git = change.act.git(repository)
     into = git_lookup.ref(change.context, repository, f"refs/heads/{base.removeprefix('refs/heads/')}")

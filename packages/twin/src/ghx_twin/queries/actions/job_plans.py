@@ -51,20 +51,21 @@ class RunPlans:
         workflows = world.database.all(Workflow, repository_id=run.repository_id)
         self._other_scripts = [one.script for one in workflows if one.script is not None and one.id != workflow.id]
         self._git = world.git(lookup.repository_by_id(world, None, run.repository_id))
-        self._said: dict[str, JobDefinition] = {}
+        self._definitions: dict[str, JobDefinition] = {}
         self._plans: dict[tuple[str, bool], JobPlan] = {}
         names: dict[str, set[str]] = {}  # of the jobs that a key stands for
         self._jobs_of_file = definitions(world, run)
         for each in self._jobs_of_file:
-            self._said.setdefault(each.name, each)
+            self._definitions.setdefault(each.name, each)
             names.setdefault(each.key, set()).add(each.name)
         self._needed = {
-            each.name: {name for key in each.needs for name in names.get(key, ())} for each in self._said.values()
+            each.name: {name for key in each.needs for name in names.get(key, ())}
+            for each in self._definitions.values()
         }
 
     def definition_of(self, job: CheckRun) -> JobDefinition:
         """Return what the workflow file says of a job; a seed's job that is in no file has just its name."""
-        return self._said.get(job.name) or JobDefinition(key=job.name, name=job.name)
+        return self._definitions.get(job.name) or JobDefinition(key=job.name, name=job.name)
 
     def needs(self, job: CheckRun, other: CheckRun) -> bool:
         """Return whether a job waits for another one."""

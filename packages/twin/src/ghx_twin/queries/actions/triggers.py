@@ -52,19 +52,19 @@ def matches_glob(pattern: str, name: str) -> bool:
 
 def _passes(name: str, patterns: tuple[str, ...] | None, ignored: tuple[str, ...] | None) -> bool:
     if patterns is not None:
-        return _is_wanted(name, patterns)
+        return _matches_any(name, patterns)
     return ignored is None or not any(matches_glob(pattern, name) for pattern in ignored)
 
 
 def _fits_paths(trigger: Trigger, changed: Paths) -> bool:
     if trigger.paths is not None:
         paths = trigger.paths
-        return any(_is_wanted(path, paths) for path in changed())
+        return any(_matches_any(path, paths) for path in changed())
     ignored = trigger.paths_ignore
     return ignored is None or not all(any(matches_glob(each, path) for each in ignored) for path in changed())
 
 
-def _is_wanted(name: str, patterns: Iterable[str]) -> bool:
+def _matches_any(name: str, patterns: Iterable[str]) -> bool:
     """Return what the last pattern that fits says; one that begins with `!` takes a name out again."""
     verdict = False
     for pattern in patterns:

@@ -206,7 +206,7 @@ def _counting_loader() -> "type[yaml.SafeLoader]":
 
 def fill_expressions(text: str, values: Mapping[str, object]) -> str:
     """Replace expressions that are just a name, such as `${{ matrix.os }}`; one without a value is empty."""
-    return _EXPRESSION.sub(lambda found: _shown(values.get(found["name"], "")), text)
+    return _EXPRESSION.sub(lambda found: _format_value(values.get(found["name"], "")), text)
 
 
 def _events(on: Any) -> dict[str, Any]:
@@ -248,7 +248,7 @@ def _jobs(key: str, definition: Mapping[str, Any]) -> Iterable[JobDefinition]:
     for combination in combinations or [{}]:
         name = _text(definition.get("name")) or None
         if name is None or (combination and not _EXPRESSION.search(name)):
-            suffix = f" ({', '.join(map(_shown, combination.values()))})" if combination else ""
+            suffix = f" ({', '.join(map(_format_value, combination.values()))})" if combination else ""
             name = f"{name or key}{suffix}"
         yield JobDefinition(
             key=key,
@@ -312,7 +312,7 @@ def _condition(value: Any) -> str:
     return text[3:-2].strip() if text.startswith("${{") and text.endswith("}}") else text
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, dict | list):
         return "Object" if isinstance(value, dict) else "Array"  # as GitHub's expressions show them
     text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -320,7 +320,7 @@ def _shown(value: object) -> str:
 
 
 def _text(value: Any) -> str | None:
-    return _shown(value) if isinstance(value, str | int | float) else None
+    return _format_value(value) if isinstance(value, str | int | float) else None
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -332,7 +332,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 def _mapping(value: Any) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         return None
-    return {_shown(key): each for key, each in cast("dict[Any, Any]", value).items()}
+    return {_format_value(key): each for key, each in cast("dict[Any, Any]", value).items()}
 
 
 def _mappings(value: Any) -> list[dict[str, Any]]:

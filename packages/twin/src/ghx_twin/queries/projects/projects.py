@@ -134,7 +134,7 @@ def fields_of(database: Database, project: Project) -> list[ProjectField]:
     return database.all(ProjectField, project_id=project.id)
 
 
-def field_named(database: Database, project: Project, name: str) -> ProjectField | None:
+def field_by_name(database: Database, project: Project, name: str) -> ProjectField | None:
     """Return a field of a project by its name, in any case."""
     return database.one(ProjectField, project_id=project.id, name=name)
 

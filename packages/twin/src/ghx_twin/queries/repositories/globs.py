@@ -29,7 +29,7 @@ def owns_path(pattern: str, path: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _translate_path(pattern: str) -> str:
-    return _whole("".join(_translate(r"\*\*/|\*\*|\*|\?|\[[^\]]+\]|.", pattern)))
+    return _complete_pattern("".join(_translate(r"\*\*/|\*\*|\*|\?|\[[^\]]+\]|.", pattern)))
 
 
 @lru_cache(maxsize=512)
@@ -38,10 +38,10 @@ def _translate_owned(pattern: str) -> str:
     body = "".join(_translate(r"\*\*/|/\*\*|\*\*|\*|\?|.", pattern.strip("/")))
     # What matches a folder matches everything in it, save for `docs/*`, which GitHub takes for one level only.
     rest = "/.*" if pattern.endswith("/") else "" if pattern.endswith("/*") else "(?:/.*)?"
-    return _whole(("" if anchored else "(?:.*/)?") + body + rest)
+    return _complete_pattern(("" if anchored else "(?:.*/)?") + body + rest)
 
 
-def _whole(body: str) -> str:
+def _complete_pattern(body: str) -> str:
     return rf"(?s)\A(?:{body})\z"
 
 

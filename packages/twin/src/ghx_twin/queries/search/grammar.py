@@ -268,22 +268,22 @@ def _conjunction(parts: list[Node]) -> Node:
     fields = frozenset(value.lower() for one in qualifiers if one.name == "in" for value in one.values)
     scopes = tuple(one for one in qualifiers if one.name in SCOPES and one.values)
     rest = [part for part in parts if not (isinstance(part, Qualifier) and part.name in {*SCOPES, "in"})]
-    placed = [_within(part, fields) if fields else part for part in rest]
+    placed = [_restrict_to_fields(part, fields) if fields else part for part in rest]
     everything = [*placed, *((Either(scopes),) if scopes else ())]
     return everything[0] if len(everything) == 1 else All(tuple(everything))
 
 
-def _within(node: Node, fields: frozenset[str]) -> Node:
+def _restrict_to_fields(node: Node, fields: frozenset[str]) -> Node:
     match node:
         case Word():
             return node if node.within is not None else replace(node, within=fields)
         case Qualifier():
             return node
         case Not(part):
-            return Not(_within(part, fields))
+            return Not(_restrict_to_fields(part, fields))
         case All(parts):
-            return All(tuple(_within(part, fields) for part in parts))
+            return All(tuple(_restrict_to_fields(part, fields) for part in parts))
         case Either(parts):
-            return Either(tuple(_within(part, fields) for part in parts))
+            return Either(tuple(_restrict_to_fields(part, fields) for part in parts))
         case _:
             assert_never(node)

@@ -5,7 +5,7 @@ import json
 from ghx_twin.commands.issues import reactions
 from ghx_twin.commands.issues.reactions import CONTENTS, Subject
 from ghx_twin.queries.projects.projects import may
-from ghx_twin.queries.timeline import is_known_to
+from ghx_twin.queries.timeline import is_visible_to
 from ghx_twin.refusals import NotFoundRefusal
 from ghx_twin.reply import Reply, created, json_reply, no_content
 from ghx_twin.rest.handlers import from_path
@@ -35,7 +35,7 @@ def get_event(request: RestRequest) -> Reply:
     home, identity = from_path.repository(request), request.number("event_id")
     event = request.world.database.get(Event, identity)
     issue = request.world.database.get(Issue, event.issue_id) if event else None
-    is_visible = event is not None and is_known_to(request.world, request.viewer, event)
+    is_visible = event is not None and is_visible_to(request.world, request.viewer, event)
     if event is None or not is_visible or issue is None or issue.repository_id != home.id:
         raise NotFoundRefusal(f"Could not resolve to an event with the id of {identity}.")
     return json_reply(render.event_with_issue(request.view, event))

@@ -145,7 +145,7 @@ def create_view(request: RestRequest) -> Reply:
             layout=layout,
             filter=body.text("filter"),
             visible_fields=_ids(body, "visible_fields"),
-            sort_by=tuple(f"{_whole(field)} {way}" for field, way in sorts),
+            sort_by=tuple(f"{_integer(field)} {way}" for field, way in sorts),
             group_by=_ids(body, "group_by"),
             vertical_group_by=_ids(body, "vertical_group_by"),
         )
@@ -207,16 +207,16 @@ def _items_reply(request: RestRequest, project: Project, text: str) -> Reply:
     fields = queries.fields_of(request.world.database, project)
     item_filter = ItemFilter(request.world, request.viewer, tuple(fields), text)
     items = [one for one in queries.items_of(request.world.database, project) if item_filter.fits(one)]
-    columns = _shown_fields(request, fields)
+    columns = _selected_fields(request, fields)
     return _list_reply(request, items, lambda one: render.item_with_values(request.view, project, one, columns))
 
 
 def _item_reply(request: RestRequest, project: Project, item: ProjectItem) -> Reply:
     fields = queries.fields_of(request.world.database, project)
-    return json_reply(render.item_with_values(request.view, project, item, _shown_fields(request, fields)))
+    return json_reply(render.item_with_values(request.view, project, item, _selected_fields(request, fields)))
 
 
-def _shown_fields(request: RestRequest, fields: Sequence[ProjectField]) -> list[ProjectField]:
+def _selected_fields(request: RestRequest, fields: Sequence[ProjectField]) -> list[ProjectField]:
     """Return the fields that `fields` names by their ids; the title where it names none."""
     field_list = request.query.get("fields") or request.query.get("fields[]") or ""
     names = {word.strip() for word in field_list.split(",") if word.strip()}
@@ -255,10 +255,10 @@ def _configuration(body: Body) -> dict[str, Any]:
 
 
 def _ids(body: Body, name: str) -> tuple[int, ...]:
-    return tuple(_whole(each) for each in body.items(name) or ())
+    return tuple(_integer(each) for each in body.items(name) or ())
 
 
-def _whole(value: object) -> int:
+def _integer(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidRefusal("Fields are named by their ids, which are integers.")
     return value

@@ -10,7 +10,7 @@ from ghx_twin.queries.actions.workflow_files import files_on_branches
 from ghx_twin.seed.building.history import file_bytes, find_commit
 from ghx_twin.seed.building.repository_build import RepositoryBuild
 from ghx_twin.seed.checks import SeedArtifact, SeedAttempt, SeedCheck, SeedJob, SeedRun
-from ghx_twin.seed.mistakes import within
+from ghx_twin.seed.mistakes import error_place
 from ghx_twin.state.clock import format_time, parse_time
 from ghx_twin.state.records import Artifact, CheckRun, Step, Workflow, WorkflowRun
 from ghx_twin.world import Act
@@ -21,14 +21,14 @@ _KEPT_FOR_S = 90 * 24 * 60 * 60  # how long GitHub keeps artifacts
 def build_checks(repo: RepositoryBuild) -> None:
     """Plant the check runs and statuses that a repository lists by commit."""
     for check in repo.seed.checks:
-        with within("checks"):
+        with error_place("checks"):
             is_branch = repo.git.ref(f"refs/heads/{check.commit}") is not None
             build_check(repo, check, find_commit(repo, check.commit), check.commit if is_branch else None)
 
 
 def build_check(repo: RepositoryBuild, seed: SeedCheck, sha: str, branch: str | None) -> None:
     """Plant a check run or a status on a commit; a check run that names a workflow is a job of its run."""
-    with within(f"check {seed.name!r}"):
+    with error_place(f"check {seed.name!r}"):
         if seed.kind == "check_run" and seed.workflow is not None:
             _build_job_of_check(repo, seed, sha, branch)
             return
@@ -51,14 +51,14 @@ def build_check(repo: RepositoryBuild, seed: SeedCheck, sha: str, branch: str | 
 def build_workflows(repo: RepositoryBuild) -> None:
     """Plant the workflows of a repository with their runs, attempts and jobs."""
     for workflow in repo.seed.workflows:
-        with within(f"workflows: {workflow.name!r}"):
+        with error_place(f"workflows: {workflow.name!r}"):
             with repo.world.acting(None, at=workflow.at) as act:
                 made = workflows.create_or_update(
                     act, repo.record, name=workflow.name, path=workflow.path, state=workflow.state
                 )
                 record = act.database.update(made, updated_at=workflow.updated_at or made.updated_at)
             for run in workflow.runs:
-                with within(f"runs: {run.id or run.commit}"):
+                with error_place(f"runs: {run.id or run.commit}"):
                     _build_run(repo, record, run)
 
 
@@ -69,7 +69,7 @@ def build_scripts(repo: RepositoryBuild) -> None:
     """
     for workflow in repo.seed.workflows:
         if workflow.script is not None:
-            with within(f"workflows: {workflow.name!r}"):
+            with error_place(f"workflows: {workflow.name!r}"):
                 with repo.world.acting(None) as act:
                     record = workflows.create_or_update(act, repo.record, name=workflow.name, path=workflow.path)
                     script = workflow.script.model_dump(mode="json")
@@ -112,11 +112,11 @@ def _build_run(repo: RepositoryBuild, workflow: Workflow, seed: SeedRun) -> None
             inputs=seed.inputs,
         )  # fmt: skip
         for artifact in seed.artifacts:
-            with within(f"artifacts: {artifact.name!r}"):
+            with error_place(f"artifacts: {artifact.name!r}"):
                 _build_artifact(act, run, artifact)
     _build_jobs(repo, run, seed)
     for position, rerun in enumerate(seed.reruns, 1):
-        with within(f"reruns: {position}"):
+        with error_place(f"reruns: {position}"):
             with repo.acting_unrestricted(rerun.actor, at=rerun.at) as act:
                 workflow_runs.begin_attempt(act, run, conclusion=rerun.conclusion)
             _build_jobs(repo, run, rerun)
@@ -124,7 +124,7 @@ def _build_run(repo: RepositoryBuild, workflow: Workflow, seed: SeedRun) -> None
 
 def _build_jobs(repo: RepositoryBuild, run: WorkflowRun, seed: SeedAttempt) -> None:
     for job in seed.jobs:
-        with within(f"jobs: {job.name!r}"):
+        with error_place(f"jobs: {job.name!r}"):
             _build_job(repo, run, job)
     with repo.world.acting(None) as act:
         attempt = queries.latest_attempt(repo.world, run)

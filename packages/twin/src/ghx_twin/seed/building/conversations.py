@@ -21,7 +21,7 @@ from ghx_twin.seed.conversations import (
     SeedThread,
     SeedThreadComment,
 )
-from ghx_twin.seed.mistakes import within
+from ghx_twin.seed.mistakes import error_place
 from ghx_twin.state.records import Issue, Milestone, Pull, Review, ReviewComment, Team, Thread, User
 from ghx_twin.world import Act
 
@@ -29,7 +29,7 @@ from ghx_twin.world import Act
 def build_conversations(repo: RepositoryBuild) -> None:
     """Open, discuss and close what the seed says, numbered ones in the order of their numbers."""
     for each in _sort_by_number(repo):
-        with within(repr(each.title)):
+        with error_place(repr(each.title)):
             _skip_to_number(repo, each)
             issue = _open(repo, each)
             _set_labels_and_people(repo, each, issue)
@@ -42,7 +42,7 @@ def relate_issues(repo: RepositoryBuild) -> None:
     """Set parents, blockers and the like of issues, which may be planted later than the issue that names them."""
     for each, issue in repo.conversations:
         if isinstance(each, SeedIssue):
-            with within(repr(each.title)), repo.world.acting(None, at=issue.created_at) as act:
+            with error_place(repr(each.title)), repo.world.acting(None, at=issue.created_at) as act:
                 _relate_issue(act, repo, each, issue)
 
 
@@ -77,7 +77,7 @@ def date_conversations(repo: RepositoryBuild) -> None:
 def _sort_by_number(repo: RepositoryBuild) -> list[SeedIssue | SeedPull]:
     """Return those with a number in that order, then the others in the order they are written."""
     every: list[SeedIssue | SeedPull] = [*repo.seed.issues, *repo.seed.pulls]
-    numbers = [*(each.number for each in every if each.number is not None), *repo.seed.gone_numbers]
+    numbers = [*(each.number for each in every if each.number is not None), *repo.seed.deleted_numbers]
     twice = next((number for number, times in Counter(numbers).items() if times > 1), None)
     if twice is not None:
         raise InvalidRefusal(f"number {twice} is given twice; issues and pull requests share one row of numbers")
@@ -87,7 +87,7 @@ def _sort_by_number(repo: RepositoryBuild) -> list[SeedIssue | SeedPull]:
 
 def _skip_to_number(repo: RepositoryBuild, each: SeedConversation) -> None:
     with repo.world.acting(None) as act:
-        current, gone = repo.current(act), set(repo.seed.gone_numbers)
+        current, gone = repo.current(act), set(repo.seed.deleted_numbers)
         number = current.next_number if each.number is None else each.number
         while number in gone:
             number += 1
@@ -122,7 +122,7 @@ def _add_comments(repo: RepositoryBuild, each: SeedConversation, issue: Issue) -
     repo.react(issue, each.reactions)
     opener = lookup.user_by_id(repo.world, issue.author_id).login
     for index, comment in enumerate(each.comments, 1):
-        with within(f"comment {index}"):
+        with error_place(f"comment {index}"):
             _add_comment(repo, comment, issue, opener)
 
 
@@ -189,7 +189,7 @@ def _finish_pull(repo: RepositoryBuild, seed: SeedPull, pull: Pull) -> None:
     if repo.seed.exported:
         _build_reviews(repo, seed, pull)
     if seed.reviewers:
-        with within("reviewers"):
+        with error_place("reviewers"):
             _request_reviews(repo, seed, pull)
     if not repo.seed.exported:
         _build_reviews(repo, seed, pull)
@@ -257,14 +257,14 @@ def _build_reviews(repo: RepositoryBuild, seed: SeedPull, pull: Pull) -> None:
         return
     opener = lookup.user_by_id(repo.world, lookup.issue_of(repo.world, pull).author_id).login
     for review in (each for each in seed.reviews if each.state != "PENDING"):
-        with within(f"review of {review.author}"):
+        with error_place(f"review of {review.author}"):
             _build_review(repo, pull, review)
     for thread in seed.threads:
-        with within(_describe_place(thread)):
+        with error_place(_describe_place(thread)):
             _reply_and_resolve(repo, thread, _start_thread(repo, pull, thread, None, opener), opener)
     # Last: who has a pending review is refused a single comment, and a second review, until it is submitted.
     for review in (each for each in seed.reviews if each.state == "PENDING"):
-        with within(f"review of {review.author}"):
+        with error_place(f"review of {review.author}"):
             _build_review(repo, pull, review)
 
 
@@ -273,14 +273,14 @@ def _build_review(repo: RepositoryBuild, pull: Pull, seed: SeedReview) -> None:
         review = reviews.create(act, pull, event=None, body=seed.body if seed.state == "PENDING" else "")
     started: list[Thread] = []
     for thread in seed.threads:
-        with within(_describe_place(thread)):
+        with error_place(_describe_place(thread)):
             started.append(_start_thread(repo, pull, thread, review, seed.author, at=seed.at))
     if (event := _EVENTS[seed.state]) is not None:
         with repo.acting_as(seed.author, at=seed.at) as act:
             review = reviews.submit(act, review, event=event, body=seed.body)
     repo.react(review, seed.reactions)
     for thread, record in zip(seed.threads, started, strict=True):
-        with within(_describe_place(thread)):
+        with error_place(_describe_place(thread)):
             _reply_and_resolve(repo, thread, record, seed.author)
     if seed.state == "DISMISSED":
         with repo.world.acting(None) as act:
@@ -331,13 +331,13 @@ def _restore_reviews(repo: RepositoryBuild, seed: SeedPull, pull: Pull) -> None:
     """Put back reviews, threads and which comment was submitted with which review."""
     restored: list[Review] = []
     for each in seed.reviews:
-        with within(f"review of {each.author}"), repo.acting_as(each.author, at=each.at) as act:
+        with error_place(f"review of {each.author}"), repo.acting_as(each.author, at=each.at) as act:
             restored.append(
                 restoring.restore_review(act, pull, state=each.state, body=each.body, commit_sha=each.commit_sha)
             )
         repo.react(restored[-1], each.reactions)
     for thread in seed.threads:
-        with within(_describe_place(thread)):
+        with error_place(_describe_place(thread)):
             _restore_thread(repo, thread, pull, restored)
 
 

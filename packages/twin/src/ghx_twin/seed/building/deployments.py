@@ -16,7 +16,7 @@ from ghx_twin.seed.deployments import (
     SeedVariable,
 )
 from ghx_twin.seed.document import SeedOrganization
-from ghx_twin.seed.mistakes import within
+from ghx_twin.seed.mistakes import error_place
 from ghx_twin.state.records import Deployment, DeploymentReview, Environment, User, WorkflowRun
 from ghx_twin.world import World
 
@@ -26,7 +26,7 @@ def build_deployments(repo: RepositoryBuild) -> None:
     world, seed = repo.world, repo.seed
     _build_variables(world, Home(repo.record), seed.variables, seed.secrets)
     for cache in seed.caches:
-        with within(f"caches: {cache.key!r}"), world.acting(None, at=cache.at) as act:
+        with error_place(f"caches: {cache.key!r}"), world.acting(None, at=cache.at) as act:
             caches.create(
                 act,
                 repo.record,
@@ -37,10 +37,10 @@ def build_deployments(repo: RepositoryBuild) -> None:
                 last_accessed_at=cache.last_accessed_at,
             )
     for environment in seed.environments:
-        with within(f"environments: {environment.name!r}"):
+        with error_place(f"environments: {environment.name!r}"):
             _build_environment(repo, environment)
     for deployment in seed.deployments:
-        with within(f"deployments: {deployment.ref} to {deployment.environment}"):
+        with error_place(f"deployments: {deployment.ref} to {deployment.environment}"):
             _build_deployment(repo, deployment)
     _build_reviews(repo)
 
@@ -52,14 +52,14 @@ def build_organization_variables(world: World, organization: User, seed: SeedOrg
 
 def _build_variables(world: World, home: Home, wanted: Sequence[SeedVariable], secrets: Sequence[SeedSecret]) -> None:
     for each in wanted:
-        with within(f"variables: {each.name}"), world.acting(None, at=each.at) as act:
+        with error_place(f"variables: {each.name}"), world.acting(None, at=each.at) as act:
             visibility, selected = _reach(world, each)
             variable = variables.create_variable(
                 act, home, name=each.name, value=each.value, visibility=visibility, selected=selected
             )
             act.database.update(variable, updated_at=each.updated_at or variable.updated_at)
     for each in secrets:
-        with within(f"secrets: {each.name}"), world.acting(None, at=each.at) as act:
+        with error_place(f"secrets: {each.name}"), world.acting(None, at=each.at) as act:
             visibility, selected = _reach(world, each)
             variable, _ = variables.put_secret(
                 act, home, name=each.name, encrypted_value=None, visibility=visibility, selected=selected
@@ -137,7 +137,7 @@ def _link_run(repo: RepositoryBuild, seed: SeedDeployment, deployment: Deploymen
 
 def _build_reviews(repo: RepositoryBuild) -> None:
     for review in repo.seed.deployment_reviews:
-        with within(f"deployment_reviews: run {review.run}"), repo.world.acting(None, at=review.at) as act:
+        with error_place(f"deployment_reviews: run {review.run}"), repo.world.acting(None, at=review.at) as act:
             home = repo.record.id
             place = act.database.one(Environment, repository_id=home, name=review.environment)
             run = act.database.one(WorkflowRun, repository_id=home, id=review.run)

@@ -11,24 +11,24 @@ from ghx_twin.refusals import InvalidRefusal
 from ghx_twin.seed.building.repository_build import RepositoryBuild
 from ghx_twin.seed.document import SeedCommit
 from ghx_twin.seed.format import Files, SeedFile
-from ghx_twin.seed.mistakes import within
+from ghx_twin.seed.mistakes import error_place
 
 
 def build_history(repo: RepositoryBuild) -> None:
     """Write the commits, branches and tags of a repository."""
     seed = repo.seed
     if seed.bundle is not None:
-        with within("bundle"):
+        with error_place("bundle"):
             _unbundle(repo, seed.bundle)
         return
     if seed.files:
-        with within("files"):
+        with error_place("files"):
             _commit(repo, SeedCommit(message="Initial commit", files=seed.files, at=seed.at))
     for commit in seed.history:
-        with within(f"history: {commit.message!r}"):
+        with error_place(f"history: {commit.message!r}"):
             _commit(repo, commit)
     for name, target in seed.tags.items():
-        with within(f"tags: {name}"), repo.world.acting(None) as act:
+        with error_place(f"tags: {name}"), repo.world.acting(None) as act:
             refs.create(act, repo.current(act), ref=f"refs/tags/{name}", sha=find_commit(repo, target))
 
 

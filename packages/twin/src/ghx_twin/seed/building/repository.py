@@ -15,7 +15,7 @@ from ghx_twin.seed.building.history import build_history, decode_content, find_c
 from ghx_twin.seed.building.repository_build import RepositoryBuild
 from ghx_twin.seed.building.rulesets import build_rulesets
 from ghx_twin.seed.document import SeedCommitComment, SeedMilestone, SeedRepository
-from ghx_twin.seed.mistakes import within
+from ghx_twin.seed.mistakes import error_place
 from ghx_twin.seed.releases import SeedAsset, SeedRelease
 from ghx_twin.state.records import Label, Release, Repository, Tombstone, User
 from ghx_twin.world import Act, World
@@ -34,10 +34,10 @@ def build_repository(world: World, seed: SeedRepository) -> RepositoryBuild:
     with world.acting(None, at=seed.at) as act:
         repo = RepositoryBuild(world, _create(act, owner, seed), seed)
         for login, role in seed.collaborators.items():
-            with within(f"collaborators: {login}"):
+            with error_place(f"collaborators: {login}"):
                 repositories.add_collaborator(act, repo.record, lookup.user(world, login), role)
         for slug, role in seed.teams.items():
-            with within(f"teams: {slug}"):
+            with error_place(f"teams: {slug}"):
                 team = lookup.team(world, lookup.organization(world, owner.login), slug)
                 users.add_team_repository(act, team, repo.record, role)
         _build_labels(act, repo)
@@ -46,10 +46,10 @@ def build_repository(world: World, seed: SeedRepository) -> RepositoryBuild:
     build_checks(repo)
     build_deployments(repo)
     for milestone in seed.milestones:
-        with within(f"milestones: {milestone.title!r}"):
+        with error_place(f"milestones: {milestone.title!r}"):
             _build_milestone(repo, milestone)
     for comment in seed.commit_comments:
-        with within(f"commit_comments: {comment.commit}"):
+        with error_place(f"commit_comments: {comment.commit}"):
             _build_commit_comment(repo, comment)
     return repo
 
@@ -84,7 +84,7 @@ def _build_labels(act: Act, repo: RepositoryBuild) -> None:
     for label in act.database.all(Label, repository_id=repo.record.id):  # a fork begins with GitHub's nine
         labels.delete(act, label)
     for label in repo.seed.labels:
-        with within(f"labels: {label.name!r}"):
+        with error_place(f"labels: {label.name!r}"):
             labels.create(act, repo.record, name=label.name, color=label.color, description=label.description)
 
 
@@ -117,7 +117,7 @@ def _build_commit_comment(repo: RepositoryBuild, seed: SeedCommitComment) -> Non
 def build_releases(repo: RepositoryBuild) -> None:
     """Make the releases of a repository, with the tags that are not there yet."""
     for release in repo.seed.releases:
-        with within(f"releases: {release.tag_name}"):
+        with error_place(f"releases: {release.tag_name}"):
             _build_release(repo, release)
 
 
@@ -133,7 +133,7 @@ def _build_release(repo: RepositoryBuild, seed: SeedRelease) -> None:
             choice = None if seed.make_latest else "false"
             release = releases.create(act, repo.current(act), **same, target_commitish=target, make_latest=choice)
     for asset in seed.assets:
-        with within(f"assets: {asset.name}"):
+        with error_place(f"assets: {asset.name}"):
             _build_asset(repo, release, asset, author)
     times = {name: getattr(seed, name) for name in ("created_at", "published_at", "updated_at")}
     stated = {name: moment for name, moment in times.items() if moment is not None}
@@ -160,7 +160,7 @@ def apply_settings(repo: RepositoryBuild) -> None:
     build_rulesets(repo.world, repo.record, seed.rulesets)
     with repo.world.acting(None) as act:
         for rule in seed.protection:
-            with within(f"protection: {rule.pattern}"):
+            with error_place(f"protection: {rule.pattern}"):
                 repositories.protect(act, repo.record, **rule.model_dump())
         current = repo.current(act)
         # A fork takes from its parent what the seed leaves out; elsewhere, and in an export, the default is meant.
@@ -169,7 +169,7 @@ def apply_settings(repo: RepositoryBuild) -> None:
         changes: dict[str, Any] = {name: value for name, value in wanted.items() if value != getattr(current, name)}
         if changes:
             repositories.update(act, current, **changes)
-        for number in seed.gone_numbers:
+        for number in seed.deleted_numbers:
             act.database.insert(Tombstone, repository_id=current.id, number=number)
 
 

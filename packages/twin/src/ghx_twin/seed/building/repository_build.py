@@ -12,7 +12,7 @@ from ghx_twin.queries import lookup
 from ghx_twin.seed.conversations import SeedIssue, SeedPull
 from ghx_twin.seed.document import SeedRepository
 from ghx_twin.seed.format import Emoji
-from ghx_twin.seed.mistakes import within
+from ghx_twin.seed.mistakes import error_place
 from ghx_twin.state.records import Issue, Repository, User
 from ghx_twin.viewer import Viewer
 from ghx_twin.world import Act, World
@@ -70,5 +70,5 @@ class RepositoryBuild:
         at = getattr(subject, "created_at", None)
         for content, logins in logins_by_emoji.items():
             for login in logins:
-                with within(f"reaction {content} of {login}"), self.acting_as(login, at=at) as act:
+                with error_place(f"reaction {content} of {login}"), self.acting_as(login, at=at) as act:
                     reactions.add(act, subject, content)

@@ -6,7 +6,7 @@ from ghx_twin.commands.repositories import rulesets
 from ghx_twin.queries import lookup
 from ghx_twin.queries.rulesets.applying import ROLE_IDS
 from ghx_twin.refusals import InvalidRefusal
-from ghx_twin.seed.mistakes import within
+from ghx_twin.seed.mistakes import error_place
 from ghx_twin.seed.rulesets import SeedBypassActor, SeedRuleset
 from ghx_twin.state.records import Repository, User
 from ghx_twin.world import World
@@ -15,7 +15,7 @@ from ghx_twin.world import World
 def build_rulesets(world: World, owner: Repository | User, seeds: Sequence[SeedRuleset]) -> None:
     """Plant rulesets; they bind nobody before the rest of the world is there."""
     for seed in seeds:
-        with within(f"rulesets: {seed.name!r}"), world.acting(None, at=seed.at) as act:
+        with error_place(f"rulesets: {seed.name!r}"), world.acting(None, at=seed.at) as act:
             record = rulesets.create(
                 act,
                 owner,

@@ -8,7 +8,7 @@ from ghx_twin.commands import apps, projects, users
 from ghx_twin.commands.issues import issue_types
 from ghx_twin.commands.kernel import reload
 from ghx_twin.queries import lookup
-from ghx_twin.queries.projects.projects import field_named, fields_of, iterations_of
+from ghx_twin.queries.projects.projects import field_by_name, fields_of, iterations_of
 from ghx_twin.refusals import InvalidRefusal
 from ghx_twin.seed.building.checks import build_scripts
 from ghx_twin.seed.building.conversations import build_conversations, relate_issues
@@ -23,7 +23,7 @@ from ghx_twin.seed.building.repository_build import RepositoryBuild
 from ghx_twin.seed.building.rulesets import build_rulesets
 from ghx_twin.seed.document import SeedApp, SeedIssueType, SeedOrganization, SeedUser, WorldSeed
 from ghx_twin.seed.faults import script_faults
-from ghx_twin.seed.mistakes import within
+from ghx_twin.seed.mistakes import error_place
 from ghx_twin.seed.projects import SeedField, SeedItem, SeedProject, SeedView
 from ghx_twin.state.records import (
     App,
@@ -48,20 +48,20 @@ def build_world(world: World, seed: WorldSeed) -> None:
     """
     seed = seed.written_out()
     for user in seed.users:
-        with within(f"users: {user.login}"):
+        with error_place(f"users: {user.login}"):
             _build_user(world, user)
     for organization in seed.organizations:
-        with within(f"organizations: {organization.login}"):
+        with error_place(f"organizations: {organization.login}"):
             _build_organization(world, organization)
     for app in seed.apps:  # before anything that their bots have done
-        with within(f"apps: {app.slug}"):
+        with error_place(f"apps: {app.slug}"):
             _build_app(world, app)
     builds: list[RepositoryBuild] = []
     for repository in seed.repositories:
-        with within(f"repositories: {repository.name}"):
+        with error_place(f"repositories: {repository.name}"):
             builds.append(build_repository(world, repository))
     for app in seed.apps:  # once the repositories are there that it is for
-        with within(f"apps: {app.slug}"):
+        with error_place(f"apps: {app.slug}"):
             _build_installations(world, app)
     # Each step is done in every repository before the next one begins: parents, blockers and mentions cross
     # repositories, settings such as `archived` would refuse the conversations, and everything before moves the times.
@@ -69,7 +69,7 @@ def build_world(world: World, seed: WorldSeed) -> None:
         build_conversations, relate_issues, build_releases, apply_settings, build_scripts, set_times_and_numbers,
     ):  # fmt: skip
         for repo in builds:
-            with within(f"repositories: {repo.seed.name}"):
+            with error_place(f"repositories: {repo.seed.name}"):
                 step(repo)
     _build_across_repositories(world, seed)
     script_faults(world, seed.faults)
@@ -78,15 +78,15 @@ def build_world(world: World, seed: WorldSeed) -> None:
 def _build_across_repositories(world: World, seed: WorldSeed) -> None:
     """Add what belongs to accounts, and needs their repositories or what is in them."""
     for organization in seed.organizations:
-        with within(f"organizations: {organization.login}"):
+        with error_place(f"organizations: {organization.login}"):
             owner = lookup.organization(world, organization.login)
             build_rulesets(world, owner, organization.rulesets)
             build_organization_variables(world, owner, organization)
     for project in seed.projects:
-        with within(f"projects: {project.owner} {project.title!r}"):
+        with error_place(f"projects: {project.owner} {project.title!r}"):
             _ProjectBuild(world, project).build_world()
     for account in (*seed.users, *seed.organizations):
-        with within(f"{account.login}: next_project_number"):
+        with error_place(f"{account.login}: next_project_number"):
             _set_next_project_number(world, account)
 
 
@@ -106,10 +106,10 @@ def _build_organization(world: World, seed: SeedOrganization) -> None:
         if seed.email is not None:
             users.update_user(act, record, email=seed.email)
         for login, role in seed.members.items():
-            with within(f"members: {login}"):
+            with error_place(f"members: {login}"):
                 users.add_member(act, record, lookup.user(world, login), role)
         for team in seed.teams:
-            with within(f"teams: {team.name}"):
+            with error_place(f"teams: {team.name}"):
                 team_record = users.create_team(act, record, **team.model_dump(exclude={"members"}))
                 for login in team.members:
                     users.add_team_member(act, team_record, lookup.user(world, login))
@@ -126,7 +126,7 @@ def _build_installations(world: World, seed: SeedApp) -> None:
     app = world.database.one(App, slug=seed.slug)
     assert app is not None  # noqa: S101 - it was built before
     for each in seed.installations:
-        with within(f"installations: {each.account}"), world.acting(None, at=each.at) as act:
+        with error_place(f"installations: {each.account}"), world.acting(None, at=each.at) as act:
             account = lookup.account(world, each.account)
             names = [name.split("/", 1) for name in each.repositories or ()]
             homes = [lookup.repository(world, None, owner, name) for owner, name in names]
@@ -146,7 +146,7 @@ def _build_issue_types(act: Act, organization: User, seeds: tuple[SeedIssueType,
     for first in act.database.all(IssueType, organization_id=organization.id):
         issue_types.delete(act, first)
     for seed in seeds:
-        with within(f"issue_types: {seed.name!r}"):
+        with error_place(f"issue_types: {seed.name!r}"):
             issue_types.create(act, organization, **seed.model_dump())
 
 
@@ -178,15 +178,15 @@ class _ProjectBuild:
                 changes: Any = {name: getattr(self.seed, name)}
                 project = projects.update(act, project, **changes)
             for field in self.seed.fields:
-                with within(f"fields: {field.name!r}"):
+                with error_place(f"fields: {field.name!r}"):
                     _build_project_field(act, project, field)
             self._build_views(act, project)
             self._build_surroundings(act, project)
         for number, item in enumerate(self.seed.items, 1):
-            with within(f"items: {item.content or item.title or number}"):
+            with error_place(f"items: {item.content or item.title or number}"):
                 self._build_item(project, item)
         for update in self.seed.status_updates:
-            with within("status_updates"), self._acting(update.creator or self.seed.creator, at=update.at) as act:
+            with error_place("status_updates"), self._acting(update.creator or self.seed.creator, at=update.at) as act:
                 projects.create_status_update(act, project, **update.model_dump(exclude={"creator", "at"}))
         with self.world.acting(None, at=self.seed.closed_at) as act:
             if self.seed.closed:
@@ -209,7 +209,7 @@ class _ProjectBuild:
 
     def _build_views(self, act: Act, project: Project) -> None:
         for number, view in enumerate(self.seed.views, 1):
-            with within(f"views: {view.name!r}"):
+            with error_place(f"views: {view.name!r}"):
                 settings = _project_view_settings(act, project, view)
                 project_view = act.database.one(ProjectView, project_id=project.id, number=number)
                 if project_view:  # the one that every project begins with
@@ -222,10 +222,10 @@ class _ProjectBuild:
             if workflow := act.database.one(ProjectWorkflow, project_id=project.id, name=name):
                 act.database.update(workflow, enabled=enabled)
         for login, role in self.seed.collaborators.items():
-            with within(f"collaborators: {login}"):
+            with error_place(f"collaborators: {login}"):
                 projects.set_collaborator(act, project, lookup.user(self.world, login), role)
         for name in self.seed.repositories:
-            with within(f"repositories: {name}"):
+            with error_place(f"repositories: {name}"):
                 projects.link(act, project, lookup.repository(self.world, None, *name.split("/")))
 
     def _build_item(self, project: Project, seed: SeedItem) -> None:
@@ -237,8 +237,8 @@ class _ProjectBuild:
                 item = projects.add_draft(act, project, title=seed.title or "", body=seed.body, assignees=people)
         with self._acting(seed.creator or self.seed.creator, at=seed.updated_at) as act:
             for name, value in seed.values.items():
-                with within(f"values: {name}"):
-                    field = field_named(act.database, project, name)
+                with error_place(f"values: {name}"):
+                    field = field_by_name(act.database, project, name)
                     if field is None:
                         raise InvalidRefusal(f"the project has no field {name!r}")
                     item = projects.set_value(act, item, field, _find_choice(field, value))
@@ -261,7 +261,7 @@ def _build_project_field(act: Act, project: Project, seed: SeedField) -> Project
     options = [option.model_dump() for option in seed.options]
     configuration = seed.configuration
     settings = None if configuration is None else configuration.model_dump(exclude_none=True)
-    project_field = field_named(act.database, project, seed.name)
+    project_field = field_by_name(act.database, project, seed.name)
     if project_field is None:
         return projects.create_field(
             act, project, name=seed.name, data_type=seed.data_type, options=options, configuration=settings

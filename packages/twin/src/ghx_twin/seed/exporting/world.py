@@ -52,7 +52,7 @@ from ghx_twin.world import World
 
 def export_seed(world: World) -> WorldSeed:
     """Return the seed of a world."""
-    with world.database.held():  # or a request between two tables would tear the seed apart
+    with world.database.locked():  # or a request between two tables would tear the seed apart
         accounts = world.database.all(User)
         people = tuple(_user(world, account) for account in accounts if account.type != "Organization")
         groups = tuple(_organization(world, account) for account in accounts if account.type == "Organization")

@@ -78,7 +78,7 @@ class People:
 
 def import_issue_types(github: GitHubReader, people: People, login: str) -> tuple[SeedIssueType, ...] | None:
     """Return the types that issues of an organization can have; None for GitHub's three, where they are not shown."""
-    listed = github.pages_if_shown(f"types of issues of {login}", f"/orgs/{login}/issue-types")
+    listed = github.pages_if_visible(f"types of issues of {login}", f"/orgs/{login}/issue-types")
     people.issue_types = frozenset(str(each["name"]) for each in listed) or frozenset({"Task", "Bug", "Feature"})
     fields = tuple(SeedIssueType.model_fields)
     types = tuple(SeedIssueType.model_validate({name: each.get(name) for name in fields}) for each in listed)
@@ -92,9 +92,9 @@ def import_organization(
     profile = github.get(f"/orgs/{login}")
     members: dict[str, str] = {}
     for role in ("admin", "member"):
-        listed = github.pages_if_shown(f"members of {login}", f"/orgs/{login}/members", role=role)
+        listed = github.pages_if_visible(f"members of {login}", f"/orgs/{login}/members", role=role)
         members |= {people.login(each): role for each in listed}
-    for team in github.pages_if_shown(f"teams of {login}", f"/orgs/{login}/teams"):
+    for team in github.pages_if_visible(f"teams of {login}", f"/orgs/{login}/teams"):
         people.team(team)
     content: dict[str, Any] = {
         "login": profile["login"],
@@ -110,7 +110,7 @@ def import_organization(
 
 def _teams(github: GitHubReader, people: People, login: str) -> Iterable[SeedTeam]:
     for slug, team in people.teams.items():
-        members = github.pages_if_shown(f"members of teams of {login}", f"/orgs/{login}/teams/{slug}/members")
+        members = github.pages_if_visible(f"members of teams of {login}", f"/orgs/{login}/teams/{slug}/members")
         same = {name: team.get(name) for name in ("name", "slug", "description")}
         privacy = team.get("privacy") or "closed"
         yield SeedTeam.model_validate(

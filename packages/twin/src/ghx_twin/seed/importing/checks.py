@@ -12,7 +12,7 @@ def read_check_runs(github: GitHubReader, repository: str, commits: Iterable[str
     runs = [
         each
         for sha in commits
-        for each in github.pages_if_shown(
+        for each in github.pages_if_visible(
             "check runs", f"/repos/{repository}/commits/{sha}/check-runs", within="check_runs", filter="all"
         )
     ]
@@ -34,7 +34,7 @@ def import_statuses(
     statuses = [
         (int(each["id"]), sha, each)
         for sha in commits
-        for each in github.pages_if_shown("statuses", f"/repos/{repository}/commits/{sha}/statuses")
+        for each in github.pages_if_visible("statuses", f"/repos/{repository}/commits/{sha}/statuses")
     ]
     for _, sha, status in sorted(statuses, key=lambda each: each[0]):
         yield SeedCommitCheck(

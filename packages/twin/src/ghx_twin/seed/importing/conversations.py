@@ -38,7 +38,7 @@ Comments = dict[int, tuple[SeedComment, ...]]
 """Comments by the number of their issue or pull request."""
 
 _EMPTY = "(empty)"  # old comments may be, and new ones are refused
-_SAY_EVERY = 25
+_REPORT_EVERY = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class Conversations:
         minimized = self._minimized(each for written in listed.values() for each in written)
         comments: dict[int, tuple[SeedComment, ...]] = {}
         for position, (number, written) in enumerate(listed.items(), 1):
-            self._say(f"comments of conversations: {position} of {len(listed)}", position)
+            self._report_progress(f"comments of conversations: {position} of {len(listed)}", position)
             in_order = sorted(written, key=lambda one: int(one["id"]))
             fields = (self._comment(each, minimized, f"/issues/comments/{each['id']}") for each in in_order)
             comments[number] = tuple(SeedComment.model_validate(each) for each in fields)
@@ -117,15 +117,15 @@ class Conversations:
         )
         pull_seeds: list[SeedPull] = []
         for position, each in enumerate(pulls, 1):
-            self._say(f"pull requests: {position} of {len(pulls)}", position)
+            self._report_progress(f"pull requests: {position} of {len(pulls)}", position)
             own = self._pull(each["number"], details.get(str(each["node_id"]), {}))
             pull_seeds.append(
                 SeedPull.model_validate({**self._conversation(each, talk.get(each["number"], ())), **own})
             )
         return tuple(pull_seeds)
 
-    def _say(self, line: str, position: int) -> None:
-        if position % _SAY_EVERY == 0:
+    def _report_progress(self, line: str, position: int) -> None:
+        if position % _REPORT_EVERY == 0:
             self.github.say(line)
 
     def _issue_details(self, identities: list[str]) -> dict[str, Json]:

@@ -93,7 +93,7 @@ class GitHubReader:
             yield from self._read_list(reply, within)
             url, parameters = reply.links.get("next", {}).get("url"), None
 
-    def pages_if_shown(self, what: str, path: str, *, within: str | None = None, **query: object) -> list[Json]:
+    def pages_if_visible(self, what: str, path: str, *, within: str | None = None, **query: object) -> list[Json]:
         """Return the items of a list; where the token may not see it, say so and return none."""
         try:
             return list(self.pages(path, within=within, **query))

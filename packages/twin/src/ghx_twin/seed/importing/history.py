@@ -185,7 +185,7 @@ class ImportedHistory:
         return program.run(self.path, arguments).decode("utf-8", "replace")
 
 
-def named_commits(records: SeedRepository) -> set[str]:
+def referenced_commits(records: SeedRepository) -> set[str]:
     """Return the commits that records name."""
     commits: set[str | None] = {each.commit for each in (*records.checks, *records.commit_comments)}
     commits |= {run.commit for workflow in records.workflows for run in workflow.runs}

@@ -30,7 +30,7 @@ from ghx_twin.seed.importing.github import (
     RefusedError,
     is_absent,
 )
-from ghx_twin.seed.importing.history import ImportedHistory, named_commits, settle_commits
+from ghx_twin.seed.importing.history import ImportedHistory, referenced_commits, settle_commits
 from ghx_twin.seed.importing.redaction import Redactor
 from ghx_twin.seed.importing.workflows import WorkflowImport, read_runs
 from ghx_twin.seed.releases import SeedAsset, SeedRelease
@@ -196,9 +196,9 @@ def _read_settings(work: _Import, source: Json) -> dict[str, Any]:
 def _read_roles(work: _Import, source: Json) -> dict[str, Any]:
     """Return who may do what; where the token may not see it, those who belong to the project can write."""
     github, people, name, owner = work.github, work.people, source["full_name"], source["owner"]["login"]
-    roles = github.pages_if_shown("roles of collaborators", f"/repos/{name}/collaborators", affiliation="direct")
+    roles = github.pages_if_visible("roles of collaborators", f"/repos/{name}/collaborators", affiliation="direct")
     collaborators = {people.login(each): _role(each["role_name"]) for each in roles if each["login"] != owner}
-    teams = github.pages_if_shown("roles of teams", f"/repos/{name}/teams") if people.organization else []
+    teams = github.pages_if_visible("roles of teams", f"/repos/{name}/teams") if people.organization else []
     return {
         "collaborators": collaborators if roles else {each: "write" for each in people.insiders if each != owner},
         "teams": {str(each["slug"]): _role(each["permission"]) for each in teams},
@@ -260,7 +260,7 @@ def _import_releases(
 
 def _import_commit_comments(github: GitHubReader, people: People, repository: str) -> Iterator[SeedCommitComment]:
     """Yield all comments on commits, oldest first."""
-    for each in github.pages_if_shown("comments on commits", f"/repos/{repository}/comments"):
+    for each in github.pages_if_visible("comments on commits", f"/repos/{repository}/comments"):
         yield SeedCommitComment.model_validate(
             {
                 **{name: each[name] for name in ("body", "path", "position", "line", "updated_at")},
@@ -331,11 +331,11 @@ def _add_histories(
             (f"+refs/heads/*:refs/forks/{name}/heads/*", f"+refs/tags/*:refs/forks/{name}/tags/*"),
             url=fork["clone_url"],
         )
-    history.fetch_commits(named_commits(records))
+    history.fetch_commits(referenced_commits(records))
     read, records = len(records.pulls), settle_commits(history, records, {records.name, *forks})
     if lost := read - len(records.pulls):
         work.github.skip(f"{plural(lost, 'pull request')} whose commits are gone")
-    commits, refs = named_commits(records), history.refs()
+    commits, refs = referenced_commits(records), history.refs()
     commits |= history.tagged(each.tag_name for each in records.releases)
     _learn_addresses(work, history, records.name)
     depth = work.limits.depth

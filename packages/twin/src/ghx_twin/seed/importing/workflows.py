@@ -50,7 +50,7 @@ class WorkflowImport:
     def import_workflows(self, runs: list[Json]) -> tuple[SeedWorkflow, ...]:
         """Return all workflows that have a file, with some of their runs."""
         path = f"/repos/{self.repository}/actions/workflows"
-        listed = self.github.pages_if_shown("workflows", path, within="workflows")
+        listed = self.github.pages_if_visible("workflows", path, within="workflows")
         workflows: list[SeedWorkflow] = []
         for each in listed:
             if str(each["path"]).startswith(".github/workflows/"):  # others are GitHub's own
@@ -138,7 +138,7 @@ class WorkflowImport:
 
     def _artifacts(self, run: int) -> list[Json]:
         path = f"/repos/{self.repository}/actions/runs/{run}/artifacts"
-        listed = self.github.pages_if_shown("artifacts", path, within="artifacts")
+        listed = self.github.pages_if_visible("artifacts", path, within="artifacts")
         return sorted(listed, key=lambda each: int(each["id"]))  # newest first otherwise
 
     def _artifact(self, shown: Json) -> SeedArtifact:

@@ -150,7 +150,7 @@ class _Connection(asyncio.Protocol):
         if self._handshake is not None:  # already of the request inside the tunnel, which gets it when it is open
             return
         if self._refused is not None:
-            self._look_at_body(is_whole=False)
+            self._inspect_body(is_complete=False)
             return
         content, end, rest = self._received.partition(_END_OF_HEAD)
         if not end:
@@ -205,16 +205,16 @@ class _Connection(asyncio.Protocol):
         self._refused = head, place
         if "100-continue" in head.headers.get("expect", "").lower() and self._transport is not None:
             self._transport.write(b"HTTP/1.1 100 Continue" + _END_OF_HEAD)
-        asyncio.get_running_loop().call_later(_LONGEST_BODY_S, lambda: self._look_at_body(is_whole=True))
-        self._look_at_body(is_whole=False)
+        asyncio.get_running_loop().call_later(_LONGEST_BODY_S, lambda: self._inspect_body(is_complete=True))
+        self._inspect_body(is_complete=False)
 
-    def _look_at_body(self, *, is_whole: bool) -> None:
+    def _inspect_body(self, *, is_complete: bool) -> None:
         if self._refused is None or self._transport is None:
             return
         head, place = self._refused
         body = bytes(self._received.partition(_END_OF_HEAD)[2])
         has_ended = head.is_chunked and body.endswith(b"0" + _END_OF_HEAD)
-        if not (is_whole or has_ended) and len(body) < min(head.body_bytes, _MOST_BODY_BYTES):
+        if not (is_complete or has_ended) and len(body) < min(head.body_bytes, _MOST_BODY_BYTES):
             return
         self._refused = None
         if (watch := self._proxy.watch) is not None:

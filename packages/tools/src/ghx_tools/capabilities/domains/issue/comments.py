@@ -120,7 +120,7 @@ async def comment_on(client: GitHubClient, subject: Mapping[str, Any], body: str
     """
     existing_ids = [each["id"] for each in subject["comments"]["nodes"]]
 
-    async def find_made() -> Mapping[str, Any] | None:
+    async def find_existing() -> Mapping[str, Any] | None:
         latest = await client.graphql(_LATEST, {"id": subject["id"]})
         comments: list[Mapping[str, Any]] = require_value(latest, "node", "comments", "nodes")
         ids = [each["id"] for each in comments]
@@ -133,7 +133,7 @@ async def comment_on(client: GitHubClient, subject: Mapping[str, Any], body: str
         ]
         return {"addComment": {"commentEdge": {"node": comment[-1]}}} if comment else None
 
-    answer = await client.graphql(_CREATE, {"id": subject["id"], "body": body}, find_made=find_made)
+    answer = await client.graphql(_CREATE, {"id": subject["id"], "body": body}, find_existing=find_existing)
     return NewComment.model_validate(require_value(answer, "addComment", "commentEdge", "node"))
 
 

@@ -41,7 +41,7 @@ class ProjectV2ItemView(RecordView[ProjectItem]):
 
     def field_value_by_name(self, name: str) -> Any:
         """Return what it holds in a field."""
-        field = projects.field_named(self.context.database, self._project(), name)
+        field = projects.field_by_name(self.context.database, self._project(), name)
         field_value = self._value_in(field, self._content()) if field else None
         return (
             self.context.view_of(FieldValueSubject(self.subject, field, field_value))

@@ -62,7 +62,7 @@ class ProjectV2View(Linked, RecordView[Project]):
 
     def field(self, name: str) -> Any:
         """Return a field by its name."""
-        return self.context.view_of(projects.field_named(self.context.database, self.subject, name))
+        return self.context.view_of(projects.field_by_name(self.context.database, self.subject, name))
 
     def fields(self, order_by: dict[str, str] | None = None) -> list[ProjectField]:
         """Return its fields."""

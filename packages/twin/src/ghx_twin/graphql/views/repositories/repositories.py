@@ -184,7 +184,7 @@ class RepositoryView(ClassicProjectOwner, CommunityFields):
 
     def ref(self, qualified_name: str) -> Any:
         """Return a branch or tag by its full or short name."""
-        return self.context.view_of(git_lookup.named_ref(self.context, self.subject, qualified_name))
+        return self.context.view_of(git_lookup.ref_by_name(self.context, self.subject, qualified_name))
 
     def refs(
         self,

@@ -31,7 +31,7 @@ def get_parent(request: RestRequest) -> Reply:
 def add_sub_issue(request: RestRequest) -> Reply:
     """Add sub-issue."""
     parent, body = from_path.issue(request), request.body()
-    child = _named_issue(request, body, "sub_issue_id")
+    child = _issue_from_body(request, body, "sub_issue_id")
     with request.acting() as act:
         issues.add_child(act, parent, child, replace_parent=bool(body.flag("replace_parent")))
     issue = render.issue(request.view, from_path.issue(request))
@@ -40,7 +40,7 @@ def add_sub_issue(request: RestRequest) -> Reply:
 
 def remove_sub_issue(request: RestRequest) -> Reply:
     """Remove sub-issue."""
-    parent, child = from_path.issue(request), _named_issue(request, request.body(), "sub_issue_id")
+    parent, child = from_path.issue(request), _issue_from_body(request, request.body(), "sub_issue_id")
     with request.acting() as act:
         issues.remove_child(act, parent, child)
     return json_reply(render.issue(request.view, from_path.issue(request)))
@@ -49,9 +49,9 @@ def remove_sub_issue(request: RestRequest) -> Reply:
 def reprioritize_sub_issue(request: RestRequest) -> Reply:
     """Reprioritize sub-issue."""
     parent, body = from_path.issue(request), request.body()
-    child = _named_issue(request, body, "sub_issue_id")
+    child = _issue_from_body(request, body, "sub_issue_id")
     beside = {
-        word: _named_issue(request, body, f"{word}_id") if body.get(f"{word}_id") is not None else None
+        word: _issue_from_body(request, body, f"{word}_id") if body.get(f"{word}_id") is not None else None
         for word in ("after", "before")
     }
     with request.acting() as act:
@@ -71,7 +71,7 @@ def list_blocking(request: RestRequest) -> Reply:
 
 def add_blocked_by(request: RestRequest) -> Reply:
     """Add a dependency an issue is blocked by."""
-    issue, blocking = from_path.issue(request), _named_issue(request, request.body(), "issue_id")
+    issue, blocking = from_path.issue(request), _issue_from_body(request, request.body(), "issue_id")
     with request.acting() as act:
         issues.add_blocking(act, issue, blocking)
     blocked = render.issue(request.view, from_path.issue(request))
@@ -91,7 +91,7 @@ def _list(request: RestRequest, issues: Iterable[Issue]) -> Reply:
     return list_reply(request, visible, lambda one: render.issue(request.view, one))
 
 
-def _named_issue(request: RestRequest, body: Body, name: str) -> Issue:
+def _issue_from_body(request: RestRequest, body: Body, name: str) -> Issue:
     """Return the issue whose database id, not its number, a field of the body gives."""
     body.require(name)
     return _issue_by_id(request, body.integer(name))
