@@ -13,7 +13,7 @@ from ghx_twin.commands.pulls import merges, pulls, reviews, threads
 from ghx_twin.commands.repositories import commit_comments, contents, objects, refs, rulesets
 from ghx_twin.queries import lookup
 from ghx_twin.queries.apps import app_access
-from ghx_twin.queries.projects.projects import field_named, iterations_of
+from ghx_twin.queries.projects.projects import field_by_name, iterations_of
 from ghx_twin.rest.dispatch import answer
 from ghx_twin.state.records import Artifact, CheckRun, Event, Step, Team, User, WorkflowRun
 from ghx_twin.urls import GITHUB_URLS, BaseUrls
@@ -154,7 +154,7 @@ def _plan(made: Seeded) -> None:
         issue = issues.create(act, home, title="On a project", assignees=[made.people["ann"]])
         for owner in ("ann", "acme"):
             board = projects.create(act, made.people[owner], title="Roadmap")
-            status = field_named(act.database, board, "Status")
+            status = field_by_name(act.database, board, "Status")
             fields = [
                 projects.create_field(act, board, name=f"My {kind}", data_type=kind, options=[{"name": "Small"}])
                 for kind in ("text", "number", "date", "single_select", "iteration")

@@ -103,7 +103,7 @@ def test_a_commit_that_fails_undoes_the_refs_too(monkeypatch: pytest.MonkeyPatch
         def full(_: object) -> None:
             raise OSError("the disk is full")
 
-        monkeypatch.setattr(world.database, "keep_refs", full)
+        monkeypatch.setattr(world.database, "store_refs", full)
         with pytest.raises(OSError, match="full"), world.acting(None) as act:
             refs.create(act, repository, ref="refs/heads/y", sha=world.git(repository).ref("refs/heads/main") or "")
         monkeypatch.undo()

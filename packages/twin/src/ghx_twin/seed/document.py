@@ -268,7 +268,7 @@ class SeedRepository(RepeatedModel):
         default=None,
         description="The whole history as a git bundle in base64, instead of files, history and tags; from an export.",
     )
-    deleted_numbers: tuple[Number, ...] = Field(
+    gone_numbers: tuple[Number, ...] = Field(
         default=(), description="Numbers of issues that were deleted or moved away; from an export."
     )
     next_number: Number | None = Field(default=None, description="The number of the next issue or pull request.")

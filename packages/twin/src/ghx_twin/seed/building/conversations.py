@@ -77,7 +77,7 @@ def date_conversations(repo: RepositoryBuild) -> None:
 def _sort_by_number(repo: RepositoryBuild) -> list[SeedIssue | SeedPull]:
     """Return those with a number in that order, then the others in the order they are written."""
     every: list[SeedIssue | SeedPull] = [*repo.seed.issues, *repo.seed.pulls]
-    numbers = [*(each.number for each in every if each.number is not None), *repo.seed.deleted_numbers]
+    numbers = [*(each.number for each in every if each.number is not None), *repo.seed.gone_numbers]
     twice = next((number for number, times in Counter(numbers).items() if times > 1), None)
     if twice is not None:
         raise InvalidRefusal(f"number {twice} is given twice; issues and pull requests share one row of numbers")
@@ -87,7 +87,7 @@ def _sort_by_number(repo: RepositoryBuild) -> list[SeedIssue | SeedPull]:
 
 def _skip_to_number(repo: RepositoryBuild, each: SeedConversation) -> None:
     with repo.world.acting(None) as act:
-        current, gone = repo.current(act), set(repo.seed.deleted_numbers)
+        current, gone = repo.current(act), set(repo.seed.gone_numbers)
         number = current.next_number if each.number is None else each.number
         while number in gone:
             number += 1

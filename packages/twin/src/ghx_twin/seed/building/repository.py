@@ -169,7 +169,7 @@ def apply_settings(repo: RepositoryBuild) -> None:
         changes: dict[str, Any] = {name: value for name, value in wanted.items() if value != getattr(current, name)}
         if changes:
             repositories.update(act, current, **changes)
-        for number in seed.deleted_numbers:
+        for number in seed.gone_numbers:
             act.database.insert(Tombstone, repository_id=current.id, number=number)
 
 
