@@ -36,20 +36,7 @@ class Cause(StrEnum):
     @property
     def is_the_agents_own(self) -> bool:
         """Whether the agent is the cause."""
-        return self in _AGENTS_OWN
-
-
-_AGENTS_OWN = frozenset(
-    {
-        Cause.AGENT_TIMEOUT,
-        Cause.AGENT_BUDGET,
-        Cause.AGENT_SPEND,
-        Cause.AGENT_LIMIT,
-        Cause.AGENT_REFUSAL,
-        Cause.AGENT_CRASH,
-        Cause.AGENT_TAMPERED,
-    }
-)
+        return self.value.startswith("agent_")
 
 
 class MeasurementError(GhxBenchError):
