@@ -12,6 +12,7 @@ import anyio
 import pytest
 from agent_rows import assert_all_passed
 from metered_conversations import StandingClock
+from nightly import mostly_nightly
 from scripted_sessions import MODEL, REAL_KEY, run_scripted
 from wire_clients import wait_until
 
@@ -77,7 +78,7 @@ async def opened(
                 yield session, endpoint
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", mostly_nightly(WIRES, keep=1))
 async def test_what_it_does_is_in_the_trace_and_in_the_next_request(tmp_path: Path, wire: WireKind) -> None:
     told = Mode(name="told", instructions="Beware of the xylophone.")
     script = Script(solution=steps("echo hello; exit 3"))

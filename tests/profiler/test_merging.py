@@ -172,17 +172,20 @@ def changes_agent(record: dict[str, Any]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "words"),
-    [
-        (changes_scenario, r"scenarios: task-1 \(prompt\)"),
-        (changes_agent, "agent one: agent.py"),
-        (lambda record: record["matrix"].update(seed=7), "seed 0, now 7"),
-        (lambda record: record["matrix"].update(repetitions=3), "repetitions 2, now 3"),
-        (lambda record: record["analysis"].update(alpha=0.01), "alpha 0.05, now 0.01"),
-        (lambda record: record["modes"].update(fancy="0123456789abcdef"), "modes: fancy"),
-        (lambda record: record["matrix"].update(shard="2/4"), "of two runs"),
-        (lambda record: record["matrix"].update(shard="1/3"), "are both shard 1/3"),
-        (lambda record: record["matrix"].pop("shard"), "is no shard, but a run of its own"),
-    ],
+    mostly_nightly(
+        [
+            (changes_scenario, r"scenarios: task-1 \(prompt\)"),
+            (changes_agent, "agent one: agent.py"),
+            (lambda record: record["matrix"].update(seed=7), "seed 0, now 7"),
+            (lambda record: record["matrix"].update(repetitions=3), "repetitions 2, now 3"),
+            (lambda record: record["analysis"].update(alpha=0.01), "alpha 0.05, now 0.01"),
+            (lambda record: record["modes"].update(fancy="0123456789abcdef"), "modes: fancy"),
+            (lambda record: record["matrix"].update(shard="2/4"), "of two runs"),
+            (lambda record: record["matrix"].update(shard="1/3"), "are both shard 1/3"),
+            (lambda record: record["matrix"].pop("shard"), "is no shard, but a run of its own"),
+        ],
+        keep=3,
+    ),
 )
 async def test_a_shard_of_another_plan_is_refused(
     tmp_path: Path, change: Callable[[dict[str, Any]], object], words: str

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from install_lines import ADDRESS, INSTALL_PAGE, ROOT, asks_an_index, documented_install_lines, find_install_lines
 from installations import Machine, copy_repository
+from nightly import mostly_nightly
 from once import once
 
 TEXTS = sorted(
@@ -103,13 +104,13 @@ def test_a_name_without_a_path_or_an_address_asks_an_index(line: str, asks: bool
 
 
 # pip takes half a minute to install all extras.
-@pytest.mark.parametrize(
-    "line",
-    [
-        pytest.param(line, marks=[pytest.mark.agents] if line.startswith("pip install") else [])
-        for line in documented_install_lines()
-    ],
-)
+LINES = [
+    pytest.param(line, marks=[pytest.mark.agents] if line.startswith("pip install") else [])
+    for line in documented_install_lines()
+]
+
+
+@pytest.mark.parametrize("line", mostly_nightly(LINES, keep=[pytest.param("uv pip install '.[all]'", marks=[])]))
 def test_an_install_line_of_the_pages_works(line: str, repository: Path, machine: Machine, tmp_path: Path) -> None:
     machine.make_environment(with_pip=line.startswith("pip "))
     if line.startswith("pipx "):
@@ -139,7 +140,11 @@ def extras_of(line: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "how", [pytest.param(how, marks=[] if how in QUICK else [pytest.mark.agents]) for how in INSTALLED]
+    "how",
+    mostly_nightly(
+        [pytest.param(how, marks=[] if how in QUICK else [pytest.mark.agents]) for how in INSTALLED],
+        keep=[pytest.param("uv tool", marks=[])],
+    ),
 )
 def test_the_install_lines_that_commands_print_work(
     how: str, repository: Path, machine: Machine, tmp_path: Path

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from bench_command import run_in_process, write_files
+from nightly import mostly_nightly
 from report_runs import a_row, write_run
 
 from ghx_bench.cli.flags import GateFlags
@@ -50,20 +51,23 @@ def test_a_run_is_named_by_its_folder_or_its_id_or_as_the_latest(name: str, foun
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
-    [
-        ["show", "latest"],
-        ["report", "latest", "--format", "data"],
-        ["report", "run_2", "latest", "--format", "data"],
-        ["resume", "latest", "--json"],
-        ["export", "latest", "--format", "atif"],
-        ["analyze", "latest"],
-        ["plan", "latest", "--effect", "20"],
-        ["bless", "latest"],
-        ["pack", "latest", "--no-report", "--output", "run.zip"],
-        ["compare", "run_2", "latest"],
-        ["run", "--replay", "latest", "--dry-run"],
-        ["run", "--against", "latest", "--dry-run"],
-    ],
+    mostly_nightly(
+        [
+            ["show", "latest"],
+            ["report", "latest", "--format", "data"],
+            ["report", "run_2", "latest", "--format", "data"],
+            ["resume", "latest", "--json"],
+            ["export", "latest", "--format", "atif"],
+            ["analyze", "latest"],
+            ["plan", "latest", "--effect", "20"],
+            ["bless", "latest"],
+            ["pack", "latest", "--no-report", "--output", "run.zip"],
+            ["compare", "run_2", "latest"],
+            ["run", "--replay", "latest", "--dry-run"],
+            ["run", "--against", "latest", "--dry-run"],
+        ],
+        keep=4,
+    ),
 )
 def test_every_command_knows_the_latest_run(
     words: list[str], folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from bench_command import rows_of, run_in, run_in_process, write_files
+from nightly import mostly_nightly
 
 from ghx_bench.fixtures.embedded import DEFAULT_REPO, embedded_world
 from ghx_bench.modes.definitions import ModeDefinition
@@ -113,13 +114,19 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [
-        ("#!/bin/sh\n", "gh reports no version: `gh --version` printed nothing and ended with exit code 0"),
-        ("#!/bin/sh\necho broken >&2; exit 7\n", "`gh --version` printed 'broken' and ended with exit code 7"),
-        ("#!/bin/sh\necho gh version 2.0\n", "printed 'gh version 2.0' and asked GitHub for nothing"),
-        ("#!/bin/sh\n[ $1 = --version ] && exec echo gh 2.0\necho no >&2; exit 3\n", "exit code 3 and printed 'no'"),
-        ("\x7fELF, cut off", "gh cannot be started: Exec format error"),
-    ],
+    mostly_nightly(
+        [
+            ("#!/bin/sh\n", "gh reports no version: `gh --version` printed nothing and ended with exit code 0"),
+            ("#!/bin/sh\necho broken >&2; exit 7\n", "`gh --version` printed 'broken' and ended with exit code 7"),
+            ("#!/bin/sh\necho gh version 2.0\n", "printed 'gh version 2.0' and asked GitHub for nothing"),
+            (
+                "#!/bin/sh\n[ $1 = --version ] && exec echo gh 2.0\necho no >&2; exit 3\n",
+                "exit code 3 and printed 'no'",
+            ),
+            ("\x7fELF, cut off", "gh cannot be started: Exec format error"),
+        ],
+        keep=2,
+    ),
     ids=["empty", "fails", "asks nothing", "fails later", "truncated"],
 )
 def test_a_program_that_does_not_work_is_refused(
@@ -154,14 +161,17 @@ def test_a_program_that_starts_the_real_gh_is_accepted(tmp_path: Path, capsys: p
 
 @pytest.mark.parametrize(
     ("server", "reason"),
-    [
-        ({"version": None}, "'hub' reports no version"),
-        ({"tools": []}, "'hub' does not work: it offers no tools"),
-        (
-            {"behaviour": {"failed": True, "text": "no token"}},
-            "'hub' does not work: list_issues failed with 'no token' and asked GitHub for nothing",
-        ),
-    ],
+    mostly_nightly(
+        [
+            ({"version": None}, "'hub' reports no version"),
+            ({"tools": []}, "'hub' does not work: it offers no tools"),
+            (
+                {"behaviour": {"failed": True, "text": "no token"}},
+                "'hub' does not work: list_issues failed with 'no token' and asked GitHub for nothing",
+            ),
+        ],
+        keep=1,
+    ),
     ids=["no version", "no tools", "fails"],
 )
 def test_a_server_that_does_not_work_is_refused(
@@ -184,12 +194,15 @@ def test_a_server_that_answers_is_accepted(tmp_path: Path, capsys: pytest.Captur
 
 @pytest.mark.parametrize(
     ("behaviour", "reason"),
-    [
-        ({"text": "all is well"}, "list_issues answered 'all is well' and asked GitHub for nothing"),
-        ({"ask": "https://example.com/"}, "last request: CONNECT example.com:443, status 403"),
-        ({"ask": "API/repos/no/where"}, "got no answer from GitHub (last request: "),
-        ({**ASKS, "failed": True, "text": "out of order"}, "list_issues failed with 'out of order'."),
-    ],
+    mostly_nightly(
+        [
+            ({"text": "all is well"}, "list_issues answered 'all is well' and asked GitHub for nothing"),
+            ({"ask": "https://example.com/"}, "last request: CONNECT example.com:443, status 403"),
+            ({"ask": "API/repos/no/where"}, "got no answer from GitHub (last request: "),
+            ({**ASKS, "failed": True, "text": "out of order"}, "list_issues failed with 'out of order'."),
+        ],
+        keep=1,
+    ),
     ids=["asks nothing", "asks another host", "asks for what is not there", "fails"],
 )
 @pytest.mark.anyio
@@ -259,7 +272,7 @@ async def test_no_tool_is_called_that_may_change_anything(tmp_path: Path) -> Non
     assert calls_in(tmp_path) == []
 
 
-@pytest.mark.parametrize("name", READING)
+@pytest.mark.parametrize("name", mostly_nightly(READING, keep=2))
 @pytest.mark.anyio
 async def test_a_tool_without_annotations_is_called_if_its_name_begins_with_a_verb_of_reading(
     tmp_path: Path, name: str
@@ -326,7 +339,7 @@ async def test_a_program_gets_the_variables_of_its_mode_when_it_is_asked_for_its
     assert [each[0] for each in facts] == [{"name": "own", "version": "1.1"}, {"name": "own", "version": "2.2"}]  # type: ignore[index]
 
 
-@pytest.mark.parametrize("allowed", ["issue", "pr", "api"])
+@pytest.mark.parametrize("allowed", mostly_nightly(["issue", "pr", "api"], keep=1))
 @pytest.mark.anyio
 async def test_a_gh_that_allows_few_commands_is_accepted(tmp_path: Path, allowed: str) -> None:
     real = find_tool("gh", os.environ)

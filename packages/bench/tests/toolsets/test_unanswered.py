@@ -136,7 +136,9 @@ def test_a_server_that_never_answers_is_told_within_the_patience_of_somebody_who
     assert not (project / "new").exists()
 
 
-@pytest.mark.parametrize("command", [["surface", "toy"], ["expose", "toy"], ["init", "new", "--mcp", "./uvx"]])
+@pytest.mark.parametrize(
+    "command", mostly_nightly([["surface", "toy"], ["expose", "toy"], ["init", "new", "--mcp", "./uvx"]], keep=1)
+)
 def test_a_server_that_may_have_to_be_fetched_has_more_time_wherever_it_is_started(
     command: list[str], project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nightly import mostly_nightly
 from wire_clients import WIRES, Conversation, WireClient, wire_client
 
 from ghx_base.errors import InputError, OperationError
@@ -194,7 +195,7 @@ SURROUNDINGS: tuple[tuple[dict[str, object], str], ...] = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", mostly_nightly(WIRES, keep=1))
 async def test_what_surrounds_the_news_of_a_call_is_compared_too(wire: WireKind, tmp_path: Path) -> None:
     before: dict[str, object] = {"system": SYSTEM, "tools": ("bash", "python")}
     async with recorded(tmp_path) as client:
