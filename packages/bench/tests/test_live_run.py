@@ -398,19 +398,16 @@ def test_fixtures_that_a_run_works_with_are_left_to_it(
 
 @pytest.mark.parametrize(
     "case",
-    mostly_nightly(
-        [
-            ({}, 0, f"{REPO}: {AGENT} is the agent (write), {AUTHOR} is the author (write)"),
-            ({"AUTHOR_TOKEN": "ghp_wrong"}, 1, "GitHub does not tell whose the token of the author is"),
-            ({"AUTHOR_TOKEN": "another of the agent's"}, 1, f"the agent and the author are both {AGENT}"),
-            (
-                {"GITHUB_TOKEN": "of a stranger"},
-                1,
-                "may not write to acme/playground; give them the role 'write' there",
-            ),
-        ],
-        keep=2,
-    ),
+    [
+        ({}, 0, f"{REPO}: {AGENT} is the agent (write), {AUTHOR} is the author (write)"),
+        ({"AUTHOR_TOKEN": "ghp_wrong"}, 1, "GitHub does not tell whose the token of the author is"),
+        ({"AUTHOR_TOKEN": "another of the agent's"}, 1, f"the agent and the author are both {AGENT}"),
+        (
+            {"GITHUB_TOKEN": "of a stranger"},
+            1,
+            "may not write to acme/playground; give them the role 'write' there",
+        ),
+    ],
 )
 def test_the_doctor_logs_in_as_both(
     case: tuple[dict[str, str], int, str],

@@ -2,7 +2,6 @@
 
 import pytest
 from gh_client import GhClient
-from nightly import mostly_nightly
 
 from ghx_twin.commands.actions import caches, deployments
 from ghx_twin.queries import lookup
@@ -21,7 +20,7 @@ def names(gh: GhClient, *arguments: str) -> list[str]:
     return [line.split("\t")[0] for line in gh.do(*arguments).out.splitlines()]
 
 
-@pytest.mark.parametrize("where", mostly_nightly([(), ("--env", "staging"), ("--org", "acme")], keep=1))
+@pytest.mark.parametrize("where", [(), ("--env", "staging"), ("--org", "acme")])
 def test_variables_are_set_changed_listed_and_deleted(new_gh: GhClient, place: str, where: tuple[str, ...]) -> None:
     assert place
     new_gh.do("variable", "set", "LEVEL", "--body", "high", *where)
