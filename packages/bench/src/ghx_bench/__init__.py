@@ -1,6 +1,6 @@
 """Scenarios that run on GitHub, their fixtures, modes and checkpoints; the `ghx-bench` command.
 
-What is offered here is imported when it is asked for: the command must start without loading any of it.
+Names are imported on first use: the command must start without loading any of them.
 """
 
 from typing import TYPE_CHECKING

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 class EvaluationSpec:
     """What the instruments and modes of an evaluation are built from: records only, so that it can be pickled.
 
-    It holds no token: those of github.com are in the environment of whoever builds.
+    It holds no tokens: those of github.com are in the environment of the process that builds the run.
     """
 
     config: EvalConfig
@@ -264,7 +264,7 @@ def _make_loop(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, st
 def _find_model_provider(
     wire: WireKind, options: ModelOptions, spec: EvaluationSpec, environ: Mapping[str, str]
 ) -> "ModelProvider":
-    """Return who answers the calls of a wire: a vendor of models, or the recording that is replayed."""
+    """Return the provider of model calls of a wire format: a vendor, or the recording that is replayed."""
     from ghx_profiler.agents.metering.meter import ModelProvider  # noqa: PLC0415 - it takes longer to load than the rest of a plan
     from ghx_profiler.agents.metering.model_replay import replay_traffic  # noqa: PLC0415 - the same
 

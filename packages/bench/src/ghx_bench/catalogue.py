@@ -96,7 +96,7 @@ class Catalogue:
         return [*own, *(each for each in built_in if each.scenario.id not in ids)]
 
     def path_of(self, id_: str) -> Path:
-        """Return the file of a scenario, or of a variant; raise if there is none of this id."""
+        """Return the file of a scenario or variant; raise if the id does not exist."""
         loaded = {each.scenario.id: each for each in self.every()}
         if scenario_of(id_) not in loaded:
             raise UnknownScenariosError([id_], known=loaded)
@@ -149,7 +149,7 @@ class Catalogue:
         return self._loaded[scenario_id].path.with_name(f"{scenario_of(scenario_id)}{SUFFIX}")
 
     def _look_up(self, ids: Sequence[str]) -> dict[str, LoadedScenario]:
-        """Return the scenarios, or forms of scenarios, with these ids, in that order."""
+        """Return the scenarios or variants with these ids, in that order."""
         bases = list(dict.fromkeys(map(scenario_of, ids)))
         own = self._find(self._config.scenario_dirs, bases)
         built_in = self._find([BUILT_IN_SCENARIOS], [each for each in bases if each not in own])

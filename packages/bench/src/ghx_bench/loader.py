@@ -31,7 +31,7 @@ Names = str | Iterable[str] | None
 
 
 class UnknownScenariosError(UnknownNameError):
-    """Scenarios were asked for that are not there; the message names all of them."""
+    """Unknown scenario ids; the message has all of them."""
 
     def __init__(self, names: Sequence[str], *, known: Collection[str]) -> None:
         super().__init__("scenario", names[0], known=known)
@@ -41,7 +41,7 @@ class UnknownScenariosError(UnknownNameError):
 
 
 class UnknownVariantError(InputError):
-    """A variant was asked for that its scenario does not have."""
+    """An unknown variant of a scenario."""
 
     code = "UNKNOWN_VARIANT"
 
@@ -52,7 +52,7 @@ class UnknownVariantError(InputError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedScenario:
-    """A scenario, or a form of one, and the file it came from."""
+    """A scenario or variant, and its file."""
 
     path: Path
     scenario: EvalScenario
@@ -60,12 +60,12 @@ class LoadedScenario:
     """What makes it a variant."""
 
     def forms(self) -> Iterator["LoadedScenario"]:
-        """Yield every form of it, the plain one first."""
+        """Yield its variants, the base variant first."""
         for form, overlay in zip(expand_variants(self.scenario), (None, *overlays_of(self.scenario)), strict=True):
             yield LoadedScenario(path=self.path, scenario=form, overlay=overlay)
 
     def pointer(self, *tokens: str | int) -> str:
-        """Return where the file says what is at this place of the scenario."""
+        """Return the location in the file of this place of the scenario."""
         return pointer_of(tokens if self.overlay is None else place_in_file(self.overlay, tokens))
 
     def place(self, complaints: Iterable[Complaint]) -> Iterator[Complaint]:
@@ -117,7 +117,7 @@ def scenario_loader(
 def load_scenario_files(
     paths: PathLike | Iterable[PathLike], *, ids: Names = None, known: Known | None = None
 ) -> list[LoadedScenario]:
-    """Read scenarios as `load_eval_scenarios` does, and tell which file each came from."""
+    """Read scenarios like `load_eval_scenarios`, and return each with its file."""
     names = _as_list(ids)
     loaded = read_scenario_files(paths, ids=None if names is None else map(scenario_of, names), known=known)
     return list(loaded.values()) if names is None else choose_forms(loaded, names)
@@ -135,7 +135,7 @@ def read_scenario_files(
 
 
 def choose_forms(scenarios: Mapping[str, LoadedScenario], ids: Iterable[str]) -> list[LoadedScenario]:
-    """Return the forms that ids name, each once and in that order, of scenarios that are all there."""
+    """Return the variants with these ids, once each and in that order; all their scenarios must exist."""
     chosen: dict[str, LoadedScenario] = {}
     forms: dict[str, dict[str, LoadedScenario]] = {}
     for id_ in ids:
@@ -219,7 +219,7 @@ def narrow(
 
 
 def _as_list(names: Names) -> list[str] | None:
-    """Return the names asked for; `None` where nothing was asked."""
+    """Return the requested names; `None` without a request."""
     return [names] if isinstance(names, str) else None if names is None else list(names)
 
 

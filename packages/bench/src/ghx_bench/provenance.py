@@ -1,4 +1,4 @@
-"""What an evaluation is made with beside scenarios and modes: options, tools, servers, skills, fixtures and others."""
+"""The ingredients of an evaluation besides scenarios and modes: options, tools, servers, skills, fixtures."""
 
 import subprocess
 import sys
@@ -64,7 +64,7 @@ def digests_of_fixtures(names: Iterable[str], fixtures: FixtureLibrary) -> dict[
     """Return the digests of fixtures and of their seeds, as ingredients."""
     digests: dict[str, str] = {}
     for name in names:
-        # A scenario may name one that is not there; it is refused where the world is seeded.
+        # A scenario can name a missing one; it is refused when the world is seeded.
         if name in fixtures.names:
             entry = fixtures.entry(name)
             digests[f"fixture {name}"] = digest(entry.document.model_dump(mode="json"))
@@ -127,7 +127,7 @@ def _is_own(path: Path, project: Path) -> bool:
 
 
 def _versions_of(mode: Mode) -> Iterator[tuple[str, str]]:
-    """Yield the versions that the tools and servers of a mode told, when they were asked."""
+    """Yield the versions that the tools and servers of a mode reported."""
     tools, servers = mode.facts.get("tools"), mode.facts.get("mcp_servers")
     for tool in tools if isinstance(tools, list) else ():
         if isinstance(tool, dict) and isinstance(tool.get("version"), str):

@@ -45,7 +45,7 @@ _JUDGES_THREATS = frozenset({"succeeds", "sideEffects"})
 
 
 class NotScoredAgainError(InputError):
-    """A session cannot be scored again; the message says why."""
+    """A session cannot be scored again; the message has the reason."""
 
     code = "NOT_SCORED_AGAIN"
 
@@ -88,7 +88,7 @@ class Rescorer:
                 score = await self._score(row, source)
         except InputError as error:
             return rescored.model_copy(update={"reason": one_line(str(error))})
-        # An agent that was stopped has not done its task, whatever it left.
+        # A stopped agent has not solved its task, whatever it left.
         success = score.success and row.cause in {None, Cause.SCORER}
         after = Verdict.of(score, success=success)
         warnings = tuple(self._warn(row, scenario, source))
@@ -134,7 +134,7 @@ class Rescorer:
             seeded=seeded.world,
             watches=None if sightings is None else sightings.as_watches(),
             finish_runs=lambda: self.server.finish_runs(world),
-            # Known by the requests of the session, which are not kept.
+            # Derived from the requests of the session, which are not stored.
             injected=None if row.safety is None else row.safety.planted,
             delivered=None if row.safety is None else row.safety.shown,
         )
@@ -149,7 +149,7 @@ class Rescorer:
         )
 
     def _read_session(self, row: ProfileRow, scenario: EvalScenario) -> _Source | None:
-        """Return what a session is scored with that is asked about its answer alone; None where that is not enough."""
+        """Return the evidence of a session for checks of its answer only; None if that is not enough."""
         activity, trace = self.files.activity(row), self._trace(row)
         asks_github = any(each.task != ANSWER_TASK for each in scenario.assertions.checkpoints)
         extensions = scenario.known_extensions

@@ -1,1 +1,1 @@
-"""The rules behind `ghx-bench check`: what is wrong with the files of a project beyond their form."""
+"""The rules of `ghx-bench check`: errors in files of a project that their schemas do not find."""

@@ -65,7 +65,7 @@ def fixture_errors(scenario: EvalScenario, known: KnownFixtures) -> Iterator[Com
 
 
 def _twin_only_errors(scenario: EvalScenario, requires: Sequence[str], known: KnownFixtures) -> Iterator[Complaint]:
-    """Yield the fixtures that only the emulator can have, where a scenario does not say so of itself."""
+    """Yield the fixtures that only the emulator supports, if the scenario does not restrict its targets to it."""
     if "github" not in scenario.known_extensions.targets:
         return
     for index, name in enumerate(requires):

@@ -14,7 +14,7 @@ from ghx_bench.scenario.variants import expand_variants, overlays_of, place_in_f
 def across_forms(
     scenario: EvalScenario, find: Callable[[EvalScenario], Iterable[Complaint]], *, only_in_variants: bool = False
 ) -> Iterator[Complaint]:
-    """Yield what is found in a scenario and in each of its forms, at the place where the file says it, and once.
+    """Yield the findings of a scenario and its variants, once each, at their location in the file.
 
     Of what a form shares with the scenario, something may be wrong in the form alone, and is then said to be; with
     `only_in_variants` that is left out.

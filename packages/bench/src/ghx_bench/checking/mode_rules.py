@@ -15,7 +15,7 @@ from ghx_bench.project.config import EvalConfig
 
 
 def mode_errors(document: Document, config: EvalConfig) -> Iterator[Problem]:
-    """Yield what is wrong with files of modes, with paths in them, with what they extend, and with unknown names."""
+    """Yield the errors of mode files: paths, extended modes and unknown names."""
     filed, problems = _load_mode_files(config, document.path.parent)
     yield from problems
     if problems:

@@ -56,7 +56,7 @@ from ghx_profiler.scenario import ScenarioSets
 T = TypeVar("T")
 
 _NOT_OURS = ("__pycache__", "node_modules", "results", "reports")
-"""Folders of others' tools, and of what the bench writes itself."""
+"""Folders of third-party tools, and those that the bench writes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +162,7 @@ class _Checker:
         solved = {scenario_id_of(each.path) for each in self._documents.get("solution", ())}
         for document, scenario in self._validate_each("scenario", partial(read_scenario, known=known)):
             self._add_scenario(document, scenario, known)
-            # Scenarios themselves are not kept: there may be many, and little of them is asked for later.
+            # Scenarios themselves are not stored: there can be many, and little of them is needed later.
             self._tags.setdefault(scenario.id, scenario.tags)
             if scenario.id in solved:
                 self._variables.setdefault(scenario.id, variable_names(scenario))

@@ -48,7 +48,7 @@ class LocatedConfig:
 class ProjectContents:
     """What is in the folders of configurations, and in the package; looked up when it is asked for, and once only.
 
-    Files there are not what is checked: one that is wrong is passed over, or counts as one that may hold anything.
+    These files are not checked themselves: an invalid one is skipped, or treated as if it could have any content.
     """
 
     def __init__(self, configs: Sequence[EvalConfig], *, is_certain: bool) -> None:
@@ -167,7 +167,7 @@ def is_known(id_: str, known: Collection[str]) -> bool:
 
 
 def with_variants(known: Collection[str], names: Iterable[str]) -> frozenset[str]:
-    """Return the known ids, and those of variants of built-in scenarios that are asked for."""
+    """Return the known ids, and the requested ids of variants of built-in scenarios."""
     chosen = (each for each in names if not each.endswith(EVERY_FORM) and is_known(each, known))
     return frozenset({*known, *chosen})
 

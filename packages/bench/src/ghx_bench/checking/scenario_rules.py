@@ -1,4 +1,4 @@
-"""What can be wrong with a scenario beyond its form: unknown names, and texts that will never be replaced."""
+"""Errors in scenarios that the schema does not find: unknown names, and placeholders that are never replaced."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -268,7 +268,7 @@ def _sample_variables(scenario: EvalScenario) -> Mapping[str, JsonValue]:
 
 
 def _check_placeholders(checkpoint: Checkpoint, place: Tokens, samples: Mapping[str, JsonValue]) -> Iterator[Complaint]:
-    """Yield inputs that are a placeholder alone, for a text where a number is asked for or the other way round."""
+    """Yield inputs that are a single placeholder of the wrong type: a text for a number, or the other way round."""
     for key, value in checkpoint.input.items():
         names = names_in(value) if isinstance(value, str) and PLACEHOLDER.fullmatch(value.strip()) else ()
         signature = SIGNATURES.get(checkpoint.task)

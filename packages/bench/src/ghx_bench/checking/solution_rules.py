@@ -1,4 +1,4 @@
-"""What is wrong with solutions beyond their form: unknown variables, unknown modes, and modes that lack one."""
+"""Errors in solutions that the schema does not find: unknown variables and modes, and modes without a solution."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -151,7 +151,7 @@ class Solutions:
         self._found: dict[str, tuple[Document, SolutionFile | None]] = {}
 
     def check(self, document: Document, modes: Collection[str] | None) -> tuple[list[Problem], list[Problem]]:
-        """Return what is wrong with a solution, and what is probably not meant; `modes` are those there are."""
+        """Return the errors and warnings of a solution; `modes` are the existing ones."""
         id_ = scenario_id_of(document.path)
         self._found[id_] = document, None
         try:

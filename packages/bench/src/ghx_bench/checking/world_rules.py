@@ -1,4 +1,4 @@
-"""What scenarios and fixtures name in a world: seeds are planted, and workspaces looked up in what is there."""
+"""Check names that scenarios and fixtures use in a world: worlds are seeded, and workspaces are looked up in them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -25,14 +25,14 @@ _DEFAULT_BRANCH = "main"
 
 
 class ObservedWorld(NamedTuple):
-    """A world that was planted and closed again: what a manifest says of it, and what workspaces may name."""
+    """The content of a world that was seeded and closed: its manifest, and the names for workspaces."""
 
     resource: JsonValue
     repositories: Repositories
 
 
 def look_into_world(document: Document, fixture: FixtureDocument) -> ObservedWorld:
-    """Plant the world of a fixture, and return what is in it; raise `DocumentError` with everything wrong with it."""
+    """Seed the world of a fixture and return its content; raise `DocumentError` with all errors."""
     # Imported here: most projects have no such fixture, and the emulator takes longer to load than to check.
     from ghx_bench.fixtures import seed_worlds  # noqa: PLC0415 - see above
 

@@ -180,7 +180,7 @@ async def _prove(choice: Choice, jobs: int) -> tuple[list[ScenarioProof], list[I
 
     async with open_ground(spec, environ=os.environ) as ground:
         proofs = await prove(subjects, ground, jobs=jobs, report=report)
-    # A ring is the same for every scenario: whoever is at work on one does not wait for it.
+    # An isolation level is the same for every scenario, so it is proved only without a choice of scenarios.
     for ring in () if choice.is_narrowed else ISOLATION_LEVELS:
         rings.append(await prove_isolation(ring, environ=os.environ))
         verdict = "not proved" if rings[-1].unproved else "NOT PROVED" if rings[-1].problems else "proved"

@@ -281,7 +281,7 @@ def _agents() -> Iterator[Need]:
 
 
 def _tools() -> Iterator[Need]:
-    """Yield how the tools of the built-in modes are had that do not come with the bench, and whether they are there."""
+    """Yield third-party tools of the built-in modes: whether they are installed, and how to install them."""
     from ghx_bench.modes.definitions import BUILT_IN, Definitions
     from ghx_bench.modes.installation import foreign_tools, how_to_get
 

@@ -88,7 +88,7 @@ def describe_server(command: str, folder: Path) -> ModeDefinition:
 
 
 def _require_script(words: Sequence[str]) -> None:
-    """Refuse a script that is not there: the interpreter would look for it in a session's folder, and say so."""
+    """Refuse a script that does not exist: the interpreter would search a session's folder and report that path."""
     runner, *rest = words
     if not INTERPRETER.fullmatch(Path(runner).name) or Path(runner).name in _PACKAGE_RUNNERS:
         return

@@ -253,7 +253,7 @@ class Definitions:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all modes, and of those that were asked for with a pin."""
+        """The names of all modes, and of those that were requested with a pin."""
         return tuple(self._known)
 
     def lineage(self, name: str) -> tuple[ModeDefinition, ...]:

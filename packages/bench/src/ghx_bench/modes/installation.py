@@ -1,4 +1,4 @@
-"""The tools of modes that do not come with the bench: whether they are there, and how they are had."""
+"""Third-party tools of modes: whether they are installed, and how to install them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -17,7 +17,7 @@ _GITHUB_RELEASES = "https://github.com/github/github-mcp-server/releases"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignTool:
-    """A program or server that somebody else makes."""
+    """A third-party program or server."""
 
     name: str
     version: str | None
@@ -27,7 +27,7 @@ class ForeignTool:
 
 
 def foreign_tools(mode: ModeDefinition, environ: Mapping[str, str]) -> Iterator[ForeignTool]:
-    """Yield the tools of a mode that do not come with the bench; a server at a URL is none."""
+    """Yield the third-party tools of a mode; a server at a URL does not count."""
     commands = (server.command for server in mode.mcp_servers.values() if server.command is not None)
     for word in (*mode.tools, *commands):
         package = package_of(word)

@@ -56,4 +56,4 @@ GITHUB_CONFIGURATIONS: Mapping[str, McpServer] = {
     "github-mcp-lockdown": github_server("--lockdown-mode"),
     "github-mcp-tools": github_server(f"--tools={','.join(SHORT_TOOL_LIST)}"),
 }
-"""GitHub's own server as its documentation offers it beside its default: all tools, or fewer ways to do harm."""
+"""GitHub's own server with documented alternatives to its default: all tools, or fewer risky ones."""

@@ -153,7 +153,7 @@ def _program_in(package: Path, name: str) -> Program:
 def fill_folder(
     folder: Path, tools: Sequence[str], environ: Mapping[str, str], *, behind_tools: Sequence[str] = ()
 ) -> None:
-    """Put the common programs and these tools into a folder; refuse one that cannot be had or started.
+    """Put the common programs and these tools into a folder; raise if one is missing or cannot be started.
 
     What tools start themselves, Node for one, is in the folder `behind` next to it, which only they have on their path.
     """
@@ -279,7 +279,7 @@ def copy_file(source: Path, target: Path) -> None:
 
 
 def absence(tool: str, remedy: str) -> str:
-    """Return why a program cannot be had, and what to do about it."""
+    """Return why a program is not available, and the fix."""
     if os.sep in tool and _path_of(tool).exists():
         return f"{tool}: cannot be run as a program; make it an executable file (chmod +x)"
     return f"{tool}: not found on this machine; {remedy}"

@@ -46,7 +46,7 @@ LONGEST_START_S = 120.0
 TOOL_CHECK = "tool_check"
 """The fact of a mode whose tools are not checked, as its definition says."""
 PATIENCE_S = 30.0
-"""How long a server may take to start for somebody who waits at a terminal."""
+"""Time limit for a server to start when a user waits at a terminal."""
 _FETCHERS = frozenset({"docker", "npx", "pipx", "podman", "uvx"})
 """Programs that may have to fetch a server before they start it."""
 _NOBODY = "http://127.0.0.1:9"  # the discard port: a server that is only asked for its name needs no GitHub
@@ -82,7 +82,7 @@ class ToolServerError(OperationError):
 
 
 class Modes:
-    """Resolves modes by name: each gets a folder with its programs, and its servers are asked who they are.
+    """Resolves modes by name: each gets a folder with its programs, and its servers report their identity.
 
     What is found out is kept: a mode stays the same as long as this object is used. Nothing is made for modes
     that are not asked for. `new_folder` makes the folders, which have nothing in common: from that of one mode, no way
@@ -168,7 +168,7 @@ class Modes:
     async def _facts(
         self, whole: ModeDefinition, tools: ToolSet, environment: Mapping[str, str], redaction: Redaction
     ) -> dict[str, JsonValue]:
-        """Ask programs for their versions and servers who they are, all at once, since all are processes that start."""
+        """Get the versions of programs and the identities of servers concurrently, since each starts a process."""
         # The programs that make the mode, and git, which every mode has. Not the others that are common to all modes:
         # some of them know no version.
         words = {name_of(tool): tool for tool in (*whole.tools, *whole.behind_tools, "git")}
@@ -210,9 +210,9 @@ class Modes:
             ) from None
 
     def _secrets_of(self, whole: ModeDefinition) -> frozenset[str]:
-        """Return the values of the user's own variables that the mode gives to its sessions, but for plain ones.
+        """Return the values of the user's variables that the mode passes to its sessions, without plain ones.
 
-        A word or a date is no secret unless its name says so: both are in every record.
+        A word or a date is not a secret unless its name suggests one: both are in every record.
         """
         names = frozenset[str]().union(*map(variables_in, whole.environment.values())) - _NO_SECRETS
         values = {name: self._environ[name] for name in names}

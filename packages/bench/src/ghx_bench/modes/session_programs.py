@@ -1,4 +1,4 @@
-"""Gives each session programs of its own, and finds out whether it changed them."""
+"""Gives each session its own copy of programs, and detects changes to them."""
 
 import hashlib
 import stat
@@ -48,7 +48,7 @@ class _Content:
 
 
 def _read(path: Path, previous: _Content | None = None) -> _Content | None:
-    """Return the content at a path, read only if it is not known or was touched; `None` if there is none."""
+    """Return the content at a path, read only if it is new or was touched; `None` if the path does not exist."""
     try:
         signature = _signature_of(path)
         if previous is not None and previous.signature == signature:

@@ -33,7 +33,7 @@ class Skill:
 
 
 def find_skills(folders: Iterable[str]) -> dict[str, Path]:
-    """Return the folders of skills by name; raise `BadSkillError` for what is none, and for a name given twice."""
+    """Return the folders of skills by name; raise `BadSkillError` for an invalid skill or a repeated name."""
     skills: dict[str, Path] = {}
     for each in folders:
         folder = Path(os.path.expanduser(each)).absolute()  # noqa: PTH111 - Path raises for a user who is not there
@@ -45,7 +45,7 @@ def find_skills(folders: Iterable[str]) -> dict[str, Path]:
 
 
 def read_skill(folder: Path) -> Skill:
-    """Return the skill in a folder; raise `BadSkillError` for what is none."""
+    """Return the skill in a folder; raise `BadSkillError` if it is invalid."""
     file = folder / "SKILL.md"
     try:
         text = file.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What is being waited for, so that somebody at a terminal can be told."""
+"""Pending waits, to show them at a terminal."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -23,7 +23,7 @@ _HEAD = "# Written by `ghx-bench bless`: runs that later ones are held against, 
 
 
 class Baseline(Section):
-    """A run that somebody found good enough for others to be compared with."""
+    """A run that was accepted as a baseline."""
 
     run_id: Text = Field(description="The run's id.")
     path: Text = Field(description="Its folder, or its pack, seen from the folder of this file.")
@@ -39,7 +39,7 @@ class Baselines(Section):
 
 
 def baselines_file(config: Path | None = None) -> Path:
-    """Return where the baselines of a project are: beside its configuration, or in the current folder."""
+    """Return the path of a project's baselines: next to its configuration, or in the current folder."""
     file = project_file(config)
     return Path(BASELINES_FILE) if file is None else file.parent / BASELINES_FILE
 
@@ -50,7 +50,7 @@ def load_baselines(file: Path) -> Mapping[str, Baseline]:
 
 
 def find_baseline(name: str, file: Path) -> Path:
-    """Return the folder of a blessed run; raise if there is none of this name, or if its rows are not those blessed."""
+    """Return the folder of a blessed run; raise if the name does not exist or its rows have changed."""
     baselines = load_baselines(file)
     if name not in baselines:
         otherwise = "`ghx-bench bless RUN` makes a run the baseline"

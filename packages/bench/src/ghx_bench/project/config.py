@@ -299,7 +299,7 @@ def _repeat_run(run: Path, changes: Mapping[str, object]) -> tuple[tuple[AgentEn
         "mode": record.matrix.modes,
         "scenario": None if changes.get("scenario_set") else record.matrix.scenario_ids,
         "repetitions": record.matrix.repetitions,
-        # Nothing has to be warmed up where no model is asked.
+        # Without model calls, no warm-up is needed.
         "skip_warmup": True,
     }
     settings = {

@@ -104,7 +104,7 @@ class FixtureChoice(Section):
 
 
 class ModelTraffic(Section):
-    """What is done with the traffic between agents and their models, beside measuring it."""
+    """Recording and replay of the traffic between agents and their models."""
 
     record: Annotated[Flag, SetBy("--record-model", to=True)] = Field(
         default=False,
@@ -128,7 +128,7 @@ KeepWorlds = Literal["failed", "all"]
 
 
 class EvalOutput(Output):
-    """Where results go, and what is kept of where agents worked."""
+    """The folder of results, and which worlds are saved."""
 
     keep_worlds: Annotated[KeepWorlds | None, SetBy("--keep-worlds")] = Field(
         default=None,

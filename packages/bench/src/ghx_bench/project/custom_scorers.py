@@ -22,7 +22,7 @@ IN_PROJECT_FILE = "SCORERS"
 
 
 class BadScorerError(InputError):
-    """A registered scorer cannot be imported, or is no function."""
+    """A registered scorer cannot be imported, or is not a function."""
 
     code: ClassVar[str] = "BAD_SCORER"
 

@@ -95,7 +95,7 @@ class Condition:
 
     @classmethod
     def of(cls, gate: str) -> "Condition":
-        """Take a gate apart; raise if it is none."""
+        """Parse a gate; raise if it is invalid."""
         # Fractions: with floats, 4 of 5 cells could be less than a rate of 0.8.
         match = _RATE.fullmatch(gate)
         rate = None if match is None else Fraction(match[1])
@@ -119,7 +119,7 @@ Gate = Annotated[str, Strict(), AfterValidator(_check_gate), Field(examples=["wr
 
 
 def read_gates(gates: Iterable[str]) -> tuple[str, ...]:
-    """Return gates of the command line; raise `FlagError` for what is none."""
+    """Return gates of the command line; raise `FlagError` for an invalid one."""
     try:
         return tuple(map(_check_gate, gates))
     except RefusedError as error:
@@ -224,7 +224,7 @@ class GateTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineVerdict:
-    """What a run is beside its baseline on one metric, and in which words."""
+    """The verdict on a run relative to its baseline for one metric, with its text."""
 
     tier: Tier
     words: str
@@ -241,7 +241,7 @@ Judge = Callable[[str], BaselineVerdict]
 
 
 def judge(gates: Sequence[str], tally: GateTally, beside_baseline: Judge | None = None) -> tuple[GateResult, ...]:
-    """Hold a run against gates: its measured cells, and what it is beside its baseline where there is one."""
+    """Evaluate gates on a run: its measured cells and, if it has a baseline, its verdicts."""
     return tuple(_judge_gate(gate, Condition.of(gate), tally, beside_baseline) for gate in gates)
 
 

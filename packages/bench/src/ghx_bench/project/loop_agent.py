@@ -29,7 +29,7 @@ class LoopOptions(RouteOptions, LoopLimits):
 
 
 def route_models(models: Iterable[str], options: LoopOptions) -> dict[str, ModelRoute]:
-    """Return how each model is asked; raise `InputError` for one whose vendor is not known."""
+    """Return the route to each model; raise `InputError` for an unknown vendor."""
     routes = {model: route_model(model, options) for model in models}
     for model, route in routes.items():
         if route is None:
@@ -42,7 +42,7 @@ def route_models(models: Iterable[str], options: LoopOptions) -> dict[str, Model
 
 
 def route_model(model: str, options: RouteOptions) -> ModelRoute | None:
-    """Return how a model is asked; `None` for one whose vendor is not known."""
+    """Return the route to a model; `None` for an unknown vendor."""
     if options.base_url is not None:
         return ModelRoute(wire=options.wire or "openai-chat", model=model)
     if options.wire is not None:

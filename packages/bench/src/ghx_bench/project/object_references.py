@@ -46,7 +46,7 @@ def load_reference(reference: str, kind: type[T], *, default: str) -> T:
 
 
 def load_object(reference: str, *, default: str) -> object:
-    """Import what `reference` names and return the object in it, whatever it is."""
+    """Import the module of `reference` and return its object."""
     place, name = _split(reference)
     module = _module_of(place, reference)
     value: object = getattr(module, name or default, None)

@@ -18,7 +18,7 @@ from ghx_profiler.records.model_calls import WireKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelVendor:
-    """Who runs a model API: its address, and where people keep their key for it."""
+    """A vendor of a model API: its address, and the variable of its key."""
 
     name: str
     base_url: str
@@ -49,7 +49,7 @@ class ModelOptions(Section):
 
 
 def has_recipe(agent: str) -> bool:
-    """Return whether an agent is one that a recipe describes."""
+    """Return whether an agent has a recipe."""
     return agent in recipe_names() or is_recipe_file(agent)
 
 
@@ -64,7 +64,7 @@ def recipe_of(agent: str) -> Recipe:
 
 
 def model_vendor(wire: WireKind, options: ModelOptions) -> ModelVendor:
-    """Return who answers model calls on a wire: its vendor in the first place, or another that the options name."""
+    """Return the vendor of model calls in a wire format: the default one, or the one in the options."""
     first, other = VENDORS[wire], options.base_url
     key_env = options.key_env or (first.key_env if other is None else None)
     return ModelVendor(name=other or first.name, base_url=other or first.base_url, key_env=key_env)
@@ -74,7 +74,7 @@ _Options = TypeVar("_Options", bound=ModelOptions)
 
 
 def read_options(entry: AgentEntry, kind: type[_Options]) -> _Options:
-    """Read the options of an agent; raise `InputError` for one that it does not have."""
+    """Read the options of an agent; raise `InputError` for an unknown option."""
     try:
         return kind.model_validate(entry.options)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The first draft of a scenario and of its solution: they work as they stand, and say what to change in them."""
+"""Templates of a scenario and its solution: they work unchanged, and have comments on what to change."""
 
 import json
 import re
@@ -119,7 +119,7 @@ def _write(texts: dict[Path, str], folder: Path) -> None:
 
 
 def _check_id(id_: str, path: Path) -> None:
-    """Refuse what cannot be the id of a scenario in this file, and one that a file next to it has."""
+    """Refuse an invalid scenario id, and one that another file in the folder has."""
     try:
         _ID.validate_python(id_)
     except ValidationError:

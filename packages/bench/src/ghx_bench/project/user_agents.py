@@ -1,4 +1,4 @@
-"""Agents of others: those of installed packages, and those in a Python file of the user's own."""
+"""Third-party agents: those of installed packages, and those in a user's Python file."""
 
 import inspect
 import sys
@@ -47,7 +47,7 @@ _HINT = f"; a function that is an agent itself is `async`, or calls its first pa
 
 
 class BadAgentError(InputError):
-    """An agent cannot be imported or made, or is none."""
+    """An agent cannot be imported or created, or is not an agent."""
 
     code: ClassVar[str] = "BAD_AGENT"
 
@@ -111,7 +111,7 @@ def require_known_agent(name: str, own: Sequence[AgentEntry]) -> None:
 def check_agent(entry: AgentEntry) -> None:
     """Raise `InputError` if an agent is not there, or is a function that cannot be called with its options.
 
-    The file of an agent is executed. A class is not made: that may need more than a person who checks files has.
+    The file of an agent is executed. No instance is created: that can need more than the machine of a check has.
     """
     if is_recipe_file(entry.id):
         if not Path(entry.id).is_file():

@@ -40,7 +40,7 @@ class Subject:
     gullible: Mapping[str, Solution] = field(default_factory=dict[str, Solution])
     """Where it has a threat: the solutions with what the injected text says, by mode."""
     is_variant: bool = False
-    """Whether it is another form of a scenario: its solution must pass, and mistakes were tried with the scenario."""
+    """Whether it is a variant: its solution must pass, and mistakes are tried with the base variant only."""
     unproved: str | None = None
 
 
@@ -132,7 +132,7 @@ class _Prover:
         return await self.ground.gullible(self.scenario, mode, solution, threat.texts if threat else ())
 
     async def _fall_into(self, trap: Trap, mode: str, solution: Solution) -> TrialResult:
-        # With all the time of the scenario: somebody has written it to be done.
+        # With the whole time limit of the scenario: it is meant to be completed.
         return await self.ground.mistaken(self.scenario, mode, solution, kind="trap", name=trap.name)
 
 

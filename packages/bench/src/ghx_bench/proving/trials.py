@@ -85,7 +85,7 @@ class SolvedWorld:
     surroundings: Targets | None = None
     overreaches: tuple[TrialResult, ...] = ()
     reports: tuple[TrialResult, ...] = ()
-    """What came of telling others about the injected text, where the scenario is under attack."""
+    """Results of reporting the injected text, if the scenario is under attack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,7 +299,7 @@ class _MistakenSession:
 
 
 def footprint_of(handles: StageHandles) -> Footprint:
-    """Return what the agent changed in its world, in a form in which two sessions can be compared."""
+    """Return the agent's changes to its world, normalized so that two sessions can be compared."""
     world, differences = handles.world, handles.differences()
     if world is None or differences is None:
         return frozenset()
@@ -311,7 +311,7 @@ def _describe(world: World, difference: Difference) -> str:
     if difference.kind == REFS and isinstance(after, str):
         repository = world.database.get(Repository, difference.id)
         commit = None if repository is None else world.git(repository).commit(after)
-        # Of a commit, its files and its message are what somebody made.
+        # Of a commit, only its files and its message are compared.
         after = after if commit is None else f"tree {commit.tree[:12]} {commit.message}"
     told = to_json([difference.change, changed_part(difference), difference.name, after]).decode()
     return _SHA.sub("SHA", _MOMENT.sub("MOMENT", told))

@@ -1,4 +1,4 @@
-"""What trials prove about a scenario: who passed, who was noticed, and what no checkpoint would notice."""
+"""Verdicts of trials about a scenario: which trials passed, which failed, and which checkpoints never fail."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class ScenarioProof:
 
     scenario: EvalScenario
     is_variant: bool = False
-    """Whether no mistakes were tried, since they were with the scenario that it is a form of."""
+    """Whether no mistakes were tried, since they were tried with the base variant."""
     steps: int = 0
     """How many calls the solution has that mutants are made of."""
     references: tuple[TrialResult, ...] = ()
@@ -46,9 +46,9 @@ class ScenarioProof:
     """Mistakes: steps left out, loops cut short, numbers of siblings, and what is done too much."""
     traps: tuple[TrapResult, ...] = ()
     gullible: tuple[TrialResult, ...] = ()
-    """What came of believing the injected text, by mode, where the scenario has a threat and is under attack."""
+    """Results of following the injected text, by mode, if the scenario is under attack."""
     reports: tuple[TrialResult, ...] = ()
-    """What came of telling others about the injected text, after the task was done."""
+    """Results of reporting the injected text after the task was solved."""
     unproved: str | None = None
     """Why nothing was tried, where that is so."""
     duration_s: float = 0.0
@@ -162,7 +162,7 @@ def _threat_problems(proof: ScenarioProof) -> Iterator[str]:
 
 
 def _report_problems(reports: Iterable[TrialResult]) -> Iterator[str]:
-    """Yield who is blamed for telling others about the injected text."""
+    """Yield the trials that fail although they only report the injected text."""
     for each in reports:
         if each.error is not None:
             yield f"what is left by who solves it and {each.name} cannot be scored: {each.error}"

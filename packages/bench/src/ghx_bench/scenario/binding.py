@@ -75,7 +75,7 @@ def unbound(name: str, tokens: Tokens, known: Iterable[str], *, has_fixture: boo
 
 
 def misspelt(in_braces: str, name: str, tokens: Tokens, known: Iterable[str]) -> Complaint:
-    """Return the finding that something in two braces is no placeholder, with the one that was probably meant."""
+    """Return the finding that a text in two braces is not a placeholder, with the nearest valid one."""
     names = sorted(known)
     exact = {plain(each): each for each in names}.get(plain(name))
     first, dot, path = name.partition(".")
@@ -306,7 +306,7 @@ class _Binder:
         return bound
 
     def _bind_plant(self, plant: JsonValue, place: Tokens) -> JsonValue:
-        """Replace placeholders in injection requests; those for the texts stay until these are planted."""
+        """Replace placeholders in injection requests; those of the texts stay until the injection."""
         values = self._values_for(place)
 
         def value_of(name: str) -> JsonValue:

@@ -52,7 +52,7 @@ def names_in(text: str) -> list[str]:
 
 
 def near_misses_in(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what looks like a placeholder and is none, such as `{{pr-number}}`, and the name in it."""
+    """Yield texts that only look like a placeholder, such as `{{pr-number}}`, and the name in them."""
     for spelling, name in in_braces(text):
         if only_name_in(spelling) is None or not is_name(name):
             yield spelling, name
@@ -64,7 +64,7 @@ def uses_in(texts: Iterable[PlacedText]) -> list[Use]:
 
 
 def texts_of(scenario: EvalScenario) -> Iterator[PlacedText]:
-    """Yield the texts of a scenario that may contain placeholders, the prompt first, but for `fixture.repo`."""
+    """Yield the texts of a scenario that can have placeholders, the prompt first, except `fixture.repo`."""
     yield PROMPT, scenario.prompt
     yield from (((*WORKSPACE_PLACE, key), text) for key, text in names_in_workspace(scenario.extensions))
     yield from strings_in((scenario.extensions or {}).get(FAULTS), FAULTS_PLACE)
@@ -82,7 +82,7 @@ def is_before_session(tokens: Tokens) -> bool:
 
 
 def success_check(scenario: EvalScenario) -> Checkpoint | None:
-    """Return the look at the state that tells whether the attack on a scenario has succeeded, if it has one."""
+    """Return the check of the state for a successful attack on a scenario, if it has one."""
     try:
         threat = scenario.known_extensions.threat
     except ValidationError:

@@ -20,7 +20,7 @@ MOST_VARIANTS = 50
 VARIANT_NAME = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 CLEAN, BENIGN = "clean", "benign"
 RESERVED = (CLEAN, BENIGN)
-"""What the forms of scenarios with a threat are called."""
+"""Names of the variants of scenarios with a threat."""
 
 _LONGEST_QUOTED = 128
 
@@ -48,7 +48,7 @@ Bindings = Annotated[dict[VariableName, Text], LIMIT_ITEMS, BeforeValidator(_nam
 
 
 class FixtureChanges(WireModel):
-    """Keys of a scenario's `fixture` that a form of it has instead; each replaces the scenario's as a whole."""
+    """Keys of `fixture` that a variant replaces, each as a whole."""
 
     repo: Annotated[Text | None, OMITTABLE] = Field(default=None, description="The repository of the fixtures.")
     requires: Annotated[Bounded[tuple[Text, ...]] | None, OMITTABLE] = Field(
@@ -66,7 +66,7 @@ class FixtureChanges(WireModel):
 
 
 class ScenarioChanges(WireModel):
-    """What a form of a scenario has instead of the scenario's own; a key that is left out, or null, stays as it is."""
+    """The changes of a variant; a key that is left out or null is inherited."""
 
     prompt: Annotated[Text | None, OMITTABLE] = Field(default=None, description="The task as the agent is given it.")
     timeout_ms: Annotated[Timeout | None, OMITTABLE] = Field(

@@ -363,7 +363,7 @@ def strings_in_threat(extensions: Mapping[str, JsonValue] | None) -> Iterator[tu
 
 
 BOUND_KEYS = ("author", "maintainer", "text")
-"""Keys of a threat whose texts may have variables, beside what plants it and what tells that it succeeded."""
+"""Keys of a threat whose texts can have variables, in addition to its requests and success criteria."""
 
 
 def plants_in(threat: Mapping[str, Any]) -> Iterator[tuple[Tokens, JsonValue]]:

@@ -1,4 +1,4 @@
-"""Who a threat names: whether they are there, and whether they may say what they say."""
+"""Check the users that a threat names: they must exist and have the required permissions."""
 
 from collections.abc import Iterator, Mapping
 

@@ -36,7 +36,7 @@ class ExpectationAnalyzer:
         return ANALYZER
 
     def analyze(self, evidence: Evidence[EvalScenario]) -> AnalysisResult:
-        """Return what was followed, and what was not."""
+        """Return the expectations that were met, and those that were not."""
         calls = evidence.trace.tool_calls if evidence.trace else ()
         scenario, servers = evidence.scenario, tuple(ToolSet.of(evidence.mode).mcp_servers)
         if not _has_capabilities(evidence.mode):

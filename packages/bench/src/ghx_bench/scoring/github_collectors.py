@@ -1,4 +1,4 @@
-"""Numbers of an evaluation: tool calls by category, and what was asked of GitHub."""
+"""Collected numbers of an evaluation: tool calls by category, and requests to GitHub."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ghx_profiler.records.metrics import CustomMetric
 from ghx_twin.journal import Entry
 
 SURFACES = ("rest", "graphql", "git")
-"""The ways in which GitHub is asked."""
+"""The interfaces of GitHub."""
 
 _UNITS = {"calls": "calls", "errors": "calls", "faults": "calls", "mutations": "calls", "bytes": "bytes"}
 
@@ -38,7 +38,7 @@ class CategoryCollector:
     def collect(self, evidence: Evidence[Any]) -> Iterable[CustomMetric]:
         """Return the categories without calls."""
         calls = evidence.tool_calls
-        # An agent may tell how many calls it made without telling which.
+        # An agent can report its number of calls without the calls.
         absent = 0 if calls.total is not None and len(calls.records) == calls.total else None
         for category in CATEGORIES:
             if category not in calls.by_category:

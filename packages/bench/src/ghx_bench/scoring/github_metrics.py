@@ -1,4 +1,4 @@
-"""The metrics that an evaluation adds to those of the profiler: what was asked of GitHub."""
+"""The metrics that an evaluation adds to those of the profiler: requests to GitHub."""
 
 from ghx_profiler.records.metric_table import METRICS, Metric
 

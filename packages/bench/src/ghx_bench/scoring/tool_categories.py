@@ -41,7 +41,7 @@ class GitHubToolClassifier:
         if server_tool_of(call.name, self._servers) or _OF_SOME_SERVER.fullmatch(call.name):
             return "mcp"
         if is_shell_tool(call.name):
-            # Some agents do not tell what they ran: such a call is still one of a shell.
+            # Some agents do not report the command: such a call still counts as a shell call.
             programs = names_of(call, lambda command: command.program) if command_of(call) is not None else ()
             return _category_of(programs)
         return "file_ops" if plain_name(call.name) in FILE_TOOLS else "other"

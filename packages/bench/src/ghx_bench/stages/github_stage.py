@@ -93,7 +93,7 @@ class LiveLifecycle:
 
     @asynccontextmanager
     async def run(self, directory: Path) -> AsyncGenerator[None]:
-        """Find the fixtures, or make them if the configuration says so; nothing is removed at the end."""
+        """Find the fixtures, or create them if configured; they are not removed at the end."""
         self._require_fitting()
         with claim_repository(self._repo, by=directory.name):
             async with live_clients(self._environ, self._choice) as clients:
@@ -158,7 +158,7 @@ class LiveLifecycle:
             )
 
     def _check_out(self, workspace: Workspace, folder: Path, environment: Mapping[str, str]) -> None:
-        # Anew for each attempt: the fixtures move their branches, and others may push.
+        # Again for each attempt: fixtures move their branches, and others can push.
         clone(workspace, folder, environment, host=f"https://{self._hub.host}")
         check_out(workspace, folder, environment)
 
@@ -253,9 +253,9 @@ async def _clean_up(manager: FixtureManager) -> None:
 
 
 class Turns:
-    """Lets in those who keep to their own together, and the others one by one.
+    """Lets independent scenarios run together, and all others one at a time.
 
-    One who waits to be alone is let in before those who come later, so that no one waits for ever.
+    A scenario that waits for exclusive access runs before later ones, so that none waits forever.
     """
 
     def __init__(self) -> None:
@@ -266,7 +266,7 @@ class Turns:
 
     @asynccontextmanager
     async def together(self) -> AsyncGenerator[None]:
-        """Be there with others who keep to their own."""
+        """Hold shared access, for an independent scenario."""
         async with self._changed:
             while self._is_closed or self._waiting_to_be_alone:
                 await self._changed.wait()

@@ -58,7 +58,7 @@ class StageHandles:
     _in_session: dict[Literal["origins"], RequestOrigins] = field(
         default_factory=dict[Literal["origins"], RequestOrigins]
     )
-    """What tells requests apart once the session is over: its trace says which servers were called."""
+    """Attribution of requests after the session: its trace has the servers that were called."""
 
     def differences(self) -> tuple[Difference, ...] | None:
         """Return what is not as it was before the agent; None where there is no world to look at.
@@ -85,7 +85,7 @@ class StageHandles:
 
     @property
     def journal(self) -> Iterable[Entry] | None:
-        """All requests to the world; None where no journal is kept."""
+        """All requests to the world; None without a journal."""
         # Without its beginning it would give numbers that are too small, and no number is better than a wrong one.
         return None if self.world is None or self.world.journal.dropped else tuple(self.world.journal)
 

@@ -56,7 +56,7 @@ def _is_incidental(difference: Difference) -> bool:
     """Return whether GitHub makes a difference by itself where something else is changed."""
     if difference.kind in PRIVATE_TABLES or difference.is_bookkeeping:
         return True
-    # GitHub wraps every reply in a review of its own, without a word in it.
+    # GitHub wraps every reply in an empty review.
     return difference.kind == "reviews" and difference.change == "created" and _is_wrapping(difference.after)
 
 

@@ -204,7 +204,7 @@ def _cover(hidden: Iterable[Path], visible: Iterable[Path]) -> Iterator[str]:
 
 
 def _outermost(paths: Iterable[Path]) -> list[Path]:
-    """Return paths without those that are inside of others."""
+    """Return paths without those inside other ones."""
     outermost: list[Path] = []
     for path in sorted(paths):  # a folder comes before what is in it
         if not any(map(path.is_relative_to, outermost)):

@@ -322,7 +322,7 @@ class CostForecast:
     warmups: dict[tuple[str, str], list[float]] = field(default_factory=dict[tuple[str, str], list[float]])
 
     def __call__(self, event: Event) -> None:
-        """Learn what warm-ups cost, and say what follows from that when they are over."""
+        """Record the cost of warm-ups, and print the forecast when they are over."""
         match event:
             case CanaryFinished(cell=cell, cost_usd=int() | float() as usd):
                 self.warmups.setdefault((cell.agent, cell.model), []).append(usd)

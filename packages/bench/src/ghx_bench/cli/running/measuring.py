@@ -271,7 +271,7 @@ def _show_tracebacks(displays: ExitStack) -> Observer:
 
 
 def _close(log: JsonLog, place: str) -> None:
-    """Close the log; where it could not be written to its end, say so, and nothing else is lost."""
+    """Close the log; report if it could not be written completely."""
     try:
         with log:
             pass

@@ -109,7 +109,7 @@ def _source(
 
 
 def _check_run(run: Path) -> None:
-    """Refuse a folder that is no run: nothing is written into it unasked."""
+    """Refuse a folder that is not a run, so that nothing is written into it."""
     from ghx_profiler.store.record import NAME_A_RUN
 
     if (run / "run.json").exists():

@@ -60,7 +60,7 @@ def find_cell(run: Path, name: str) -> NamedCell:
 
 
 def _refuse_planned(name: str, run: Path, directory: RunDirectory, record: RunRecord) -> None:
-    """Raise if a name is that of a cell that the plan has, and say how it gets its row."""
+    """Raise if a name is that of a planned cell without a row; the error explains how to measure it."""
     from ghx_bench.cli.stored.run_names import run_state
     from ghx_profiler.plan.shards import Shard
 
@@ -101,7 +101,7 @@ def whole_name(cell: Cell) -> str:
 
 
 def _find_matches(names: Collection[str], name: str) -> list[str]:
-    """Return the whole names that end in one that somebody wrote or, if none does, without their repetition."""
+    """Return the full names that end in the given one or, if none does, match without their repetition."""
     return [whole for whole in names if f"/{whole}".endswith(f"/{name}")] or [
         whole for whole in names if f"/{whole}".rpartition("/")[0].endswith(f"/{name}")
     ]

@@ -70,7 +70,7 @@ def _require_finished(run: Path) -> None:
 
 
 def _place(output: Path | None, run_id: str) -> Path:
-    """Return where the pack goes; a file that is none is not replaced."""
+    """Return the path of the pack; refuse to replace a file that is not a pack."""
     from ghx_profiler.store.packs import is_pack_file
 
     file = output or Path(f"{run_id}.pack.zip")

@@ -94,7 +94,7 @@ def rescore(
 def _choose_settings(
     run: Path, record: RunRecord, config: Path | None, scenario_dirs: Sequence[Path] | None
 ) -> tuple[EvalConfig, Path]:
-    """Return the settings that say which scenarios, fixtures and scorers count, and where their paths start."""
+    """Return the settings for scenarios, fixtures and scorers, and the folder of their paths."""
     from ghx_bench.cli.running.measuring import is_evaluation, settings_of
     from ghx_bench.project.config import EvalConfig
     from ghx_bench.project.config_file import project_config

@@ -64,7 +64,7 @@ class _RunLine:
         """Return the line of the table."""
         matrix = self.record.matrix
         several = len(self.successes) > 1
-        # By model: the mean of one that solves everything and one that solves nothing is true of neither.
+        # By model: the mean of a model that solves everything and one that solves nothing describes neither.
         success = ", ".join(
             f"{right}/{of}" + (f" ({who})" if several else "") for who, (right, of) in self.successes.items()
         )

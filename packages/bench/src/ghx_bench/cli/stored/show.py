@@ -67,7 +67,7 @@ def _show_run(run: Path, *, as_json: bool) -> int:
         return 0
     again = newest_rescoring(directory)
     later: Mapping[Cell, Rescored] = {} if again is None else again.cells
-    # Only what is printed is kept: a row takes 10 kB in memory, and its line some hundred bytes.
+    # Only printed lines are stored: a row takes 10 kB in memory, and its line some hundred bytes.
     lines = sorted(
         (whole_name(row.cell), record.matrix.name_cell(row.cell), _figures_line(row, later.get(row.cell)))
         for row in rows
@@ -227,7 +227,7 @@ def _describe_event(event: TraceEvent) -> Iterator[str]:
 
 
 def _output(call: ToolCallEvent) -> str:
-    """Return what a call brought; one that the agent was stopped in has brought nothing."""
+    """Return the result of a call; a call during which the agent was stopped has none."""
     if call.output is None:
         return "(nothing)"
     return shorten(call.output if isinstance(call.output, str) else json.dumps(call.output, ensure_ascii=False))

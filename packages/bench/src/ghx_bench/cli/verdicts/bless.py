@@ -72,7 +72,7 @@ def bless(
 
 
 def _check_name(name: str, config: Path | None) -> None:
-    """Refuse what is no name, and one that means something else already."""
+    """Refuse an invalid name, and a name with another meaning."""
     from pydantic import TypeAdapter, ValidationError
 
     from ghx_base.documents.section import Name
@@ -90,7 +90,7 @@ def _check_name(name: str, config: Path | None) -> None:
 
 
 def _account() -> str:
-    """Return who runs the command; on GitHub's runners, who started the workflow."""
+    """Return the user of the command; on GitHub's runners, the user that started the workflow."""
     try:
         return os.environ.get("GITHUB_ACTOR") or getuser()
     except (KeyError, OSError):

@@ -195,7 +195,7 @@ def judging_of_stored_run(
 
 
 def _known_scenarios(config: EvalConfig) -> frozenset[str]:
-    """Return what a quarantine may name; nothing is looked up where there is none."""
+    """Return the valid names of quarantine entries; without a quarantine, nothing is looked up."""
     if not config.quarantine:
         return frozenset()
     known = built_in_ids() | scenario_ids(config.scenario_dirs)
