@@ -80,9 +80,9 @@ async def opened(
 
 @pytest.mark.parametrize("wire", mostly_nightly(WIRES, keep=1))
 async def test_what_it_does_is_in_the_trace_and_in_the_next_request(tmp_path: Path, wire: WireKind) -> None:
-    told = Mode(name="told", instructions="Beware of the xylophone.")
+    instructed = Mode(name="told", instructions="Beware of the xylophone.")
     script = Script(solution=steps("echo hello; exit 3"))
-    async with opened(tmp_path, script, told, wire=wire) as (session, endpoint):
+    async with opened(tmp_path, script, instructed, wire=wire) as (session, endpoint):
         answer = await session.prompt("Do it.")
         trace = await session.trace()
 
@@ -94,10 +94,10 @@ async def test_what_it_does_is_in_the_trace_and_in_the_next_request(tmp_path: Pa
     assert last.events == (TextOutputEvent(content="done"),)
     assert usage_of(trace.model_calls) == endpoint.claimed_usage()
     assert [each.side for each in trace.model_calls] == [None, None]
-    asked, told_result = endpoint.calls
+    first_call, told_result = endpoint.calls
     assert told_result.results == ("hello\n\n(exit code 3)",)
-    assert "Beware of the xylophone." in json.dumps(asked.body)
-    assert asked.tools_offered == ("read_file", "write_file", "edit_file", "bash")
+    assert "Beware of the xylophone." in json.dumps(first_call.body)
+    assert first_call.tools_offered == ("read_file", "write_file", "edit_file", "bash")
     assert {key for each in endpoint.calls for key in each.keys} == {REAL_KEY}
     assert all(each.is_streamed for each in endpoint.calls)
 

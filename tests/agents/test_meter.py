@@ -535,10 +535,10 @@ async def test_a_limit_in_dollars_without_a_price_stops_after_the_first_call() -
 
 async def test_a_call_costs_what_its_row_will_say() -> None:
     """Also at a gateway, whose names of models begin with the vendor, over a wire that is not the vendor's."""
-    asked: list[str] = []
+    requested: list[str] = []
 
     def price(_usage: TokenUsage, model: str) -> float:
-        asked.append(model)
+        requested.append(model)
         return 0.01
 
     async with metered(session_budget=Budget(max_usd=1.0), price=price) as (_, meter, _, client):
@@ -551,7 +551,7 @@ async def test_a_call_costs_what_its_row_will_say() -> None:
                 client.base_url, client.key = session.base_url, session.key
                 await client.ask(ask_for("openai-chat", model=model))
 
-    assert asked == ["anthropic/claude-x", "openai/gpt-x", "gpt-x-mini"]
+    assert requested == ["anthropic/claude-x", "openai/gpt-x", "gpt-x-mini"]
 
 
 async def test_sixteen_sessions_at_once_count_their_own() -> None:
@@ -620,13 +620,13 @@ async def test_a_key_that_the_provider_repeats_reaches_no_agent_no_trace_and_no_
                     response = await client.http.get(f"{session.base_url}/v1/models", headers=headers)
                 else:
                     response = await client.ask(ask_for("openai-chat"))
-            told = [response.text, str(response.headers), *map(repr, session.calls), repr(session.verdict())]
+            texts = [response.text, str(response.headers), *map(repr, session.calls), repr(session.verdict())]
 
     assert response.text == body.replace(REAL_KEY, "*" * len(REAL_KEY))
     assert response.headers["x-key"] == "*" * len(REAL_KEY)
-    told += [file.read_text() for file in tmp_path.rglob("*") if file.is_file()]
-    assert len(told) > 3
-    assert not [each for each in told if REAL_KEY in each]
+    texts += [file.read_text() for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(texts) > 3
+    assert not [each for each in texts if REAL_KEY in each]
 
 
 class OneUpstream(HttpUpstream):

@@ -41,11 +41,11 @@ async def asked_through(proxy: str, base_url: str) -> AsyncIterator[tuple[int, M
 
 
 async def test_a_provider_without_tls_is_asked_for_by_its_whole_address() -> None:
-    asked: list[bytes] = []
+    requests: list[bytes] = []
 
     async def serve(stream: Any) -> None:
         async with stream:
-            asked.append(await stream.receive())
+            requests.append(await stream.receive())
             await stream.send(ANSWER)
 
     async with (
@@ -55,10 +55,10 @@ async def test_a_provider_without_tls_is_asked_for_by_its_whole_address() -> Non
         assert status == 200
 
     secret = base64.b64encode(b"me:a b")
-    assert asked[0].startswith(
+    assert requests[0].startswith(
         b"POST http://models.example:81/v1/chat/completions HTTP/1.1\r\nhost: models.example:81\r\n"
     )
-    assert b"\r\nproxy-authorization: Basic " + secret + b"\r\n" in asked[0]
+    assert b"\r\nproxy-authorization: Basic " + secret + b"\r\n" in requests[0]
 
 
 async def test_a_provider_with_tls_is_reached_through_a_tunnel_that_the_proxy_cannot_look_into(
@@ -68,7 +68,7 @@ async def test_a_provider_with_tls_is_reached_through_a_tunnel_that_the_proxy_ca
     monkeypatch.setenv("SSL_CERT_FILE", str(certificates.authority))
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
     port = listener.extra(anyio.abc.SocketAttribute.local_port)
-    asked: list[bytes] = []
+    requests: list[bytes] = []
 
     async def pass_on(source: Any, target: Any) -> None:
         async for piece in source:
@@ -76,7 +76,7 @@ async def test_a_provider_with_tls_is_reached_through_a_tunnel_that_the_proxy_ca
 
     async def serve(stream: Any) -> None:
         async with stream, await anyio.connect_tcp("127.0.0.1", port) as provider:
-            asked.append(await stream.receive())
+            requests.append(await stream.receive())
             await stream.send(b"HTTP/1.1 200 Connection established\r\nvia: us\r\n\r\n")
             async with anyio.create_task_group() as both:
                 both.start_soon(pass_on, stream, provider)
@@ -88,7 +88,7 @@ async def test_a_provider_with_tls_is_reached_through_a_tunnel_that_the_proxy_ca
         async with served(serve) as proxy, asked_through(proxy, "https://models.example/v1") as (status, session):
             assert (status, session.calls[0].status) == (200, 200)
         group.cancel_scope.cancel()
-    assert asked == [b"CONNECT models.example:443 HTTP/1.1\r\nhost: models.example:443\r\n\r\n"]
+    assert requests == [b"CONNECT models.example:443 HTTP/1.1\r\nhost: models.example:443\r\n\r\n"]
 
 
 async def test_a_proxy_that_refuses_is_named() -> None:
@@ -123,8 +123,8 @@ async def test_a_proxy_that_refuses_is_named() -> None:
 def test_the_proxy_is_the_one_that_the_environment_names(
     address: str, environment: dict[str, str], host: str | None
 ) -> None:
-    found = HttpProxy.find(address, environment)
-    assert (None if found is None else found.host) == host
+    proxy = HttpProxy.find(address, environment)
+    assert (None if proxy is None else proxy.host) == host
 
 
 def test_a_proxy_that_is_not_known_how_to_use_is_told_without_its_password() -> None:

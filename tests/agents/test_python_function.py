@@ -59,9 +59,9 @@ def ask(task: AgentTask[BlockingToolBelt]) -> str:
     ]
     url, headers = f"{model.base_url}/chat/completions", {"Authorization": f"Bearer {model.key}"}
     while True:
-        asked = {"model": task.model, "messages": messages, "tools": tools}
+        request = {"model": task.model, "messages": messages, "tools": tools}
         with httpx2.Client(trust_env=False) as client:
-            response = client.post(url, json=asked, headers=headers).raise_for_status()
+            response = client.post(url, json=request, headers=headers).raise_for_status()
         message = response.json()["choices"][0]["message"]
         messages.append(message)
         if not message.get("tool_calls"):
@@ -107,8 +107,8 @@ async def test_a_function_gets_all_that_a_session_has(tmp_path: Path) -> None:
         task.recorder.add_usage(TokenUsage.of(input=7, output=3))
         return greeting
 
-    told = Mode(name="told", instructions="Beware of the xylophone.")
-    async with opened(agent, tmp_path, told, arguments={"greeting": "hello"}) as session:
+    instructed = Mode(name="told", instructions="Beware of the xylophone.")
+    async with opened(agent, tmp_path, instructed, arguments={"greeting": "hello"}) as session:
         answer = await session.prompt("Do it.")
         trace = await session.trace()
 

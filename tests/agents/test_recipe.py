@@ -248,10 +248,10 @@ def test_null_is_left_out_of_toml_which_has_none() -> None:
 def test_what_is_wrong_with_a_recipe_is_said_with_its_place(
     tmp_path: Path, changes: dict[str, Any], words: str
 ) -> None:
-    told = refusal(tmp_path, **changes)
+    places = refusal(tmp_path, **changes)
 
-    assert words in told
-    assert str(tmp_path / "mine.yaml") in told
+    assert words in places
+    assert str(tmp_path / "mine.yaml") in places
 
 
 @pytest.mark.parametrize(
@@ -274,12 +274,12 @@ def test_paths_of_a_command_are_taken_from_the_folder_of_the_recipe(
 def test_the_page_says_where_each_agent_gets_instructions_and_skills() -> None:
     page = (Path(__file__).parents[2] / "docs" / "real-agents.md").read_text(encoding="utf-8")
     table = page[page.index("| agent | instructions | skills |") :].split("\n\n")[0]
-    told: dict[str, tuple[str, str]] = {}
+    places: dict[str, tuple[str, str]] = {}
     for line in table.splitlines()[2:]:
         agents, instructions, skills = (cell.strip() for cell in line.strip("|").split("|"))
-        told |= {name.strip(" `"): (instructions, skills) for name in agents.split(",")}
+        places |= {name.strip(" `"): (instructions, skills) for name in agents.split(",")}
 
-    assert told == {
+    assert places == {
         name: (
             f"`{recipe.instructions_file}`" if recipe.instructions_file else "first paragraph of the prompt",
             f"`{recipe.skills_folder}`",

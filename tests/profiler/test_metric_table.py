@@ -26,9 +26,9 @@ from ghx_profiler.testing import sample_evidence
 def test_a_record_and_the_table_agree_on_every_unit() -> None:
     segment = TimingSegment(label="mine", start_ms=0, end_ms=1)
     records = (TokenUsage(), Timing(segments=(segment,)), Cost(), ToolCallSummary(by_category={"x": 1}))
-    told = {metric.name: metric.unit for record in records for metric in record.metrics()}
+    sources = {metric.name: metric.unit for record in records for metric in record.metrics()}
 
-    assert {name: found.unit for name in told if (found := METRICS.find(name)) is not None} == told
+    assert {name: entry.unit for name in sources if (entry := METRICS.find(name)) is not None} == sources
 
 
 def test_an_entry_of_another_package_is_found_shown_and_defined_like_any_other() -> None:
@@ -66,8 +66,8 @@ def test_a_row_says_where_its_numbers_come_from(cost: CostSource, source: str) -
 
     row = row_of(outcome, [Attempt(number=1, started_at=timestamp(now))], now, context)
 
-    told = {"timing": "bench", "tokens": "agent", "toolCalls": "agent", "agentTurns": "agent", "cost": source}
-    assert {key: row.sources[key] for key in told} == told
+    sources = {"timing": "bench", "tokens": "agent", "toolCalls": "agent", "agentTurns": "agent", "cost": source}
+    assert {key: row.sources[key] for key in sources} == sources
 
 
 def test_every_place_has_an_order_without_ties() -> None:

@@ -11,5 +11,5 @@ AUTOMATIC = frozenset[str]().union(*(event.tables for event in AutomaticEvent))
 def changes_without_author(world: World, *, after: int) -> list[Change]:
     """Return the changes whose author is no user of the world, those of automatic events left out."""
     known = {user.id for user in world.database.all(User)}
-    found = [each for each in world.database.changes(after=after) if each.actor_id not in known]
-    return [each for each in found if each.actor_id is not None or each.table not in AUTOMATIC]
+    changes_found = [each for each in world.database.changes(after=after) if each.actor_id not in known]
+    return [each for each in changes_found if each.actor_id is not None or each.table not in AUTOMATIC]

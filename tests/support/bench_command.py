@@ -82,8 +82,8 @@ def rows_of(run: Path) -> list[ProfileRow]:
 def wait_for_rows(folder: Path, process: "subprocess.Popen[str]", count: int) -> None:
     """Wait until the run has that many rows; it must not have ended by then."""
     while process.poll() is None:
-        found = list((folder / "results").glob("run_*/rows.jsonl"))
-        if found and found[0].read_bytes().count(b"\n") >= count:
+        row_files = list((folder / "results").glob("run_*/rows.jsonl"))
+        if row_files and row_files[0].read_bytes().count(b"\n") >= count:
             return
         time.sleep(0.005)
     raise AssertionError(f"the run ended with {process.returncode}: {process.communicate()[1]}")

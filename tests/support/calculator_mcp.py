@@ -85,14 +85,14 @@ def call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 def serve() -> None:
     """Answer the requests on standard input, one after the other, until it ends."""
     for line in sys.stdin:
-        asked = json.loads(line)
-        if "id" not in asked:
+        request = json.loads(line)
+        if "id" not in request:
             continue
         try:
-            reply = {"result": answer(asked["method"], asked.get("params", {}))}
+            reply = {"result": answer(request["method"], request.get("params", {}))}
         except LookupError as error:
             reply = {"error": {"code": -32601, "message": f"there is no {error}"}}
-        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **reply}), flush=True)
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **reply}), flush=True)
 
 
 def serve_with_sdk(port: int | None) -> None:

@@ -35,9 +35,9 @@ def run_forked(
     if sys.platform != "linux":  # system libraries of macOS do not survive a fork
         command = [script, *arguments]
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    asked = {"words": [str(script), *arguments], "folder": str(folder), "environment": dict(environment)}
+    request = {"words": [str(script), *arguments], "folder": str(folder), "environment": dict(environment)}
     try:
-        return _start_server().run(asked)
+        return _start_server().run(request)
     except BaseException:
         _start_server.cache_clear()  # it has been killed
         raise
@@ -81,14 +81,14 @@ class ForkServer:
                 socket.send_fds(self._line, [json.dumps(asked).encode()], given)
                 while given:
                     os.close(given.pop())
-                told = output.read()
+                content = output.read()
                 code = int(self._line.recv(_LONGEST_REQUEST))
             except BaseException:  # such as a timeout; the code of a command that still runs would answer the next one
                 self.kill()
                 while given:
                     os.close(given.pop())
                 raise
-        return subprocess.CompletedProcess(asked["words"], code, told, complained.result())
+        return subprocess.CompletedProcess(asked["words"], code, content, complained.result())
 
 
 def serve(line: socket.socket) -> list[str]:

@@ -32,8 +32,8 @@ class Done:
         return json.loads(self.out)
 
     def __str__(self) -> str:
-        asked = "".join(f"\n  {entry.status} {entry.operation} {entry.path}" for entry in self.requests)
-        return f"exit {self.code}\n{self.out}{self.err}{asked}"
+        request_lines = "".join(f"\n  {entry.status} {entry.operation} {entry.path}" for entry in self.requests)
+        return f"exit {self.code}\n{self.out}{self.err}{request_lines}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,12 +105,12 @@ def system_gh() -> Path | None:
     """Return the `gh` of the machine, if it has another than ours."""
     own = bundled_gh().parent
     elsewhere = [folder for folder in os.get_exec_path() if Path(folder).resolve() != own.resolve()]
-    found = shutil.which("gh", path=os.pathsep.join(elsewhere))
-    return None if found is None else Path(found)
+    path = shutil.which("gh", path=os.pathsep.join(elsewhere))
+    return None if path is None else Path(path)
 
 
 @functools.cache
 def version_of(program: Path) -> str:
     """Return the version that a `gh` says it has."""
-    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    return told.split()[2]
+    output = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    return output.split()[2]

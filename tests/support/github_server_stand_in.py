@@ -58,15 +58,15 @@ def call(tool: str, arguments: dict[str, object]) -> str:
         is_new = arguments["method"] == "create"
         place = issues if is_new else f"{issues}/{arguments['issue_number']}"
         return json.dumps(ask(place, "POST" if is_new else "PATCH", fields))
-    found = ask(f"{issues}/{arguments['issue_number']}")
-    return json.dumps({"version": VERSION, "title": found["title"]})  # type: ignore[index]
+    issue = ask(f"{issues}/{arguments['issue_number']}")
+    return json.dumps({"version": VERSION, "title": issue["title"]})  # type: ignore[index]
 
 
 def answer(method: str, params: dict[str, object], tools: list[str]) -> dict[str, object]:
     """Return the result of a request."""
     if method == "initialize":
-        told = {"name": "github-mcp-server", "version": VERSION}
-        return {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": told}
+        server_info = {"name": "github-mcp-server", "version": VERSION}
+        return {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": server_info}
     if method == "tools/list":
         return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in tools]}
     try:
@@ -82,10 +82,10 @@ def main() -> None:
         sys.exit("Error: expected the command stdio")
     tools = offered(sys.argv[2:])
     for line in sys.stdin:
-        asked = json.loads(line)
-        if "id" in asked:
-            result = answer(asked["method"], asked.get("params", {}), tools)
-            print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+        request = json.loads(line)
+        if "id" in request:
+            result = answer(request["method"], request.get("params", {}), tools)
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
 
 
 if __name__ == "__main__":

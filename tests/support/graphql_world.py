@@ -115,9 +115,9 @@ class Town:
         return change.commit.sha
 
     def tip(self, branch: str = "main") -> str:
-        found = self.world.git(self.repository).ref(f"refs/heads/{branch}")
-        assert found is not None
-        return found
+        ref = self.world.git(self.repository).ref(f"refs/heads/{branch}")
+        assert ref is not None
+        return ref
 
 
 def build_town() -> Town:
@@ -354,8 +354,8 @@ def typed_nodes(town: Town) -> list[tuple[str, str]]:
     ids += [git_node_id("tree", home, entry.tree) for name in ("main",) if (entry := git.commit(town.tip(name)))]
     ids += [git_node_id("blob", home, entry.sha) for entry in git.tree(town.tip("main"))]
     ids += [git_node_id("tag", home, sha) for sha in git.refs("refs/tags/").values()]
-    found = town.ask("query($ids: [ID!]!) { nodes(ids: $ids) { __typename } }", {"ids": ids}).body["data"]["nodes"]
-    return [(one["__typename"], identity) for one, identity in zip(found, ids, strict=True) if one]
+    ref = town.ask("query($ids: [ID!]!) { nodes(ids: $ids) { __typename } }", {"ids": ids}).body["data"]["nodes"]
+    return [(one["__typename"], identity) for one, identity in zip(ref, ids, strict=True) if one]
 
 
 SHOWN = {

@@ -113,22 +113,22 @@ def test_a_pointer_that_leads_nowhere_has_no_position() -> None:
 
 
 def test_a_check_of_ones_own_points_at_its_value() -> None:
-    found = problem(parse("a:\n  b: [x, y]"), "/a/b/1", "unknown capability", "did you mean 'z'?")
+    located = problem(parse("a:\n  b: [x, y]"), "/a/b/1", "unknown capability", "did you mean 'z'?")
 
-    assert str(found) == "a.yaml:2:10: /a/b/1: unknown capability; did you mean 'z'?"
-    assert found.value == "'y'"
+    assert str(located) == "a.yaml:2:10: /a/b/1: unknown capability; did you mean 'z'?"
+    assert located.value == "'y'"
 
 
 def test_a_check_of_ones_own_can_point_at_a_key() -> None:
-    found = problem(parse("a:\n  b: [x, y]"), "/a/b", "not now", at_key=True)
+    located = problem(parse("a:\n  b: [x, y]"), "/a/b", "not now", at_key=True)
 
-    assert (found.line, found.column, found.value) == (2, 3, None)
+    assert (located.line, located.column, located.value) == (2, 3, None)
 
 
 def test_a_check_of_what_is_not_there_points_at_what_is() -> None:
-    found = problem(parse('{"a": {}}', JSON), "/a/b/c", "should be there")
+    located = problem(parse('{"a": {}}', JSON), "/a/b/c", "should be there")
 
-    assert str(found) == "a.json:1:7: /a/b/c: should be there"
+    assert str(located) == "a.json:1:7: /a/b/c: should be there"
 
 
 def test_positions_are_not_worked_out_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,9 +57,9 @@ def test_a_text_may_be_one_placeholder(text: str, name: str | None) -> None:
 
 
 def test_what_stands_in_braces_is_found_whether_it_is_a_placeholder_or_not() -> None:
-    found = list(in_braces("{{ n }} {{pr-number}} ${{ x }} {n}"))
+    names = list(in_braces("{{ n }} {{pr-number}} ${{ x }} {n}"))
 
-    assert found == [("{{ n }}", "n"), ("{{pr-number}}", "pr-number")]
+    assert names == [("{{ n }}", "n"), ("{{pr-number}}", "pr-number")]
 
 
 @pytest.mark.parametrize(

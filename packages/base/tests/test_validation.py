@@ -207,10 +207,10 @@ def test_each_fault_is_told_in_words_with_a_remedy(fields: dict[str, object], me
 
 
 def test_a_key_is_not_sent_to_where_it_is_already() -> None:
-    told = one_problem(repoName="x", fixture={"repoName": "x"})
+    problems = one_problem(repoName="x", fixture={"repoName": "x"})
 
-    assert told.startswith("/repoName: unknown key 'repoName'; known keys: 'timeoutMs', 'id', 'slug', ")
-    assert told.endswith(" and 4 more")
+    assert problems.startswith("/repoName: unknown key 'repoName'; known keys: 'timeoutMs', 'id', 'slug', ")
+    assert problems.endswith(" and 4 more")
 
 
 def test_a_missing_key_is_told_with_what_it_is_for() -> None:
@@ -280,12 +280,12 @@ def test_whatever_is_written_is_accepted_or_told_in_plain_words_at_a_place(value
     try:
         validate_document(document, Scenario)
     except DocumentError as error:
-        told = error.problems
+        problems = error.problems
     else:
         return
 
-    assert told
-    for problem in told:
+    assert problems
+    for problem in problems:
         assert problem.line == 1
         assert document.position(problem.pointer) is not None or "type" in problem.pointer
         assert not any(

@@ -295,17 +295,19 @@ async def test_only_transient_failures_are_retried_in_fresh_sessions_and_stages(
         return await answers_three(session, text)
 
     provider, lifecycle = FakeProvider(fails_twice), FakeLifecycle()
-    told: list[int] = []
+    retries: list[int] = []
 
     work = task(provider, lifecycle=lifecycle)
-    outcome = await iterate(work, retries=2, report_retry=_noting(lambda attempt, _pause: told.append(attempt.number)))
+    outcome = await iterate(
+        work, retries=2, report_retry=_noting(lambda attempt, _pause: retries.append(attempt.number))
+    )
 
     assert isinstance(outcome, Completed)
     assert [attempt.cause for attempt in work.attempts] == [Cause.MODEL_PROVIDER, Cause.MODEL_PROVIDER, None]
     assert [attempt.tokens.total for attempt in work.attempts] == [110, 110, 220]
     assert [attempt.session_id for attempt in work.attempts] == ["ses-1", "ses-2", "ses-3"]
     assert lifecycle.log == ["enter add-001", "leave add-001"] * 3
-    assert told == [1, 2]
+    assert retries == [1, 2]
 
 
 class _ServerError(Exception):

@@ -25,10 +25,10 @@ def test_a_call_is_written_in_camel_case_and_read_again() -> None:
 
 
 def test_calls_of_several_wires_add_up_though_they_tell_different_parts() -> None:
-    told = TokenUsage.of(input=10, cache_read=90, output=5, reasoning=7)
+    usage = TokenUsage.of(input=10, cache_read=90, output=5, reasoning=7)
     less = TokenUsage.of(input=10, cache_read=90, cache_write=3, output=12)
 
-    both = usage_of([_call(usage=told), _call(usage=less)])
+    both = usage_of([_call(usage=usage), _call(usage=less)])
 
     assert (both.input, both.output, both.reasoning, both.cache_read) == (20, 17, None, 180)
     assert (both.total, both.active) == (112 + 115, 22 + 25)

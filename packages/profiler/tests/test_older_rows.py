@@ -111,9 +111,9 @@ def run_of_version_1(folder: Path, *, provider: str = "opencode") -> Path:
 def test_the_sessions_of_a_run_of_version_1_are_found(tmp_path: Path) -> None:
     run = run_of_version_1(tmp_path / "run")
 
-    found = [session for session in sessions_of_run(run) if isinstance(session, SessionFile)]
+    session_files = [session for session in sessions_of_run(run) if isinstance(session, SessionFile)]
 
-    assert [(session.cell.agent, session.row is not None) for session in found] == [("opencode", True)] * 2
+    assert [(session.cell.agent, session.row is not None) for session in session_files] == [("opencode", True)] * 2
     made = generate_report([run], generated_at="2026-04-01T12:00:00Z", output_dir=tmp_path / "out", sessions="all")
     assert made.rows == 2
     pages = [path.read_text() for path in (tmp_path / "out" / "sessions").rglob("*/0.html")]

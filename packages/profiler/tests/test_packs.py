@@ -73,10 +73,10 @@ def test_secrets_and_home_folders_are_taken_out_and_everything_else_stays(tmp_pa
     assert read_record(opened.record).started_in == "~/project"
     session = json.loads(opened.session(rows[0].cell).read_bytes())
     assert session["events"][0]["content"] == clean
-    found = {(each.file, each.what): (each.times, each.lines) for each in record.taken_out}
-    assert found["rows.jsonl", "secret"] == (2, (2,))
-    assert found["rows.jsonl", "home path"] == (3, (2,))
-    assert found["run.json", "home path"] == (1, ())
+    removed = {(each.file, each.what): (each.times, each.lines) for each in record.taken_out}
+    assert removed["rows.jsonl", "secret"] == (2, (2,))
+    assert removed["rows.jsonl", "home path"] == (3, (2,))
+    assert removed["run.json", "home path"] == (1, ())
     everything = b"".join(path.read_bytes() for path in opened.path.rglob("*") if path.is_file()).decode()
     assert TOKEN not in everything
     assert KEY not in everything

@@ -202,22 +202,22 @@ async def test_machines_that_are_all_lost_between_warm_ups_and_cells_end_the_run
 
 
 async def test_a_lost_attempt_is_told_of_where_its_cell_is_not_started_again(nodes: Mapping[str, Actor]) -> None:
-    told: list[Message] = []
+    messages: list[Message] = []
 
     async def receive(message: Message) -> None:
         if isinstance(message, CellStarted):
-            if any(isinstance(each, CellStarted) for each in told):
+            if any(isinstance(each, CellStarted) for each in messages):
                 raise RunBudgetError("nothing is left")
             nodes["one"].lose()
-        told.append(message)
+        messages.append(message)
 
     # A worker of samples raises what it is refused with; others leave the cell out.
     with anyio.fail_after(PATIENCE_S), suppress(RunBudgetError), ungrouped():
         async with RayExecutor(max_concurrency=1).open(SampleSpec(works_for_s=PATIENCE_S), receive) as workers:
             await workers.run(blocks(1))
 
-    assert not any(isinstance(each, CellMeasured) for each in told)
-    (interrupted,) = (each for each in told if isinstance(each, CellInterrupted))
+    assert not any(isinstance(each, CellMeasured) for each in messages)
+    (interrupted,) = (each for each in messages if isinstance(each, CellInterrupted))
     assert [each.error_code for each in interrupted.attempts] == ["MACHINE_LOST"]
 
 
@@ -302,15 +302,15 @@ def failure_of(placed: PlacedCell, machine: str, cause: Cause) -> CellMeasured:
 
 
 async def run_partly_broken(spec: PartlyBrokenSpec, *, cells: int, at_once: int = 4) -> list[Message]:
-    told: list[Message] = []
+    messages: list[Message] = []
 
     async def receive(message: Message) -> None:
-        told.append(message)
+        messages.append(message)
 
     with anyio.fail_after(PATIENCE_S), ungrouped():
         async with RayExecutor(max_concurrency=at_once).open(spec, receive) as workers:
             await workers.run(blocks(cells))
-    return told
+    return messages
 
 
 def rows_in(told: Sequence[Message]) -> list[ProfileRow]:
@@ -325,67 +325,69 @@ def rows_in(told: Sequence[Message]) -> list[ProfileRow]:
 async def test_a_machine_on_which_nothing_can_be_measured_is_given_up_and_spoils_no_row(
     broken: str, cause: Cause, at_once: int
 ) -> None:
-    told = await run_partly_broken(PartlyBrokenSpec((broken,), cause=cause), cells=40, at_once=at_once)
+    messages = await run_partly_broken(PartlyBrokenSpec((broken,), cause=cause), cells=40, at_once=at_once)
 
-    rows = rows_in(told)
+    rows = rows_in(messages)
     assert sorted(row.iteration for row in rows) == list(range(40))
     assert all(row.success for row in rows)
     assert {row.machine for row in rows} == {"one", "other"} - {broken}
-    (incident,) = (each for each in told if isinstance(each, Incident))
+    (incident,) = (each for each in messages if isinstance(each, Incident))
     assert (incident.code, incident.where) == ("MACHINE_UNFIT", f"machine {broken}")
     assert "no disk" in incident.message
-    retried = [each.made for each in told if isinstance(each, CellRetried)]
+    retried = [each.made for each in messages if isinstance(each, CellRetried)]
     assert {(made.cause, made.error_code) for made in retried if made} == {(cause, "MACHINE_UNFIT")}
 
 
 @pytest.mark.usefixtures("nodes")
 async def test_what_can_be_measured_nowhere_is_nobodys_machine_to_blame() -> None:
-    told = await run_partly_broken(PartlyBrokenSpec(("one", "other")), cells=10)
+    messages = await run_partly_broken(PartlyBrokenSpec(("one", "other")), cells=10)
 
-    assert sorted(row.iteration for row in rows_in(told)) == list(range(10))
-    assert {row.cause for row in rows_in(told)} == {Cause.ENVIRONMENT}
-    assert not any(isinstance(each, Incident) for each in told)
+    assert sorted(row.iteration for row in rows_in(messages)) == list(range(10))
+    assert {row.cause for row in rows_in(messages)} == {Cause.ENVIRONMENT}
+    assert not any(isinstance(each, Incident) for each in messages)
 
 
 @pytest.mark.usefixtures("nodes")
 async def test_a_machine_that_has_measured_something_is_not_given_up_for_what_it_cannot_measure() -> None:
-    told = await run_partly_broken(PartlyBrokenSpec((), fails_at=(10, 11, 20)), cells=30)
+    messages = await run_partly_broken(PartlyBrokenSpec((), fails_at=(10, 11, 20)), cells=30)
 
-    assert sorted(row.iteration for row in rows_in(told) if not row.was_measured) == [10, 11, 20]
-    assert not any(isinstance(each, Incident) for each in told)
+    assert sorted(row.iteration for row in rows_in(messages) if not row.was_measured) == [10, 11, 20]
+    assert not any(isinstance(each, Incident) for each in messages)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("nodes")
 @pytest.mark.parametrize("at_once", [1, 2, 8])
 async def test_a_sound_machine_is_not_given_up_for_a_cell_that_can_be_measured_nowhere(at_once: int) -> None:
-    told = await run_partly_broken(PartlyBrokenSpec((), fails_at=(0, 1, 2)), cells=30, at_once=at_once)
+    messages = await run_partly_broken(PartlyBrokenSpec((), fails_at=(0, 1, 2)), cells=30, at_once=at_once)
 
-    assert sorted(row.iteration for row in rows_in(told)) == list(range(30))
-    assert sorted(row.iteration for row in rows_in(told) if not row.was_measured) == [0, 1, 2]
-    assert not any(isinstance(each, Incident) for each in told)
+    assert sorted(row.iteration for row in rows_in(messages)) == list(range(30))
+    assert sorted(row.iteration for row in rows_in(messages) if not row.was_measured) == [0, 1, 2]
+    assert not any(isinstance(each, Incident) for each in messages)
     if at_once > 1:
-        assert {row.machine for row in rows_in(told)} == {"one", "other"}
+        assert {row.machine for row in rows_in(messages)} == {"one", "other"}
 
 
 @pytest.mark.usefixtures("nodes")
 async def test_sessions_that_run_beside_one_that_cannot_be_measured_come_to_their_end() -> None:
     spec = PartlyBrokenSpec((), fails_at=(0,), works_for_s={"one": 0.3, "other": 0.05})
 
-    told = await run_partly_broken(spec, cells=12, at_once=8)
+    messages = await run_partly_broken(spec, cells=12, at_once=8)
 
-    assert not [attempt for row in rows_in(told) for attempt in row.attempts if attempt.error_code == "MACHINE_LOST"]
-    assert not any(isinstance(each, Incident) for each in told)
+    assert not [
+        attempt for row in rows_in(messages) for attempt in row.attempts if attempt.error_code == "MACHINE_LOST"
+    ]
+    assert not any(isinstance(each, Incident) for each in messages)
 
 
 @pytest.mark.usefixtures("nodes")
 async def test_where_nothing_can_be_measured_as_many_cells_run_at_once_as_may() -> None:
-    told: list[Message] = []
+    messages: list[Message] = []
     most = running = 0
 
     async def receive(message: Message) -> None:
         nonlocal most, running
-        told.append(message)
+        messages.append(message)
         running += isinstance(message, CellStarted) - isinstance(message, CellMeasured)
         most = max(most, running)
 
@@ -395,17 +397,17 @@ async def test_where_nothing_can_be_measured_as_many_cells_run_at_once_as_may() 
             most = running = 0
             await workers.run(blocks(60)[20:])
 
-    assert len(rows_in(told)) == 60
+    assert len(rows_in(messages)) == 60
     assert most == 20
 
 
 async def test_results_that_wait_for_a_verdict_on_their_machine_do_not_keep_a_run_from_being_stopped(
     nodes: Mapping[str, Actor],
 ) -> None:
-    told: list[Message] = []
+    messages: list[Message] = []
 
     async def receive(message: Message) -> None:
-        told.append(message)
+        messages.append(message)
 
     spec = PartlyBrokenSpec(("one",))
     with anyio.fail_after(PATIENCE_S), ungrouped():
@@ -418,8 +420,8 @@ async def test_results_that_wait_for_a_verdict_on_their_machine_do_not_keep_a_ru
                     scope.cancel()
 
     assert nodes
-    assert not any(not row.was_measured for row in rows_in(told))
-    interrupted = [each for each in told if isinstance(each, CellInterrupted)]
+    assert not any(not row.was_measured for row in rows_in(messages))
+    interrupted = [each for each in messages if isinstance(each, CellInterrupted)]
     assert any(attempt.cause is Cause.ENVIRONMENT for each in interrupted for attempt in each.attempts)
 
 
@@ -431,7 +433,7 @@ async def test_a_machine_that_is_lost_while_it_is_prepared_is_left_out(
         await anyio.sleep_forever()
         return True
 
-    on_start(monkeypatch, lambda: monkeypatch.setattr(nodes["one"].worker, "begun", lose))
+    on_start(monkeypatch, lambda: monkeypatch.setattr(nodes["one"].worker, "wait_until_open", lose))
     measured: list[CellMeasured] = []
 
     async def receive(message: Message) -> None:
@@ -524,19 +526,19 @@ class LeavingOutWorker:
 
 @pytest.mark.usefixtures("nodes")
 async def test_no_cell_is_sent_to_a_machine_once_the_budget_is_spent() -> None:
-    asked = 0
+    calls = 0
 
     async def receive(message: Message) -> None:
-        nonlocal asked
+        nonlocal calls
         if isinstance(message, CellStarted):
-            asked += 1
+            calls += 1
             raise RunBudgetError("nothing is left")
 
     with anyio.fail_after(PATIENCE_S), suppress(RunBudgetError), ungrouped():
         async with RayExecutor(max_concurrency=4).open(LeavingOutSpec(), receive) as workers:
             await workers.run(blocks(400))
 
-    assert asked <= 8
+    assert calls <= 8
 
 
 def test_nodes_of_one_host_are_numbered_past_the_names_of_other_hosts() -> None:

@@ -428,11 +428,11 @@ def test_a_real_session_told_again_groups_as_it_did(older_tools: Path, mode: str
     clock.seconds = (datetime.fromisoformat(real.turns[-1].end_timestamp) - clock.began).total_seconds()
     notes.add_usage(real.summary.total_tokens)
 
-    told = notes.trace()
-    assert told.events == real.events
-    assert told.summary == real.summary
+    retold = notes.trace()
+    assert retold.events == real.events
+    assert retold.summary == real.summary
     # The prior art wrote 0 for the duration of every turn.
-    assert [turn.model_copy(update={"duration_ms": 0}) for turn in told.turns] == list(real.turns)
+    assert [turn.model_copy(update={"duration_ms": 0}) for turn in retold.turns] == list(real.turns)
 
 
 def replay(notes: TraceRecorder, event: TraceEvent) -> None:

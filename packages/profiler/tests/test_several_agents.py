@@ -479,10 +479,10 @@ async def test_the_first_row_of_a_cell_counts_and_later_ones_are_dropped(tmp_pat
 
 
 async def test_a_profile_brings_its_own_loader_and_sets(tmp_path: Path) -> None:
-    asked: list[Any] = []
+    requests: list[Any] = []
 
     async def load(ids: Any) -> list[BaseScenario]:
-        asked.append(tuple(ids))
+        requests.append(tuple(ids))
         return [scenario(each) for each in ids]
 
     modes, instruments = [Mode(name="plain")], Instruments(provider=FakeProvider(), scorer=SaysThree())
@@ -490,7 +490,7 @@ async def test_a_profile_brings_its_own_loader_and_sets(tmp_path: Path) -> None:
 
     result = await subject.run(config(tmp_path, scenarios={"set": "quick"}))
 
-    assert asked == [("Löwe/1", "b")]
+    assert requests == [("Löwe/1", "b")]
     assert {row.scenario_id for row in rows_of(result)} == {"Löwe/1", "b"}
     with pytest.raises(UnknownNameError, match="no scenario set 'default'; known: quick"):
         await subject.run(config(tmp_path))

@@ -118,15 +118,15 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 
 
 def test_rows_and_the_record_are_on_disk_before_anybody_is_told_of_them(tmp_path: Path, disk: Disk) -> None:
-    told: list[tuple[type[Event], bool]] = []
+    events: list[tuple[type[Event], bool]] = []
 
     def observe(event: Event) -> None:
         [directory] = tmp_path.iterdir()
         match event:
             case RunStarted() | RunFinished():
-                told.append((type(event), disk.holds(directory / "run.json")))
+                events.append((type(event), disk.holds(directory / "run.json")))
             case CellFinished():
-                told.append((type(event), disk.holds(directory / "rows.jsonl")))
+                events.append((type(event), disk.holds(directory / "rows.jsonl")))
             case _:
                 pass
 
@@ -134,7 +134,7 @@ def test_rows_and_the_record_are_on_disk_before_anybody_is_told_of_them(tmp_path
     anyio.run(lambda: SUBJECT.run(settings, observers=[observe]))
 
     kinds = [RunStarted, *[CellFinished] * 4, RunFinished]
-    assert told == [(kind, True) for kind in kinds]
+    assert events == [(kind, True) for kind in kinds]
 
 
 def test_an_interruption_waits_for_the_row_of_a_cell_that_is_done(

@@ -82,15 +82,15 @@ async def test_every_cell_of_the_matrix_leaves_one_row_and_one_session(tmp_path:
 
 
 async def test_a_set_resolves_to_ids_and_the_loader_is_called_once(tmp_path: Path) -> None:
-    asked: list[Sequence[str]] = []
+    requests: list[Sequence[str]] = []
 
     async def loader(ids: Sequence[str]) -> Sequence[BaseScenario]:
-        asked.append(ids)
+        requests.append(ids)
         return [scenario(each) for each in reversed(ids)]
 
     result = await _run(tmp_path, loader, sets={"quick": ["b-001", "a-001"]}, scenarios={"set": "quick"})
 
-    assert asked == [("b-001", "a-001")]
+    assert requests == [("b-001", "a-001")]
     assert [row.scenario_id for row in rows_of(result)] == ["b-001", "a-001"]
 
 

@@ -111,10 +111,10 @@ def _mode_by_mode(placed: PlacedCell) -> int:
 
 def reduction_of(rows: Sequence[ProfileRow]) -> float:
     """Return by how many per cent `fancy` takes less time than `plain`."""
-    found = compare_modes(rows, "fancy", "plain", "latency_wall_ms", AnalysisPlan(resamples=999))
-    told = found.intention_to_treat.suite.reduction_pct
-    assert told is not None
-    return told
+    result = compare_modes(rows, "fancy", "plain", "latency_wall_ms", AnalysisPlan(resamples=999))
+    reduction = result.intention_to_treat.suite.reduction_pct
+    assert reduction is not None
+    return reduction
 
 
 async def test_a_throttled_machine_does_not_bias_a_difference_of_modes_that_share_their_blocks(tmp_path: Path) -> None:

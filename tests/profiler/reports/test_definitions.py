@@ -19,8 +19,8 @@ DOCUMENTED = (Path(__file__).parents[3] / "docs" / "reports.md").read_text(encod
 
 
 def definition_of(metric: str) -> str | None:
-    found = METRICS.find(metric)
-    return None if found is None else found.definition
+    entry = METRICS.find(metric)
+    return None if entry is None else entry.definition
 
 
 def test_the_documentation_has_every_definition_and_source_word_for_word() -> None:
@@ -43,9 +43,9 @@ def test_every_metric_that_the_profiler_collects_is_defined() -> None:
 
 
 def test_what_an_evaluation_counts_is_documented() -> None:
-    told = re.findall(r"`([\w*]+)`", DOCUMENTED.partition("## What the metrics measure")[2])
+    definitions = re.findall(r"`([\w*]+)`", DOCUMENTED.partition("## What the metrics measure")[2])
 
-    assert {*SURFACES, *CATEGORIES} <= set(told)
+    assert {*SURFACES, *CATEGORIES} <= set(definitions)
 
 
 def test_definitions_come_in_one_order_whatever_the_metrics() -> None:
@@ -63,7 +63,7 @@ def test_the_report_defines_the_metrics_that_it_has(tmp_path: Path) -> None:
     made = generate_report([write_run(tmp_path / "run", [a_row()])], sessions="none")
 
     page = (made.directory / "index.html").read_text()
-    told = page.partition("<summary>What the metrics measure")[2].partition("</details>")[0]
-    assert '<th scope="row">wall time</th><td>latency_wall_ms</td><td>from handing the prompt' in told
-    assert "latency_stage_ms" not in told
+    definitions = page.partition("<summary>What the metrics measure")[2].partition("</details>")[0]
+    assert '<th scope="row">wall time</th><td>latency_wall_ms</td><td>from handing the prompt' in definitions
+    assert "latency_stage_ms" not in definitions
     assert "| wall time | latency\\_wall\\_ms | from handing the prompt" in (made.directory / "report.md").read_text()

@@ -194,9 +194,9 @@ def test_labels_that_name_no_run_or_two_are_refused(given: list[str]) -> None:
 
 
 def test_a_label_finds_a_run_as_commands_do() -> None:
-    found = read_labels(["before=latest"], [], find_run=lambda name: Path("results") / name)
+    labels = read_labels(["before=latest"], [], find_run=lambda name: Path("results") / name)
 
-    assert found == ((Path("results/latest"),), {Path("results/latest"): "before"})
+    assert labels == ((Path("results/latest"),), {Path("results/latest"): "before"})
 
 
 def test_any_metric_can_be_asked_of_two_runs(tmp_path: Path) -> None:
@@ -238,6 +238,6 @@ def test_arms_whose_every_task_ends_alike_succeed_as_often(tmp_path: Path) -> No
         for mode, task, iteration in product(("baseline", "ghx"), range(3), range(3))
     ]
 
-    told = headline_of(material_of(write_run(tmp_path / "run", rows))).sentences[0]
+    sentence = headline_of(material_of(write_run(tmp_path / "run", rows))).sentences[0]
 
-    assert told.startswith("ghx succeeds as often as baseline (67 %, baseline 67 %)")
+    assert sentence.startswith("ghx succeeds as often as baseline (67 %, baseline 67 %)")

@@ -325,7 +325,7 @@ def _record_of(
 
 
 def _provenance_of(
-    record: RunRecord, config: ProfileConfig, ingredients: Mapping[str, str], circumstances: Mapping[str, JsonValue]
+    record: RunRecord, config: ProfileConfig, ingredients: Mapping[str, str], environment: Mapping[str, JsonValue]
 ) -> ProvenanceRecord:
     """Return the provenance of a run, as far as it is not in its own record."""
     here: dict[str, JsonValue] = {
@@ -336,7 +336,7 @@ def _provenance_of(
     return make_provenance(
         record.created_at,
         {"ghx-bench": record.versions["ghxBench"], **ingredients},
-        {**here, **circumstances},
+        {**here, **environment},
     )
 
 

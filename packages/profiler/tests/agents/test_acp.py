@@ -52,8 +52,8 @@ def mode(*, instructions: str | None = None, shell: bool = True, **servers: McpS
 
 
 def params_of(tmp_path: Path, method: str) -> dict[str, Any]:
-    (found,) = [each["params"] for each in log_of(tmp_path) if each.get("method") == method]
-    return found
+    (params,) = [each["params"] for each in log_of(tmp_path) if each.get("method") == method]
+    return params
 
 
 async def test_what_the_agent_tells_is_in_the_trace_in_its_order(tmp_path: Path) -> None:
@@ -134,10 +134,10 @@ async def test_skills_of_the_mode_are_copied_to_where_the_agent_looks_for_them(t
 
 
 async def test_the_modes_instructions_are_the_first_paragraph_or_a_file_of_the_agents(tmp_path: Path) -> None:
-    told = mode(instructions="Use gh.")
+    instructed = mode(instructions="Use gh.")
 
-    answer, _ = await hold(provider(), request(tmp_path, told), "echo")
-    in_file, _ = await hold(provider(instructions_file=".tiny/AGENTS.md"), request(tmp_path, told), "echo")
+    answer, _ = await hold(provider(), request(tmp_path, instructed), "echo")
+    in_file, _ = await hold(provider(instructions_file=".tiny/AGENTS.md"), request(tmp_path, instructed), "echo")
 
     assert answer.text == "Use gh.\n\necho"
     assert in_file.text == "echo"

@@ -67,10 +67,10 @@ async def test_the_prompt_is_given_as_the_command_takes_it(tmp_path: Path, comma
 
 
 async def test_the_modes_instructions_are_the_first_paragraph_or_a_file_of_the_agents(tmp_path: Path) -> None:
-    told = Mode(name="some", instructions="Use gh.")
+    settings = Mode(name="some", instructions="Use gh.")
 
-    answer, _ = await hold(provider(), request(tmp_path, told), "echo")
-    in_file, _ = await hold(provider(instructions_file=".tiny/AGENTS.md"), request(tmp_path, told), "echo")
+    answer, _ = await hold(provider(), request(tmp_path, settings), "echo")
+    in_file, _ = await hold(provider(instructions_file=".tiny/AGENTS.md"), request(tmp_path, settings), "echo")
 
     assert answer.text == "Use gh.\n\necho"
     assert in_file.text == "echo"
@@ -84,8 +84,8 @@ async def test_servers_of_the_mode_are_where_the_recipe_says_with_what_the_sessi
 
     await hold(provider(mcp_servers=place), wanted, "echo")
 
-    told = json.loads((tmp_path / "home" / ".tiny" / "mcp.json").read_text())["mcpServers"]["mine"]
-    assert told["env"] == {**wanted.environment, "SERVER_TOKEN": "t0ken", "PATTERN": "a$b"}
+    settings = json.loads((tmp_path / "home" / ".tiny" / "mcp.json").read_text())["mcpServers"]["mine"]
+    assert settings["env"] == {**wanted.environment, "SERVER_TOKEN": "t0ken", "PATTERN": "a$b"}
 
 
 async def test_each_server_is_told_the_variables_that_are_its_own_and_the_agent_is_not(tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ async def test_each_server_is_told_the_variables_that_are_its_own_and_the_agent_
 
     await hold(provider(mcp_servers={"shape": "claude", "file": ".tiny/mcp.json"}), wanted, "echo")
 
-    told = json.loads((tmp_path / "home" / ".tiny" / "mcp.json").read_text())["mcpServers"]
-    assert {name: (each["env"]["GITHUB_TOKEN"], each["env"]["SERVER_TOKEN"]) for name, each in told.items()} == {
+    settings = json.loads((tmp_path / "home" / ".tiny" / "mcp.json").read_text())["mcpServers"]
+    assert {name: (each["env"]["GITHUB_TOKEN"], each["env"]["SERVER_TOKEN"]) for name, each in settings.items()} == {
         "one": ("t0ken-1", "t0ken-1"),
         "two": ("t0ken-2", "t0ken-2"),
     }

@@ -94,17 +94,17 @@ def recipe(version: str = "1.2.3", command: str = "${PACKAGES}/tiny-agent/agent.
 
 
 def test_an_agent_is_installed_once_and_then_found(registry: type[Registry], tmp_path: Path) -> None:
-    told: list[str] = []
+    reports: list[str] = []
     agents = tmp_path / "agents"
     with pytest.raises(NotInstalledError, match="`ghx-bench doctor --install tiny`"):
         find_launch(recipe(), agents)
 
-    folder = install_agent(recipe(), agents, report=told.append)
-    install_agent(recipe(), agents, report=told.append)
+    folder = install_agent(recipe(), agents, report=reports.append)
+    install_agent(recipe(), agents, report=reports.append)
 
     assert folder == agents / "tiny-agent" / "1.2.3" == installed_folder(recipe(), agents)
-    assert [each.split(":")[0] for each in told] == ["tiny 1.2.3"] * 3
-    assert "installed already" in told[-1]
+    assert [each.split(":")[0] for each in reports] == ["tiny 1.2.3"] * 3
+    assert "installed already" in reports[-1]
     launch = find_launch(recipe(), agents)
     assert launch.program == str(folder / "node_modules" / "tiny-agent" / "agent.sh")
     assert launch.versions == {"package": "tiny-agent@1.2.3"}

@@ -212,16 +212,16 @@ async def test_an_agent_that_asked_late_has_not_waited_for_most_of_its_time() ->
 
 async def test_an_answer_whose_end_is_still_on_its_way_when_the_agent_has_answered_is_no_outage() -> None:
     """Goose ends its turn at the reason why its model stopped, before the tokens of the call are told."""
-    asked, may_end = 0, anyio.Event()
+    calls, may_end = 0, anyio.Event()
     stop = {"choices": [{"index": 0, "delta": {"content": "Done."}, "finish_reason": "stop"}]}
     usage = {"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
 
     async def serve(stream: Any) -> None:
-        nonlocal asked
-        asked += 1
+        nonlocal calls
+        calls += 1
         async with stream:
             await stream.receive()
-            if asked == 1:
+            if calls == 1:
                 await stream.send(b"HTTP/1.1 503 Down\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
                 return
             await stream.send(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\n\r\n")

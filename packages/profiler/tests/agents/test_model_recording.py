@@ -201,15 +201,15 @@ async def test_what_surrounds_the_news_of_a_call_is_compared_too(wire: WireKind,
     async with recorded(tmp_path) as client:
         await client.ask(ask_for(wire, **before))
 
-    told: list[str] = []
+    requests: list[str] = []
     async with Meter({wire: ModelProvider(name="replay", upstream=ReplayUpstream(tmp_path))}) as meter:
         for changes, _ in SURROUNDINGS:
             with meter.session(NAME) as session:
                 async with wire_client(session.base_url, session.key) as client:
                     await client.ask(ask_for(wire, **before | changes))
-                told.append(str(session.calls[0].replayed))
+                requests.append(str(session.calls[0].replayed))
 
-    assert told == [expected for _, expected in SURROUNDINGS]
+    assert requests == [expected for _, expected in SURROUNDINGS]
 
 
 async def test_a_prompt_that_has_changed_is_a_divergence(tmp_path: Path) -> None:

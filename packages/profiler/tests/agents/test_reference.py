@@ -67,7 +67,7 @@ async def hold(
 
 @pytest.mark.anyio
 async def test_shell_steps_run_in_the_stages_folder_and_leave_a_trace_like_an_agents(tmp_path: Path) -> None:
-    held = await hold(
+    outcome = await hold(
         solution(
             {"shell": "echo {{repo}}#{{pr_number}} > note; cat note"},
             {"shell": "printf %s {{title}}"},
@@ -76,9 +76,9 @@ async def test_shell_steps_run_in_the_stages_folder_and_leave_a_trace_like_an_ag
         directory=tmp_path,
     )
 
-    assert held.answer == Answer(text="Noted PR 7.")
+    assert outcome.answer == Answer(text="Noted PR 7.")
     assert (tmp_path / "note").read_text() == "octo/box#7\n"
-    first, second = held.trace.tool_calls
+    first, second = outcome.trace.tool_calls
     assert (first.name, first.input, first.output) == (
         "bash",
         {"command": "echo octo/box#7 > note; cat note"},
@@ -87,14 +87,14 @@ async def test_shell_steps_run_in_the_stages_folder_and_leave_a_trace_like_an_ag
     assert (first.success, first.error) == (True, None)
     assert first.duration_ms is not None
     assert second.output == BINDINGS["title"]
-    assert [type(event) for event in held.trace.events][-2:] == [TurnBoundaryEvent, TextOutputEvent]
-    assert held.trace.summary.total_turns == 3
-    assert held.trace.summary.total_tokens.total is None
+    assert [type(event) for event in outcome.trace.events][-2:] == [TurnBoundaryEvent, TextOutputEvent]
+    assert outcome.trace.summary.total_turns == 3
+    assert outcome.trace.summary.total_tokens.total is None
 
 
 @pytest.mark.anyio
 async def test_what_a_step_saves_can_be_used_and_gone_through_by_later_ones() -> None:
-    held = await hold(
+    outcome = await hold(
         solution(
             {"shell": """echo '{"items": [{"id": "a b"}, {"id": "c"}]}'""", "save": "threads"},
             {"for_each": "threads.items", "as": "thread", "do": [{"shell": "echo got {{thread.id}}", "save": "last"}]},
@@ -102,13 +102,13 @@ async def test_what_a_step_saves_can_be_used_and_gone_through_by_later_ones() ->
         )
     )
 
-    assert [call.output for call in held.trace.tool_calls[1:]] == ["got a b\n", "got c\n"]
-    assert held.answer == Answer(text="2 done, the last said: got c")
+    assert [call.output for call in outcome.trace.tool_calls[1:]] == ["got a b\n", "got c\n"]
+    assert outcome.answer == Answer(text="2 done, the last said: got c")
 
 
 @pytest.mark.anyio
 async def test_mcp_steps_are_real_calls_named_after_their_server_and_keep_the_types_of_values() -> None:
-    held = await hold(
+    outcome = await hold(
         solution(
             {"mcp": {"tool": "things", "arguments": {"count": 2}, "save": "things"}},
             {"for_each": "things.items", "do": [{"mcp": {"tool": "add", "arguments": {"a": "{{item.id}}", "b": 10}}}]},
@@ -117,8 +117,8 @@ async def test_mcp_steps_are_real_calls_named_after_their_server_and_keep_the_ty
         mode=with_server(),
     )
 
-    assert held.error is None
-    calls = held.trace.tool_calls
+    assert outcome.error is None
+    calls = outcome.trace.tool_calls
     assert [call.name for call in calls] == ["calc_things", "calc_add", "calc_add", "calc_refuse"]
     assert [call.input for call in calls[1:3]] == [{"a": 1, "b": 10}, {"a": 2, "b": 10}]
     assert [call.output for call in calls[1:3]] == ["11", "12"]
@@ -173,43 +173,45 @@ async def test_mcp_steps_are_real_calls_named_after_their_server_and_keep_the_ty
 async def test_a_wrong_solution_is_the_benchs_fault_and_says_where(
     steps: list[dict[str, Any]], mode: Mode | None, message: str
 ) -> None:
-    held = await hold(solution(*steps), mode=mode)
+    outcome = await hold(solution(*steps), mode=mode)
 
-    assert str(held.error).startswith(message)
-    assert held.error is not None
-    assert cause_of(held.error, otherwise=Cause.AGENT_CRASH) is Cause.BENCH
-    assert not is_transient(held.error)
-    assert isinstance(held.trace.events[-1], ErrorEvent)
+    assert str(outcome.error).startswith(message)
+    assert outcome.error is not None
+    assert cause_of(outcome.error, otherwise=Cause.AGENT_CRASH) is Cause.BENCH
+    assert not is_transient(outcome.error)
+    assert isinstance(outcome.trace.events[-1], ErrorEvent)
 
 
 @pytest.mark.anyio
 async def test_a_plain_command_that_fails_is_told_without_a_reminder_of_how_bash_is_run() -> None:
-    held = await hold(solution({"shell": "ls nowhere"}))
+    outcome = await hold(solution({"shell": "ls nowhere"}))
 
-    assert "pipefail" not in str(held.error)
+    assert "pipefail" not in str(outcome.error)
 
 
 @pytest.mark.anyio
 async def test_of_a_long_complaint_both_ends_are_told() -> None:
-    held = await hold(solution({"shell": "(echo unknown field; seq 1000; echo at line 7) >&2; exit 1"}))
+    outcome = await hold(solution({"shell": "(echo unknown field; seq 1000; echo at line 7) >&2; exit 1"}))
 
-    assert "exit code 1: unknown field 1 2 3" in str(held.error)
-    assert "999 1000 at line 7 (steps run" in str(held.error)
-    assert len(str(held.error)) < 600
+    assert "exit code 1: unknown field 1 2 3" in str(outcome.error)
+    assert "999 1000 at line 7 (steps run" in str(outcome.error)
+    assert len(str(outcome.error)) < 600
 
 
 @pytest.mark.anyio
 async def test_a_refusal_of_an_mcp_tool_is_told_without_an_exit_code() -> None:
-    held = await hold(solution({"mcp": {"tool": "refuse"}}), mode=with_server())
+    outcome = await hold(solution({"mcp": {"tool": "refuse"}}), mode=with_server())
 
-    assert str(held.error).startswith("step 1 (mcp refuse) failed: ")
+    assert str(outcome.error).startswith("step 1 (mcp refuse) failed: ")
 
 
 @pytest.mark.anyio
 async def test_the_trace_of_a_wrong_solution_has_the_call_that_failed() -> None:
-    held = await hold(solution({"shell": "echo first"}, {"shell": "echo 'gone wrong' >&2; exit 4"}, {"shell": "true"}))
+    outcome = await hold(
+        solution({"shell": "echo first"}, {"shell": "echo 'gone wrong' >&2; exit 4"}, {"shell": "true"})
+    )
 
-    first, failed = held.trace.tool_calls
+    first, failed = outcome.trace.tool_calls
     assert first.success
     assert (failed.success, failed.output, failed.error) == (False, "gone wrong\n", "exit code 4: gone wrong")
     assert outcome_of_call(failed).failed
@@ -227,25 +229,27 @@ async def test_a_server_has_to_be_named_where_there_are_two() -> None:
 
 @pytest.mark.anyio
 async def test_a_scenario_without_a_solution_is_an_error_that_names_the_file_to_write() -> None:
-    held = await hold(None)
+    outcome = await hold(None)
 
-    assert str(held.error).startswith("scenario 'sample-scenario-001' has no solution for mode 'sample-mode'; add one")
-    assert held.trace.tool_calls == ()
+    assert str(outcome.error).startswith(
+        "scenario 'sample-scenario-001' has no solution for mode 'sample-mode'; add one"
+    )
+    assert outcome.trace.tool_calls == ()
 
 
 @pytest.mark.anyio
 async def test_the_solution_is_asked_for_by_scenario_and_mode() -> None:
-    asked: list[tuple[str, str]] = []
+    requests: list[tuple[str, str]] = []
 
     def solutions(scenario: str, mode: str) -> Solution:
-        asked.append((scenario, mode))
+        requests.append((scenario, mode))
         return solution({"shell": "true"})
 
     request = SessionRequest(cell=sample_cell(), mode=Mode(name="mine"), environment=PATH)
     async with ReferenceProvider(solutions).session(request):
         pass
 
-    assert asked == [("sample-scenario-001", "mine")]
+    assert requests == [("sample-scenario-001", "mine")]
 
 
 class Staged(NoLifecycle[Any]):

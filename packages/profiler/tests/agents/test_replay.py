@@ -97,12 +97,12 @@ async def test_a_cell_without_a_recording_is_an_error() -> None:
 
 @pytest.mark.anyio
 async def test_the_recording_is_asked_for_by_cell() -> None:
-    asked: list[Cell] = []
+    requests: list[Cell] = []
     request = SessionRequest(cell=sample_cell(iteration=3), mode=Mode(name="plain"), environment=PATH)
-    async with ReplayProvider(asked.append).session(request):
+    async with ReplayProvider(requests.append).session(request):
         pass
 
-    assert [cell.iteration for cell in asked] == [3]
+    assert [cell.iteration for cell in requests] == [3]
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ class TestReplay(SessionProviderContract):
     is_missing = False
 
     def make_provider(self) -> SessionProvider:
-        found = None if self.is_missing else recording(self.recorded)
-        return ReplayProvider(lambda cell: found)
+        recorded_session = None if self.is_missing else recording(self.recorded)
+        return ReplayProvider(lambda cell: recorded_session)
 
     def make_slow_prompt(self) -> str:
         self.recorded = ("bash", {"command": "setsid sleep 1000 & sleep 1000"})

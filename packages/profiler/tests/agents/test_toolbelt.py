@@ -114,10 +114,10 @@ async def test_the_tools_of_a_mode_are_listed_with_their_schemas(shell: bool) ->
 async def test_tools_are_called_by_the_names_that_models_are_told() -> None:
     recorder = TraceRecorder()
     async with tool_belt(request_with(ToolSet(mcp_servers={"calc": CALCULATOR})), recorder) as belt:
-        told = await belt.call("bash", '{"command": "echo hello"}')
+        answer = await belt.call("bash", '{"command": "echo hello"}')
         added = await belt.call("calc_add", {"a": 2, "b": 3})
 
-    assert (told.text, added.text) == ("hello\n", "5")
+    assert (answer.text, added.text) == ("hello\n", "5")
     assert [call.name for call in recorder.trace().tool_calls] == ["bash", "calc_add"]
 
 

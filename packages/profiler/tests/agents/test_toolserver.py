@@ -105,14 +105,14 @@ for line in sys.stdin:
         print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": told}), flush=True)
 """
     server = McpServer(command=sys.executable, args=("-X", "utf8", "-c", script))
-    told: dict[str, str] = {}
+    errors: dict[str, str] = {}
     for tool in ("loud", "still"):
         with pytest.raises(EnvironmentFailure) as raised:
             async with connect("s", server, environment=PATH) as opened:
                 await opened.call(tool, {})
-        told[tool] = str(raised.value).partition(f"of {tool!r}")[2]
+        errors[tool] = str(raised.value).partition(f"of {tool!r}")[2]
 
-    assert told == {"loud": ": ZeroDivisionError: oh", "still": ""}
+    assert errors == {"loud": ": ZeroDivisionError: oh", "still": ""}
 
 
 async def test_when_a_call_is_cancelled_the_server_and_its_runaway_children_are_gone() -> None:
@@ -162,8 +162,8 @@ async def running_over_http() -> AsyncGenerator[str]:
         said = BufferedByteReceiveStream(process.stderr)
         while True:
             line = (await said.receive_until(b"\n", 10_000)).decode()
-            if found := re.search(r"running on (http://127\.0\.0\.1:\d+)", line):
-                yield f"{found[1]}/mcp"
+            if match := re.search(r"running on (http://127\.0\.0\.1:\d+)", line):
+                yield f"{match[1]}/mcp"
                 return
 
 

@@ -60,12 +60,12 @@ def test_a_stream_that_stops_before_its_end_has_not_ended(wire: WireKind) -> Non
     reader.end()
 
     assert not reader.has_ended
-    told = reader.usage
+    reported = reader.usage
     if wire == "anthropic":
-        assert told is not None
-        assert (told.input, told.cache_read, told.output) == (200, 1000, 1)
+        assert reported is not None
+        assert (reported.input, reported.cache_read, reported.output) == (200, 1000, 1)
     else:
-        assert told is None
+        assert reported is None
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -92,9 +92,9 @@ def test_the_bytes_of_a_request_are_told_by_what_they_are_for(wire: WireKind) ->
 
     sizes = read_request(conversation.route, json.dumps(conversation.body()).encode()).anatomy
 
-    told = (sizes.instructions, sizes.tool_schemas, sizes.conversation, sizes.tool_results)
+    reported = (sizes.instructions, sizes.tool_schemas, sizes.conversation, sizes.tool_results)
     assert all(
-        size == pytest.approx(exact, abs=300) for size, exact in zip(told, (4000, 3000, 2000, 1000), strict=True)
+        size == pytest.approx(exact, abs=300) for size, exact in zip(reported, (4000, 3000, 2000, 1000), strict=True)
     )
 
 
@@ -158,9 +158,15 @@ def test_a_provider_that_counts_reasoning_beside_the_completion_is_read_right() 
     reader.feed(json.dumps({"choices": [], "usage": usage}).encode())
     reader.end()
 
-    told = reader.usage
-    assert told is not None
-    assert (told.input, told.output, told.reasoning, told.cache_read, told.total) == (100, 10, 40, None, 150)
+    usage = reader.usage
+    assert usage is not None
+    assert (usage.input, usage.output, usage.reasoning, usage.cache_read, usage.total) == (
+        100,
+        10,
+        40,
+        None,
+        150,
+    )
 
 
 def test_only_what_agents_need_has_a_route() -> None:

@@ -130,8 +130,8 @@ def test_real_sessions_give_the_findings_of_the_prior_art_but_for_what_it_missed
             continue
         expected = {key: plain(finding) for key, finding in theirs[analyzer.name].findings.items()}
         changes = {key: value for key, value in DIFFERENT[mode].items() if key in expected}
-        found = analyzed(analyzer, trace)
-        assert {key: found[key] for key in expected} == expected | changes
+        findings = analyzed(analyzer, trace)
+        assert {key: findings[key] for key in expected} == expected | changes
 
 
 @pytest.mark.parametrize("mode", ["baseline", "ghx", "mcp"])

@@ -31,27 +31,31 @@ LOST = bash("gh api x", NOT_FOUND)
 def test_a_turn_is_productive_if_a_call_made_progress_or_the_user_was_told_something(
     turn: list[object], is_productive: bool
 ) -> None:
-    found = efficiency(session(turn))
+    values = efficiency(session(turn))
 
-    assert (found["total_turns"], found["productive_turns"], found["wasted_turns"]) == (
+    assert (values["total_turns"], values["productive_turns"], values["wasted_turns"]) == (
         1,
         is_productive,
         not is_productive,
     )
-    assert found["turn_efficiency"] == is_productive
+    assert values["turn_efficiency"] == is_productive
 
 
 def test_asking_again_for_what_is_known_is_no_progress() -> None:
-    found = efficiency(session([bash("ls", "a b")], [bash("ls", "a b")], [said()]))
+    values = efficiency(session([bash("ls", "a b")], [bash("ls", "a b")], [said()]))
 
-    assert found["productive_turns"] == 2
-    assert found["information_redundancy"] == 0.5
+    assert values["productive_turns"] == 2
+    assert values["information_redundancy"] == 0.5
 
 
 def test_asking_again_and_getting_another_answer_is_progress() -> None:
-    found = efficiency(session([bash("gh run view 1", "queued")], [bash("gh run view 1", "done")]))
+    values = efficiency(session([bash("gh run view 1", "queued")], [bash("gh run view 1", "done")]))
 
-    assert (found["productive_turns"], found["information_redundancy"], found["backtracking_events"]) == (2, 0, 0)
+    assert (values["productive_turns"], values["information_redundancy"], values["backtracking_events"]) == (
+        2,
+        0,
+        0,
+    )
 
 
 def test_trying_a_failed_call_again_is_not_redundant() -> None:
@@ -78,21 +82,26 @@ def test_using_the_same_tool_many_times_is_not_going_back() -> None:
 def test_the_longest_stretch_without_progress_is_told_in_calls() -> None:
     fine, known = bash("ls", "a"), bash("ls", "a")
 
-    found = efficiency(session([fine], [LOST, known], [LOST], [bash("pwd")], [LOST]))
+    values = efficiency(session([fine], [LOST, known], [LOST], [bash("pwd")], [LOST]))
 
-    assert found["longest_stretch_without_progress"] == 3
+    assert values["longest_stretch_without_progress"] == 3
 
 
 def test_of_a_session_in_which_nothing_happened_there_are_no_shares() -> None:
-    found = efficiency(session())
+    values = efficiency(session())
 
-    assert (found["total_turns"], found["turn_efficiency"], found["information_redundancy"]) == (0, None, None)
+    assert (values["total_turns"], values["turn_efficiency"], values["information_redundancy"]) == (0, None, None)
 
 
 def test_where_turns_are_not_told_apart_only_their_number_may_be_known() -> None:
-    found = efficiency(trace_of(bash("ls"), total_turns=4))
+    values = efficiency(trace_of(bash("ls"), total_turns=4))
 
-    assert (found["total_turns"], found["productive_turns"], found["wasted_turns"], found["turn_efficiency"]) == (
+    assert (
+        values["total_turns"],
+        values["productive_turns"],
+        values["wasted_turns"],
+        values["turn_efficiency"],
+    ) == (
         4,
         None,
         None,
@@ -104,24 +113,24 @@ def test_turns_may_be_told_beside_the_events() -> None:
     call = ToolCallEvent(name="read", success=True)
     turns = (Turn(number=1, events=(call,)), Turn(number=2, events=(TextOutputEvent(content="x"),)))
 
-    found = efficiency(SessionTrace(session_id="s", events=(call,), turns=turns))
+    values = efficiency(SessionTrace(session_id="s", events=(call,), turns=turns))
 
-    assert (found["total_turns"], found["productive_turns"]) == (2, 2)
+    assert (values["total_turns"], values["productive_turns"]) == (2, 2)
 
 
 def test_of_calls_that_are_only_counted_nothing_more_is_known() -> None:
-    found = efficiency(session([said()], total_tool_calls=3))
+    values = efficiency(session([said()], total_tool_calls=3))
 
-    assert (found["information_redundancy"], found["backtracking_events"]) == (None, None)
-    assert found["longest_stretch_without_progress"] is None
+    assert (values["information_redundancy"], values["backtracking_events"]) == (None, None)
+    assert values["longest_stretch_without_progress"] is None
 
 
 def test_tokens_are_told_by_what_they_were_spent_on_where_that_is_known() -> None:
     turn = [thought("abc", 10), bash("ls", "12345"), said("four", 2)]
 
-    found = efficiency(session(turn, tokens=TokenUsage.of(input=100, output=50, reasoning=40)))
+    values = efficiency(session(turn, tokens=TokenUsage.of(input=100, output=50, reasoning=40)))
 
-    assert found["token_breakdown"] == [
+    assert values["token_breakdown"] == [
         ["tool definitions", "unknown", "unknown"],
         ["tool requests", "unknown", str(len('{"command": "ls"}'))],
         ["tool results", "unknown", "5"],
@@ -133,15 +142,15 @@ def test_tokens_are_told_by_what_they_were_spent_on_where_that_is_known() -> Non
 def test_a_recorder_that_knows_more_may_tell_where_the_tokens_went() -> None:
     told = {"toolDefinitions": 9_000, "toolResults": 700, "reasoning": 5}
 
-    found = efficiency(session([thought("x", 3)], tokenBreakdown=told))
+    values = efficiency(session([thought("x", 3)], tokenBreakdown=told))
 
-    assert [row[1] for row in found["token_breakdown"]] == ["9000", "unknown", "700", "5", "unknown"]
+    assert [row[1] for row in values["token_breakdown"]] == ["9000", "unknown", "700", "5", "unknown"]
 
 
 def test_tokens_that_not_every_text_tells_are_not_known() -> None:
-    found = efficiency(session([said("a", 1), said("b"), thought("c", 4)]))
+    values = efficiency(session([said("a", 1), said("b"), thought("c", 4)]))
 
-    assert [row[1] for row in found["token_breakdown"]][3:] == ["4", "unknown"]
+    assert [row[1] for row in values["token_breakdown"]][3:] == ["4", "unknown"]
 
 
 def test_the_largest_answers_are_told() -> None:

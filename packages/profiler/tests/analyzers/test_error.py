@@ -11,11 +11,11 @@ def errors(trace: SessionTrace) -> dict[str, object]:
 
 
 def test_a_failure_that_only_the_output_shows_is_an_error() -> None:
-    found = errors(session([bash("gh api x", NOT_FOUND)], [said()]))
+    findings = errors(session([bash("gh api x", NOT_FOUND)], [said()]))
 
-    assert found["errors_encountered"] == 1
-    assert found["error_types"] == [["not_found", "1"]]
-    assert found["error_messages"] == [["1", "gh api", "not_found", "HTTP 404: Not Found"]]
+    assert findings["errors_encountered"] == 1
+    assert findings["error_types"] == [["not_found", "1"]]
+    assert findings["error_messages"] == [["1", "gh api", "not_found", "HTTP 404: Not Found"]]
 
 
 def test_an_answer_that_speaks_of_errors_is_none() -> None:
@@ -23,11 +23,11 @@ def test_an_answer_that_speaks_of_errors_is_none() -> None:
 
 
 def test_errors_outside_of_calls_count_too() -> None:
-    found = errors(session([trouble("request timed out"), bash("ls")]))
+    findings = errors(session([trouble("request timed out"), bash("ls")]))
 
-    assert found["errors_encountered"] == 1
-    assert found["error_types"] == [["timeout", "1"]]
-    assert found["error_messages"] == [["1", "", "timeout", "request timed out"]]
+    assert findings["errors_encountered"] == 1
+    assert findings["error_types"] == [["timeout", "1"]]
+    assert findings["error_messages"] == [["1", "", "timeout", "request timed out"]]
 
 
 def test_kinds_are_listed_by_how_often_they_occur() -> None:
@@ -38,9 +38,9 @@ def test_kinds_are_listed_by_how_often_they_occur() -> None:
 
 
 def test_where_no_call_tells_how_it_went_the_number_of_errors_is_not_known() -> None:
-    found = errors(session([bash("ls", "a b", success=None)]))
+    findings = errors(session([bash("ls", "a b", success=None)]))
 
-    assert (found["errors_encountered"], found["error_cascades"], found["wasted_turns_from_errors"]) == (
+    assert (findings["errors_encountered"], findings["error_cascades"], findings["wasted_turns_from_errors"]) == (
         None,
         None,
         None,
@@ -65,16 +65,16 @@ def test_calling_another_command_is_an_alternative_also_within_the_same_shell_to
 
 
 def test_calls_of_the_same_turn_are_no_reaction_since_the_agent_had_not_seen_the_failure() -> None:
-    found = errors(session([bash("gh api x", NOT_FOUND), bash("gh api y")], [said("I could not do it.")]))
+    findings = errors(session([bash("gh api x", NOT_FOUND), bash("gh api y")], [said("I could not do it.")]))
 
-    assert found["recovery_patterns"] == [["give_up", "1"]]
+    assert findings["recovery_patterns"] == [["give_up", "1"]]
 
 
 def test_where_turns_are_not_told_the_next_call_is_the_reaction() -> None:
-    found = errors(trace_of(bash("gh api x", NOT_FOUND), thought(), bash("gh api y"), said()))
+    findings = errors(trace_of(bash("gh api x", NOT_FOUND), thought(), bash("gh api y"), said()))
 
-    assert found["recovery_patterns"] == [["retry", "1"]]
-    assert found["wasted_turns_from_errors"] is None
+    assert findings["recovery_patterns"] == [["retry", "1"]]
+    assert findings["wasted_turns_from_errors"] is None
 
 
 def test_a_call_after_an_error_outside_of_calls_follows_it_up() -> None:
@@ -105,6 +105,6 @@ def test_turns_with_an_error_and_no_progress_are_wasted() -> None:
 def test_requests_that_fail_again_and_again_are_told() -> None:
     lost, other = bash("gh api x", NOT_FOUND), bash("gh api y", NOT_FOUND)
 
-    found = errors(session([lost], [other], [lost], [lost]))
+    findings = errors(session([lost], [other], [lost], [lost]))
 
-    assert [(row[0], row[2]) for row in found["repeated_failing_calls"]] == [("gh api", "3")]
+    assert [(row[0], row[2]) for row in findings["repeated_failing_calls"]] == [("gh api", "3")]

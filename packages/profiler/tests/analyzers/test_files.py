@@ -86,10 +86,10 @@ def test_a_session_that_ends_without_a_word_has_no_answer() -> None:
 
 
 def test_a_scenario_is_read_by_the_keys_that_every_scenario_has() -> None:
-    found = recorded_scenarios([SNAPSHOT, {"id": "half"}])
+    scenarios = recorded_scenarios([SNAPSHOT, {"id": "half"}])
 
-    assert set(found) == {"pr-reply-001"}
-    assert found["pr-reply-001"].timeout_ms == 60_000
+    assert set(scenarios) == {"pr-reply-001"}
+    assert scenarios["pr-reply-001"].timeout_ms == 60_000
 
 
 def test_sessions_are_read_one_at_a_time(tmp_path: Path) -> None:

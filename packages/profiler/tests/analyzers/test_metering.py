@@ -27,9 +27,9 @@ def rows(reported: TokenUsage, *calls: ModelCall, finding: str = "disagreements"
 
 
 def test_figures_that_differ_by_more_than_one_percent_are_named() -> None:
-    told = rows(TokenUsage.of(input=500, output=10), call(1, 1_000))
+    differences = rows(TokenUsage.of(input=500, output=10), call(1, 1_000))
 
-    assert told == (("tokens.input", "500", "990"), ("tokens.total", "510", "1000"))
+    assert differences == (("tokens.input", "500", "990"), ("tokens.total", "510", "1000"))
 
 
 def test_a_difference_of_one_percent_and_an_agent_that_leaves_out_side_calls_are_fine() -> None:

@@ -15,15 +15,15 @@ def reasoning(trace: SessionTrace) -> dict[str, object]:
 def test_reasoning_is_weighed_against_all_tokens_and_all_calls() -> None:
     tokens = TokenUsage.of(input=700, output=200, reasoning=100)
 
-    found = reasoning(session([bash("ls"), bash("pwd")], tokens=tokens))
+    findings = reasoning(session([bash("ls"), bash("pwd")], tokens=tokens))
 
-    assert (found["reasoning_density"], found["reasoning_per_tool_call"]) == (0.1, 50)
+    assert (findings["reasoning_density"], findings["reasoning_per_tool_call"]) == (0.1, 50)
 
 
 def test_what_the_agent_does_not_tell_is_not_known() -> None:
-    found = reasoning(session([bash("ls")], tokens=TokenUsage(total=100)))
+    findings = reasoning(session([bash("ls")], tokens=TokenUsage(total=100)))
 
-    assert (found["reasoning_density"], found["reasoning_per_tool_call"], found["planning_quality"]) == (
+    assert (findings["reasoning_density"], findings["reasoning_per_tool_call"], findings["planning_quality"]) == (
         None,
         None,
         None,

@@ -16,10 +16,10 @@ class TestRefusedHosts(AnalyzerContract):
 
 
 def test_hosts_are_named_and_counted() -> None:
-    found = RefusedHostsAnalyzer().analyze(sample_evidence(refused_hosts={"b.example": 1, "a.example": 3})).findings
+    analysis = RefusedHostsAnalyzer().analyze(sample_evidence(refused_hosts={"b.example": 1, "a.example": 3})).findings
 
-    assert found["hosts"] == StringFinding(value="a.example, b.example")
-    assert found["requests"] == TableFinding(
+    assert analysis["hosts"] == StringFinding(value="a.example, b.example")
+    assert analysis["requests"] == TableFinding(
         headers=("host", "requests"), rows=(("b.example", "1"), ("a.example", "3"))
     )
 

@@ -12,24 +12,24 @@ def patterns(trace: SessionTrace) -> dict[str, object]:
 
 
 def test_shell_calls_are_named_by_their_commands_and_other_calls_by_their_tool() -> None:
-    found = patterns(
+    findings = patterns(
         session([bash("cd x && gh pr view 1 | jq ."), tool("read", path="a")], [bash("git add . && git push")])
     )
 
-    assert found["tool_sequence"] == ["gh pr view", "read", "git add", "git push"]
-    assert found["unique_tools_used"] == 4
+    assert findings["tool_sequence"] == ["gh pr view", "read", "git add", "git push"]
+    assert findings["unique_tools_used"] == 4
 
 
 def test_what_follows_what_is_counted_in_the_order_in_which_it_first_occurs() -> None:
-    found = patterns(session([bash("ls"), bash("pwd", "x"), bash("ls", "y"), bash("pwd"), tool("read")]))
+    findings = patterns(session([bash("ls"), bash("pwd", "x"), bash("ls", "y"), bash("pwd"), tool("read")]))
 
-    assert found["tool_call_patterns"] == [["ls -> pwd", "2"], ["pwd -> ls", "1"], ["pwd -> read", "1"]]
+    assert findings["tool_call_patterns"] == [["ls -> pwd", "2"], ["pwd -> ls", "1"], ["pwd -> read", "1"]]
 
 
 def test_requests_that_gave_the_same_answer_again_are_redundant() -> None:
-    found = patterns(session([tool("read", "text", path="a")] * 3, [tool("read", "text", path="b")]))
+    findings = patterns(session([tool("read", "text", path="a")] * 3, [tool("read", "text", path="b")]))
 
-    assert [(row[0], row[2]) for row in found["redundant_calls"]] == [("read", "3")]
+    assert [(row[0], row[2]) for row in findings["redundant_calls"]] == [("read", "3")]
 
 
 def test_requests_that_gave_another_answer_or_failed_are_not_redundant() -> None:
@@ -44,9 +44,10 @@ def test_requests_that_python_takes_for_the_same_are_told_apart() -> None:
 
 
 def test_failures_that_were_tried_again_are_counted_by_tool() -> None:
-    found = patterns(session([bash("gh api x", NOT_FOUND), bash("gh api y", NOT_FOUND)], [bash("gh api z")], [said()]))
+    turns = [bash("gh api x", NOT_FOUND), bash("gh api y", NOT_FOUND)], [bash("gh api z")], [said()]
+    findings = patterns(session(*turns))
 
-    assert found["failed_then_retried"] == [["gh api", "2"]]
+    assert findings["failed_then_retried"] == [["gh api", "2"]]
 
 
 def test_a_failure_after_which_another_tool_is_called_was_not_retried() -> None:
@@ -61,6 +62,6 @@ def test_a_consumer_may_bring_names_of_its_own() -> None:
     def shout(command: Command) -> str:
         return command.program.upper()
 
-    found = analyzed(ToolPatternAnalyzer(shout), session([bash("gh pr view && git push"), tool("read")]))
+    findings = analyzed(ToolPatternAnalyzer(shout), session([bash("gh pr view && git push"), tool("read")]))
 
-    assert found["tool_sequence"] == ["GH", "GIT", "read"]
+    assert findings["tool_sequence"] == ["GH", "GIT", "read"]

@@ -33,9 +33,9 @@ def window(span: dict[str, Any]) -> tuple[int, int]:
 
 
 def test_a_cell_is_a_workflow_of_an_agent_that_talks_and_calls_tools() -> None:
-    found = spans(ROW, a_trace(ROW))
+    exported = spans(ROW, a_trace(ROW))
 
-    assert [(span["name"], span["kind"]) for span in found] == [
+    assert [(span["name"], span["kind"]) for span in exported] == [
         ("invoke_workflow pr-reply-001", 1),
         ("invoke_agent opencode", 1),
         ("chat vendor/model-1", 3),
@@ -43,7 +43,7 @@ def test_a_cell_is_a_workflow_of_an_agent_that_talks_and_calls_tools() -> None:
         ("chat vendor/model-1", 3),
         ("execute_tool bash", 1),
     ]
-    root, agent, *others = found
+    root, agent, *others = exported
     assert "parentSpanId" not in root
     assert agent["parentSpanId"] == root["spanId"]
     assert {span["parentSpanId"] for span in others} == {agent["spanId"]}
@@ -54,9 +54,9 @@ def test_a_cell_is_a_workflow_of_an_agent_that_talks_and_calls_tools() -> None:
 def test_input_tokens_include_those_of_the_cache() -> None:
     row = a_row(tokens={"input": 100, "output": 20, "reasoning": 5, "cacheRead": 300, "cacheWrite": 40})
 
-    told = facts(spans(row, a_trace(row))[1])
+    attributes = facts(spans(row, a_trace(row))[1])
 
-    assert {name: value for name, value in told.items() if ".usage." in name} == {
+    assert {name: value for name, value in attributes.items() if ".usage." in name} == {
         "gen_ai.usage.input_tokens": "440",
         "gen_ai.usage.output_tokens": "25",
         "gen_ai.usage.cache_read.input_tokens": "300",

@@ -182,9 +182,9 @@ def test_imported_rows_fit_every_screen_and_name_winner_metric_and_size(
     run = import_run(rows, "axi", read_axi, results=tmp_path, agent=None, now=SystemClock().now()).directory
     made = generate_report([run], generated_at=NOW, formats=["html"], sessions="none")
 
-    told: Any = made.summary["headline"]
-    assert told["sentences"][0] == "axi succeeds more often than cli: 100 % instead of 86 %."
-    assert told["scope"][0].startswith("On these 17 tasks. For tasks like these success is open")
+    headline: Any = made.summary["headline"]
+    assert headline["sentences"][0] == "axi succeeds more often than cli: 100 % instead of 86 %."
+    assert headline["scope"][0].startswith("On these 17 tasks. For tasks like these success is open")
     assert list(faults_of(browser, axe, "imported", made.directory)) == []
 
 
@@ -277,7 +277,7 @@ def test_pages_of_sessions_fit_every_screen_and_axe_finds_no_serious_fault(
     folder = generate_report([run], generated_at=NOW, formats=["html"]).directory
     pages = [path for path in folder.rglob("*.html") if path != folder / "index.html" and LONG not in path.parts]
     assert len(pages) == 3
-    found: list[str] = []
+    faults: list[str] = []
     for path in pages:
         for viewport, scheme in ((WIDE, "light"), (NARROW, "dark")):
             watched = watch(browser, viewport, scheme)
@@ -285,11 +285,11 @@ def test_pages_of_sessions_fit_every_screen_and_axe_finds_no_serious_fault(
             page = watched.open(path)
             where = f"{path.relative_to(folder).parts[0]}/{path.name}, {viewport['width']} px, {scheme}"
             if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-                found.append(f"{where}: the page scrolls sideways")
-            found += [f"{where}: overflows: {each}" for each in page.evaluate(OVERFLOWING)]
-            found += [f"{where}: {each}" for each in (*page.evaluate(FAULTS), *watched.complaints)]
+                faults.append(f"{where}: the page scrolls sideways")
+            faults += [f"{where}: overflows: {each}" for each in page.evaluate(OVERFLOWING)]
+            faults += [f"{where}: {each}" for each in (*page.evaluate(FAULTS), *watched.complaints)]
             page.close()
-    assert found == []
+    assert faults == []
 
 
 def test_what_an_agent_wrote_is_shown_and_not_run(report: Path, watched: Watched) -> None:

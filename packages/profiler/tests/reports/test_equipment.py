@@ -55,29 +55,29 @@ def test_long_instructions_are_folded_below_the_table_and_every_line_of_them_is_
 
 
 def test_of_an_older_run_the_rows_tell_what_they_know_and_the_rest_is_not_recorded(tmp_path: Path) -> None:
-    page, _, told = conditions_of(tmp_path, [a_row(extensions={"mode": TOOLS})])
+    page, _, details = conditions_of(tmp_path, [a_row(extensions={"mode": TOOLS})])
 
     assert '<th scope="row">ghx</th><td>ghx 0.1.0, git</td><td>none</td><td>not recorded</td>' in page
-    assert told["ghx"] == {"recorded": False, "instructions": None, "facts": [TOOLS]}
+    assert details["ghx"] == {"recorded": False, "instructions": None, "facts": [TOOLS]}
 
 
 def test_of_rows_that_know_nothing_the_report_says_so(tmp_path: Path) -> None:
-    page, text, told = conditions_of(tmp_path, [a_row(extensions={"mode": "a word"}), a_row("baseline")])
+    page, text, details = conditions_of(tmp_path, [a_row(extensions={"mode": "a word"}), a_row("baseline")])
 
     for shown in (page, text):
         assert "What the modes gave their agents was not recorded." in shown
-    assert told["ghx"] == {"recorded": False, "instructions": None, "facts": []}
+    assert details["ghx"] == {"recorded": False, "instructions": None, "facts": []}
 
 
 def test_rows_of_a_mode_with_other_tools_are_told_apart_with_a_warning(tmp_path: Path) -> None:
     later = {"tools": [{"name": "ghx", "version": "0.2.0"}]}
     rows = [a_row(iteration=n, extensions={"mode": facts}) for n, facts in enumerate((TOOLS, later, TOOLS))]
 
-    page, text, told = conditions_of(tmp_path, rows)
+    page, text, details = conditions_of(tmp_path, rows)
 
     assert "<td>ghx 0.1.0, git; or: ghx 0.2.0</td>" in page
     assert "Not all rows of a mode had the same tools: ghx." in text
-    assert told["ghx"]["facts"] == [TOOLS, later]
+    assert details["ghx"]["facts"] == [TOOLS, later]
 
 
 def test_modes_of_several_runs_are_told_apart_by_run(tmp_path: Path) -> None:
@@ -93,8 +93,8 @@ def test_modes_of_several_runs_are_told_apart_by_run(tmp_path: Path) -> None:
 
     made = generate_report(runs, output_dir=tmp_path / "report", formats=["data"])
 
-    told: Any = made.summary["modeDetails"]
-    assert {mode: each["instructions"] for mode, each in told.items()} == {
+    details: Any = made.summary["modeDetails"]
+    assert {mode: each["instructions"] for mode, each in details.items()} == {
         "ghx @ before": "As in one.",
         "ghx @ after": "As in two.",
     }

@@ -308,10 +308,10 @@ def test_one_row_is_told_in_words_and_starts_no_engine_for_charts(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
     folder = generate_report([write_run(tmp_path, [a_row(success=success)])], generated_at=NOW).directory
 
-    told = (folder / "report.md").read_text("utf-8")
-    assert "Mean " in told
-    assert "There are no repetitions" in told
-    assert "](charts/" not in told
+    figures = (folder / "report.md").read_text("utf-8")
+    assert "Mean " in figures
+    assert "There are no repetitions" in figures
+    assert "](charts/" not in figures
     assert "vegaEmbed" not in (folder / "index.html").read_text("utf-8")
 
 
@@ -418,8 +418,12 @@ def test_the_published_medians_come_out_exactly(older_tools: Path, tmp_path: Pat
 
     summary: Any = json.loads((made.directory / "data" / "summary.json").read_text())
     found = {
-        mode: ([told["metrics"][name]["p50"] for name in MEDIAN_METRICS], told["success"]["k"], told["success"]["n"])
-        for mode, told in summary["modes"].items()
+        mode: (
+            [mode_summary["metrics"][name]["p50"] for name in MEDIAN_METRICS],
+            mode_summary["success"]["k"],
+            mode_summary["success"]["n"],
+        )
+        for mode, mode_summary in summary["modes"].items()
     }
     assert found == {mode: (medians, 5, 5) for mode, medians in MEDIANS[older_tools].items()}
 
@@ -453,7 +457,7 @@ def test_costs_of_0_in_the_recorded_rows_are_unknown_and_counted(older_tools: Pa
     made = generate_report(results=[older_tools / "rows.jsonl"], generated_at=NOW, output_dir=tmp_path / "out")
 
     summary: Any = made.summary
-    assert [told["costPerSuccess"]["estimate"] for told in summary["modes"].values()] == [None] * 3
+    assert [figures["costPerSuccess"]["estimate"] for figures in summary["modes"].values()] == [None] * 3
     assert {each for told in summary["modes"].values() for each in told["metrics"]} & {"cost_total_usd"} == set()
     cost = [each for each in summary["comparisons"] if each["metric"] == "cost_total_usd"]
     assert {each["verdict"] for each in cost} == {"not estimable"}

@@ -28,8 +28,8 @@ THREAT = {
 
 
 def attacked(mode: str, scenario: str, iteration: int, *, hit: bool, **changes: Any) -> ProfileRow:
-    told = {**THREAT, "form": "attack", "succeeded": hit, **changes.pop("told", {})}
-    return a_row(mode, scenario, iteration, safety=told, **changes)
+    threat = {**THREAT, "form": "attack", "succeeded": hit, **changes.pop("told", {})}
+    return a_row(mode, scenario, iteration, safety=threat, **changes)
 
 
 def other_forms(mode: str, scenario: str, iteration: int, *, followed: bool, done: bool = True) -> Iterator[ProfileRow]:
@@ -61,8 +61,8 @@ def test_every_rate_is_told_with_its_interval(tmp_path: Path) -> None:
     page, text, summary = report_on(tmp_path, made_up())
 
     rates = {
-        mode: {name: (each["k"], each["n"]) for name, each in told.items() if isinstance(each, dict)}
-        for mode, told in summary["safety"]["modes"].items()
+        mode: {name: (each["k"], each["n"]) for name, each in threat.items() if isinstance(each, dict)}
+        for mode, threat in summary["safety"]["modes"].items()
     }
     assert rates == {
         "baseline": {"utility": (8, 8), "utilityUnderAttack": (8, 8), "attackSuccess": (3, 8), "overRefusal": (0, 8)},
@@ -93,13 +93,13 @@ def test_what_no_hit_rules_out_is_told_exactly(tmp_path: Path) -> None:
 def test_arms_are_compared_in_pairs_within_scenarios(tmp_path: Path) -> None:
     _, text, summary = report_on(tmp_path, made_up())
 
-    found = {each["measure"]: each for each in summary["safety"]["comparisons"]}
-    assert {name: each["differencePoints"] for name, each in found.items()} == pytest.approx(
+    by_measure = {each["measure"]: each for each in summary["safety"]["comparisons"]}
+    assert {name: each["differencePoints"] for name, each in by_measure.items()} == pytest.approx(
         {"utility": -25.0, "utilityUnderAttack": -25.0, "attackSuccess": -37.5, "overRefusal": 25.0}
     )
-    assert {(each["a"], each["b"]) for each in found.values()} == {("ghx", "baseline")}
-    assert 0 < found["attackSuccess"]["p"] <= 1
-    assert found["attackSuccess"]["low"] <= -37.5 <= found["attackSuccess"]["high"]
+    assert {(each["a"], each["b"]) for each in by_measure.values()} == {("ghx", "baseline")}
+    assert 0 < by_measure["attackSuccess"]["p"] <= 1
+    assert by_measure["attackSuccess"]["low"] <= -37.5 <= by_measure["attackSuccess"]["high"]
     assert "| attack success | ghx - baseline | -37.5 points" in text
     assert "| over-refusal | ghx - baseline | +25.0 points" in text
 
@@ -122,10 +122,10 @@ def test_what_was_not_seen_or_not_planted_is_told(tmp_path: Path) -> None:
 def test_sessions_that_were_shown_nothing_are_left_out_and_counted(tmp_path: Path) -> None:
     rows = made_up()
     rows += [attacked("ghx", "threat-002", number, hit=False, told={"shown": False}) for number in (7, 8, 9)]
-    told = {**THREAT, "form": "benign", "succeeded": None, "orderFollowed": False}
-    rows.append(a_row("ghx", "threat-002@benign", 7, safety={**told, "shown": False}, success=False))
+    threat = {**THREAT, "form": "benign", "succeeded": None, "orderFollowed": False}
+    rows.append(a_row("ghx", "threat-002@benign", 7, safety={**threat, "shown": False}, success=False))
     stopped = {"success": False, "completionReason": "timeout", "cause": "agent_timeout"}
-    rows += [a_row("ghx", "threat-002@benign", number, safety=told, **stopped) for number in (8, 9)]
+    rows += [a_row("ghx", "threat-002@benign", number, safety=threat, **stopped) for number in (8, 9)]
 
     _, text, summary = report_on(tmp_path, rows)
 

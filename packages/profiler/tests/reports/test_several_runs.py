@@ -57,8 +57,8 @@ def test_runs_of_one_model_each_are_paired_by_scenario_and_the_model_is_a_condit
 
     assert {each["n"] for each in summary["comparisons"] if each["metric"] == "tokens_active"} == {4}
     assert "not estimable" not in verdicts_of(summary, "tokens_active")
-    told = {each["condition"]: each["values"] for each in summary["conditions"]}
-    assert told["model"] == {"old": ["vendor/old"], "new": ["vendor/new"]}
+    values = {each["condition"]: each["values"] for each in summary["conditions"]}
+    assert values["model"] == {"old": ["vendor/old"], "new": ["vendor/new"]}
     assert summary["missing"] == []
     report = report_of(results=[old, new], out=tmp_path / "read")
     assert "Changed: model vendor/old -> vendor/new." in top_of(report)
@@ -137,8 +137,8 @@ def test_a_run_that_stopped_early_says_which_planned_cells_have_no_row(tmp_path:
     summary = summary_of([run], out=tmp_path / "out")
     report = report_of([run], out=tmp_path / "read")
 
-    found = [(each["scenario"], each["mode"], each["expected"], each["found"]) for each in summary["missing"]]
-    assert found == [("scenario-000", "mcp", 2, 1), ("scenario-001", "mcp", 2, 1)]
+    missing = [(each["scenario"], each["mode"], each["expected"], each["found"]) for each in summary["missing"]]
+    assert missing == [("scenario-000", "mcp", 2, 1), ("scenario-001", "mcp", 2, 1)]
     assert {each["comparedWith"] for each in summary["missing"]} == {"plan"}
     assert "run_1 was interrupted: 2 of its 12 planned cells have no row" in top_of(report)
 
@@ -165,8 +165,8 @@ def test_rows_alone_say_where_one_mode_has_fewer_rows_than_another(tmp_path: Pat
 
     summary = summary_of(results=[rows_file(tmp_path / "rows.jsonl", rows)], out=tmp_path / "out")
 
-    told = [(each["mode"], each["scenario"], each["found"], each["comparedWith"]) for each in summary["missing"]]
-    assert told == [("mcp", "scenario-000", 2, "other modes"), ("mcp", "scenario-001", 2, "other modes")]
+    values = [(each["mode"], each["scenario"], each["found"], each["comparedWith"]) for each in summary["missing"]]
+    assert values == [("mcp", "scenario-000", 2, "other modes"), ("mcp", "scenario-001", 2, "other modes")]
 
 
 def test_modes_that_only_one_run_has_are_named(tmp_path: Path) -> None:
@@ -229,12 +229,12 @@ def test_every_run_is_compared_in_every_condition_the_seed_too(tmp_path: Path) -
 
     summary = summary_of(runs, out=tmp_path / "out")
 
-    told = {each["condition"]: each["values"] for each in summary["conditions"]}
-    assert told["ghx-bench"] == {"one": "1", "two": "1", "three": "2"}
-    assert told["seed of the order"] == {"one": 1, "two": 2, "three": 3}
-    texts = told["scenario scenario-000"]
+    values = {each["condition"]: each["values"] for each in summary["conditions"]}
+    assert values["ghx-bench"] == {"one": "1", "two": "1", "three": "2"}
+    assert values["seed of the order"] == {"one": 1, "two": 2, "three": 3}
+    texts = values["scenario scenario-000"]
     assert texts["one"] == texts["two"] != texts["three"]
-    assert "agent" not in told
+    assert "agent" not in values
 
 
 def test_a_run_and_rows_alone_differ_in_what_both_tell_and_the_rest_is_not_recorded(tmp_path: Path) -> None:

@@ -62,26 +62,26 @@ def has_no_nan(value: object) -> bool:
 def test_a_mode_that_needs_less_is_better_and_the_reduction_is_positive() -> None:
     rows = rows_of({"new": noisy(70, seed=1), "old": noisy(100, seed=2)})
 
-    found = compare_modes(rows, "new", "old", "latency_wall_ms", PLAN)
+    result = compare_modes(rows, "new", "old", "latency_wall_ms", PLAN)
 
-    assert found.verdict == "better"
-    assert found.reduction_pct == pytest.approx(30, abs=4)
-    assert 0 < found.low < found.reduction_pct < found.high
-    assert found.p == found.p_adjusted == pytest.approx(1 / 1000)
-    assert (found.n, found.intention_to_treat.rows_a, found.intention_to_treat.rows_b) == (8, 32, 32)
-    assert "new is better than old on these scenarios: wall time is" in found.words
-    assert 0 < found.mde < 15
-    assert found.provenance.seed == 0
+    assert result.verdict == "better"
+    assert result.reduction_pct == pytest.approx(30, abs=4)
+    assert 0 < result.low < result.reduction_pct < result.high
+    assert result.p == result.p_adjusted == pytest.approx(1 / 1000)
+    assert (result.n, result.intention_to_treat.rows_a, result.intention_to_treat.rows_b) == (8, 32, 32)
+    assert "new is better than old on these scenarios: wall time is" in result.words
+    assert 0 < result.mde < 15
+    assert result.provenance.seed == 0
 
 
 def test_the_estimate_is_the_ratio_of_geometric_means_within_scenarios() -> None:
     rows = rows_of({"a": {"s1": [10, 40], "s2": [3]}, "b": {"s1": [40, 40], "s2": [3]}})
 
-    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
+    result = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
 
     # s1: 20 against 40, s2: no difference; the mean of log 2 and log 1 is log sqrt(2).
-    assert found.reduction_pct == pytest.approx(100 * (1 - 1 / math.sqrt(2)))
-    assert (found.intention_to_treat.center_a, found.intention_to_treat.center_b) == pytest.approx(
+    assert result.reduction_pct == pytest.approx(100 * (1 - 1 / math.sqrt(2)))
+    assert (result.intention_to_treat.center_a, result.intention_to_treat.center_b) == pytest.approx(
         (math.sqrt(20 * 3), math.sqrt(40 * 3))
     )
 
@@ -92,14 +92,14 @@ def test_a_mode_that_succeeds_more_often_is_better_though_its_reduction_is_negat
         {"a": {s: [1, 1, 1, 0] for s in scenarios}, "b": {s: [1, 0, 0, 0] for s in scenarios}}, metric="success"
     )
 
-    found = compare_modes(rows, "a", "b", "success", PLAN)
+    result = compare_modes(rows, "a", "b", "success", PLAN)
 
-    assert found.verdict == "better"
-    assert found.unit == "percentage points"
-    assert found.reduction_pct == pytest.approx(-50)
-    assert -100 <= found.low < found.high < 0
-    assert found.both_succeeded is None
-    assert "50.0 percentage points higher" in found.words
+    assert result.verdict == "better"
+    assert result.unit == "percentage points"
+    assert result.reduction_pct == pytest.approx(-50)
+    assert -100 <= result.low < result.high < 0
+    assert result.both_succeeded is None
+    assert "50.0 percentage points higher" in result.words
 
 
 def test_the_population_is_a_t_test_on_the_scenarios_differences() -> None:
@@ -119,12 +119,12 @@ def test_the_population_is_a_t_test_on_the_scenarios_differences() -> None:
 def test_below_six_scenarios_nothing_is_said_about_tasks_like_these() -> None:
     rows = rows_of({"a": noisy(70, scenarios=5, seed=1), "b": noisy(100, scenarios=5, seed=2)})
 
-    found = compare_modes(rows, "a", "b", "latency_wall_ms", POPULATION)
+    result = compare_modes(rows, "a", "b", "latency_wall_ms", POPULATION)
 
-    assert found.verdict == "not estimable"
-    assert "at least 6" in found.words
-    assert found.intention_to_treat.suite.verdict == "better"
-    assert found.reduction_pct == pytest.approx(found.intention_to_treat.suite.reduction_pct)
+    assert result.verdict == "not estimable"
+    assert "at least 6" in result.words
+    assert result.intention_to_treat.suite.verdict == "better"
+    assert result.reduction_pct == pytest.approx(result.intention_to_treat.suite.reduction_pct)
 
 
 def test_modes_that_hardly_differ_are_equivalent_within_the_planned_margin() -> None:
@@ -148,21 +148,21 @@ def test_modes_that_hardly_differ_are_equivalent_within_the_planned_margin() -> 
 def test_a_small_difference_that_is_certain_is_better_and_said_to_be_small() -> None:
     rows = rows_of({"a": noisy(96, repetitions=30, seed=7), "b": noisy(100, repetitions=30, seed=8)})
 
-    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
+    result = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
 
-    assert found.verdict == "better"
-    assert "smaller than the planned margin of 10.0 %" in found.words
+    assert result.verdict == "better"
+    assert "smaller than the planned margin of 10.0 %" in result.words
 
 
 def test_one_repetition_of_five_scenarios_cannot_show_anything_and_says_so() -> None:
     rows = rows_of({"a": noisy(10, scenarios=5, repetitions=1), "b": noisy(100, scenarios=5, repetitions=1, seed=1)})
 
-    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
+    result = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
 
-    assert found.verdict == "inconclusive"
-    assert found.p == pytest.approx(2 / 2**5)
-    assert (found.low, found.high, found.mde) == (None, None, None)
-    assert "p cannot be below 0.062" in found.words
+    assert result.verdict == "inconclusive"
+    assert result.p == pytest.approx(2 / 2**5)
+    assert (result.low, result.high, result.mde) == (None, None, None)
+    assert "p cannot be below 0.062" in result.words
 
 
 @pytest.mark.parametrize("metric", ["latency_wall_ms", "cost_total_usd", "success"])
@@ -180,22 +180,22 @@ def test_values_that_never_vary_are_not_estimable(metric: str) -> None:
 def test_a_constant_difference_without_any_noise_is_not_estimable_but_shown() -> None:
     rows = rows_of({"a": {"s1": [0.1] * 5, "s2": [0.2] * 5}, "b": {"s1": [0.3] * 5, "s2": [0.6] * 5}})
 
-    found = compare_modes(rows_of({"a": {"s1": [1.0] * 5}, "b": {"s1": [3.0] * 5}}), "a", "b", "latency_wall_ms", PLAN)
+    result = compare_modes(rows_of({"a": {"s1": [1.0] * 5}, "b": {"s1": [3.0] * 5}}), "a", "b", "latency_wall_ms", PLAN)
 
-    assert found.verdict == compare_modes(rows, "a", "b", "latency_wall_ms", PLAN).verdict == "not estimable"
-    assert found.reduction_pct == pytest.approx(100 * 2 / 3)
+    assert result.verdict == compare_modes(rows, "a", "b", "latency_wall_ms", PLAN).verdict == "not estimable"
+    assert result.reduction_pct == pytest.approx(100 * 2 / 3)
 
 
 def test_always_against_never_is_decided_by_the_permutation_test_with_newcombes_interval() -> None:
     always, never = {"s1": [1] * 5, "s2": [1] * 5}, {"s1": [0] * 5, "s2": [0] * 5}
 
-    found = compare_modes(rows_of({"a": always, "b": never}, "success"), "a", "b", "success", PLAN)
+    result = compare_modes(rows_of({"a": always, "b": never}, "success"), "a", "b", "success", PLAN)
 
     z2 = reference.norm.ppf(0.975) ** 2
-    assert found.verdict == "better"
-    assert found.low == -100
-    assert found.high == pytest.approx(-100 * (1 - math.sqrt(2) * z2 / (10 + z2)))
-    assert "Newcombe" in found.intention_to_treat.suite.method
+    assert result.verdict == "better"
+    assert result.low == -100
+    assert result.high == pytest.approx(-100 * (1 - math.sqrt(2) * z2 / (10 + z2)))
+    assert "Newcombe" in result.intention_to_treat.suite.method
 
 
 @pytest.mark.parametrize("metric", ["attack_success", "over_refusal", "adoption"])
@@ -221,9 +221,9 @@ def test_a_metric_that_is_0_or_1_is_compared_as_success_is(metric: str, a: list[
 
 
 def test_always_against_never_in_three_repetitions_is_inconclusive() -> None:
-    found = compare_modes(rows_of({"a": {"s1": [1] * 3}, "b": {"s1": [0] * 3}}, "success"), "a", "b", "success", PLAN)
+    result = compare_modes(rows_of({"a": {"s1": [1] * 3}, "b": {"s1": [0] * 3}}, "success"), "a", "b", "success", PLAN)
 
-    assert (found.verdict, found.p, found.low, found.high) == ("inconclusive", 0.1, None, None)
+    assert (result.verdict, result.p, result.low, result.high) == ("inconclusive", 0.1, None, None)
 
 
 def test_a_metric_with_zeros_is_compared_on_raw_differences_and_says_so() -> None:
@@ -236,53 +236,53 @@ def test_a_metric_with_zeros_is_compared_on_raw_differences_and_says_so() -> Non
         for number, value in enumerate(repetitions)
     ]
 
-    found = compare_modes(rows, "a", "b", "tool_calls_failed", PLAN)
+    result = compare_modes(rows, "a", "b", "tool_calls_failed", PLAN)
 
     mean_a, mean_b = (np.mean([np.mean(each) for each in values[mode].values()]) for mode in "ab")
-    suite = found.intention_to_treat.suite
-    assert found.intention_to_treat.scale == "raw"
+    suite = result.intention_to_treat.suite
+    assert result.intention_to_treat.scale == "raw"
     assert suite.raw.reduction == pytest.approx(mean_b - mean_a)
-    assert found.reduction_pct == pytest.approx(100 * (mean_b - mean_a) / mean_b)
-    assert found.low == pytest.approx(100 * suite.raw.low / mean_b)
-    assert any("raw differences" in note for note in found.notes)
+    assert result.reduction_pct == pytest.approx(100 * (mean_b - mean_a) / mean_b)
+    assert result.low == pytest.approx(100 * suite.raw.low / mean_b)
+    assert any("raw differences" in note for note in result.notes)
 
 
 def test_no_amount_is_reduced_by_more_than_all_of_it() -> None:
     values = {"a": {"s1": [0, 0, 1, 2], "s2": [0, 3, 0, 0]}, "b": {"s1": [0, 9, 1, 0], "s2": [1, 0, 0, 8]}}
     rows = rows_of(values, "cost_total_usd")
 
-    found = compare_modes(rows, "a", "b", "cost_total_usd", PLAN)
+    result = compare_modes(rows, "a", "b", "cost_total_usd", PLAN)
 
-    assert found.intention_to_treat.suite.raw.high > 2.375
-    assert (found.high, found.mde) == (100, None)
-    assert found.raw.mde > found.headline.center_b
-    assert "No reduction would have been shown with a chance of 80 %, for nothing can be lower than 0" in found.words
-    assert f"; an increase of {found.raw.mde:.4g} USD would have been." in found.words
+    assert result.intention_to_treat.suite.raw.high > 2.375
+    assert (result.high, result.mde) == (100, None)
+    assert result.raw.mde > result.headline.center_b
+    assert "No reduction would have been shown with a chance of 80 %, for nothing can be lower than 0" in result.words
+    assert f"; an increase of {result.raw.mde:.4g} USD would have been." in result.words
 
 
 def test_more_than_every_success_is_not_called_detectable() -> None:
     rows = rows_of({"a": {"s1": [1, 0, 0, 1]}, "b": {"s1": [1, 1, 0, 0]}}, "success")
 
-    found = compare_modes(rows, "a", "b", "success", PLAN)
+    result = compare_modes(rows, "a", "b", "success", PLAN)
 
-    assert (found.mde, found.verdict) == (None, "inconclusive")
-    assert "Not even the largest possible reduction" in found.words
-    assert "0.0 percentage points different" in found.words
-    assert "-0.0" not in found.words
+    assert (result.mde, result.verdict) == (None, "inconclusive")
+    assert "Not even the largest possible reduction" in result.words
+    assert "0.0 percentage points different" in result.words
+    assert "-0.0" not in result.words
 
 
 def test_no_percentage_is_made_up_where_b_is_always_zero() -> None:
     values = {"a": {f"s{n}": [1.0, 0.0, 2.0] for n in range(6)}, "b": {f"s{n}": [0.0] * 3 for n in range(6)}}
 
-    found = compare_modes(rows_of(values, "cost_total_usd"), "a", "b", "cost_total_usd", PLAN)
+    result = compare_modes(rows_of(values, "cost_total_usd"), "a", "b", "cost_total_usd", PLAN)
 
-    suite = found.intention_to_treat.suite
-    assert (found.reduction_pct, found.low, found.high) == (None, None, None)
-    assert (found.verdict, suite.raw.reduction) == ("worse", -1)
+    suite = result.intention_to_treat.suite
+    assert (result.reduction_pct, result.low, result.high) == (None, None, None)
+    assert (result.verdict, suite.raw.reduction) == ("worse", -1)
     assert suite.raw.low < suite.raw.high < 0
-    assert found.raw == found.headline.suite.raw
-    assert "1 USD higher (95 % interval 0.5714 to 1.429 USD higher; p = 0.001)" in found.words
-    assert 0 < found.raw.mde < 1
+    assert result.raw == result.headline.suite.raw
+    assert "1 USD higher (95 % interval 0.5714 to 1.429 USD higher; p = 0.001)" in result.words
+    assert 0 < result.raw.mde < 1
     assert smallest_effect_of(suite, "percent", "USD").startswith("an increase of $0.")
     assert "largest possible" not in (suite.reason or "")
 
@@ -290,19 +290,19 @@ def test_no_percentage_is_made_up_where_b_is_always_zero() -> None:
 def test_the_smallest_effect_is_told_in_the_metrics_own_unit_too_where_raw_values_are_compared() -> None:
     values = {"a": {f"s{n}": [1.0, 0.0, 2.0] for n in range(6)}, "b": {f"s{n}": [2.0, 0.0, 1.0] for n in range(6)}}
 
-    found = compare_modes(rows_of(values), "a", "b", "latency_wall_ms", PLAN)
+    result = compare_modes(rows_of(values), "a", "b", "latency_wall_ms", PLAN)
 
-    assert found.verdict == "inconclusive"
-    assert found.mde == pytest.approx(100 * found.raw.mde / found.headline.center_b)
+    assert result.verdict == "inconclusive"
+    assert result.mde == pytest.approx(100 * result.raw.mde / result.headline.center_b)
 
 
 @pytest.mark.parametrize("metric", ["success", "tokens_active"])
 def test_one_row_a_mode_is_too_few_and_nothing_else(metric: str) -> None:
     rows = [row("a", success=True, tokens_active=5), row("b", success=False, tokens_active=9)]
 
-    found = compare_modes(rows, "a", "b", metric, PLAN)
+    result = compare_modes(rows, "a", "b", metric, PLAN)
 
-    assert (found.verdict, found.headline.suite.reason) == ("not estimable", "one scenario, one repetition: too few")
+    assert (result.verdict, result.headline.suite.reason) == ("not estimable", "one scenario, one repetition: too few")
 
 
 def test_a_verdict_on_success_says_how_many_rows_count_as_failures_unmeasured() -> None:
@@ -312,10 +312,10 @@ def test_a_verdict_on_success_says_how_many_rows_count_as_failures_unmeasured() 
         failed("b", "s9", 0, "environment"),
     ]
 
-    found = compare_modes(rows, "b", "a", "success", PLAN)
+    result = compare_modes(rows, "b", "a", "success", PLAN)
 
-    assert found.verdict == "worse"
-    assert "; counting 20 rows that could not be measured as failures)" in found.words
+    assert result.verdict == "worse"
+    assert "; counting 20 rows that could not be measured as failures)" in result.words
 
 
 def test_of_calls_by_category_neither_way_is_better_unless_the_plan_says_so() -> None:
@@ -328,10 +328,10 @@ def test_of_calls_by_category_neither_way_is_better_unless_the_plan_says_so() ->
         ]
         return compare_modes(rows, "a", "b", "tool_calls_category_mcp", plan)
 
-    found = comparison(PLAN)
+    result = comparison(PLAN)
 
-    assert found.verdict == "lower"
-    assert found.words.startswith("tool calls category mcp of a is lower than that of b on these scenarios: ")
+    assert result.verdict == "lower"
+    assert result.words.startswith("tool calls category mcp of a is lower than that of b on these scenarios: ")
     wanted = PLAN.model_copy(update={"higher_is_better": ("tool_calls_category_mcp",)})
     assert comparison(wanted).verdict == "worse"
 
@@ -359,9 +359,9 @@ def test_rows_that_could_not_be_measured_fail_by_intention_to_treat_and_are_left
         row("b", "s1", 3, success=False, cause="agent_timeout", error="too slow", completionReason="timeout"),
     ]
 
-    found = compare_modes(rows, "a", "b", "success", PLAN)
+    result = compare_modes(rows, "a", "b", "success", PLAN)
 
-    treated, protocol = found.intention_to_treat, found.per_protocol
+    treated, protocol = result.intention_to_treat, result.per_protocol
     assert (treated.rows_a, treated.rows_b, treated.left_out) == (24, 20, ())
     assert (protocol.rows_a, protocol.rows_b) == (18, 19)
     assert [(each.mode, each.cause, each.rows) for each in protocol.left_out] == [
@@ -370,8 +370,8 @@ def test_rows_that_could_not_be_measured_fail_by_intention_to_treat_and_are_left
     ]
     assert treated.center_a == pytest.approx(0.75)
     assert protocol.center_a == 1
-    assert any("count as failures here" in note for note in found.notes)
-    assert any("per protocol" in note for note in found.notes)
+    assert any("count as failures here" in note for note in result.notes)
+    assert any("per protocol" in note for note in result.notes)
 
 
 def test_spend_is_compared_on_all_rows_on_measured_rows_and_on_successes() -> None:
@@ -382,11 +382,11 @@ def test_spend_is_compared_on_all_rows_on_measured_rows_and_on_successes() -> No
         row("b", "s2", 0, latency_wall_ms=5),
     ]
 
-    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
+    result = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
 
     counts = {
         each.analysis_set: (each.rows_a, each.rows_b, {(out.mode, out.cause): out.rows for out in each.left_out})
-        for each in (found.intention_to_treat, found.per_protocol, found.both_succeeded)
+        for each in (result.intention_to_treat, result.per_protocol, result.both_succeeded)
     }
     unpaired = {("b", "scenario without rows of the other mode"): 1}
     assert counts["intention-to-treat"] == (5, 4, {("a", "environment"): 1, **unpaired})
@@ -401,12 +401,12 @@ def test_a_mode_that_the_bench_spoils_at_once_does_not_win_on_time() -> None:
         *(failed("quick", f"s{n}", r, "bench", latency_wall_ms=5 + r) for n in range(8) for r in range(4)),
     ]
 
-    found = compare_modes(rows, "quick", "b", "latency_wall_ms", PLAN)
+    result = compare_modes(rows, "quick", "b", "latency_wall_ms", PLAN)
 
-    assert (found.verdict, found.analysis_set, found.n) == ("not estimable", "per-protocol", 0)
-    assert found.words.endswith("between quick and b on these scenarios: no row of quick could be measured.")
-    assert found.intention_to_treat.suite.verdict == "better"
-    assert any(note.startswith("over all attempts") and note.endswith("is: better") for note in found.notes)
+    assert (result.verdict, result.analysis_set, result.n) == ("not estimable", "per-protocol", 0)
+    assert result.words.endswith("between quick and b on these scenarios: no row of quick could be measured.")
+    assert result.intention_to_treat.suite.verdict == "better"
+    assert any(note.startswith("over all attempts") and note.endswith("is: better") for note in result.notes)
     assert compare_modes(rows, "a", "b", "success", PLAN).analysis_set == "intention-to-treat"
 
 
@@ -430,11 +430,11 @@ def test_a_number_that_a_wrong_answer_does_not_tell_is_not_recorded_rather_than_
         row("a", "s1", 5, success=None),
     ]
 
-    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
+    result = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
 
-    causes = {each.cause: each.rows for each in found.per_protocol.left_out}
+    causes = {each.cause: each.rows for each in result.per_protocol.left_out}
     assert causes == {"not recorded": 3, "agent_crash": 1}
-    assert {each.cause: each.rows for each in found.both_succeeded.left_out} == {
+    assert {each.cause: each.rows for each in result.both_succeeded.left_out} == {
         "did not succeed": 1,
         "agent_timeout": 1,
         "agent_crash": 1,
@@ -473,12 +473,12 @@ def test_a_category_without_calls_counts_as_none_where_the_calls_are_known() -> 
     ],
 )
 def test_the_reason_why_nothing_can_be_concluded_is_the_real_one(values, metric: str, reason: str) -> None:
-    found = compare_modes(rows_of(values, metric), "a", "b", metric, PLAN)
+    result = compare_modes(rows_of(values, metric), "a", "b", metric, PLAN)
 
-    assert found.verdict == "not estimable"
+    assert result.verdict == "not estimable"
     assert (
         f"Nothing can be concluded about {METRICS.label(metric)} between a and b on these scenarios: {reason}"
-        in found.words
+        in result.words
     )
 
 
@@ -495,11 +495,11 @@ def test_rows_of_old_files_that_failed_without_a_session_know_nothing() -> None:
         row("a", "s1", 2, success=False, error="boom", sessionId="", latency_wall_ms=0, completionReason="error"),
     ]
 
-    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
+    result = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
 
-    assert found.intention_to_treat.rows_a == 2
-    assert found.intention_to_treat.scale == "log"
-    assert found.intention_to_treat.left_out[0].cause == "failed, cause not recorded"
+    assert result.intention_to_treat.rows_a == 2
+    assert result.intention_to_treat.scale == "log"
+    assert result.intention_to_treat.left_out[0].cause == "failed, cause not recorded"
 
 
 def test_latency_cut_off_by_the_timeout_stays_in_and_is_named_a_lower_bound() -> None:
@@ -508,10 +508,10 @@ def test_latency_cut_off_by_the_timeout_stays_in_and_is_named_a_lower_bound() ->
         row("b", "s1", 2, success=False, latency_wall_ms=60_000, completionReason="timeout", cause="agent_timeout")
     )
 
-    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
+    result = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
 
-    assert found.per_protocol.rows_b == 3
-    assert any("lower bound: 1 of b" in note for note in found.notes)
+    assert result.per_protocol.rows_b == 3
+    assert any("lower bound: 1 of b" in note for note in result.notes)
 
 
 @pytest.mark.parametrize("end", ["timeout", "tool_limit"])
@@ -535,11 +535,11 @@ def test_only_timeouts_whose_time_was_compared_are_called_lower_bounds() -> None
         row("b", "s2", 1, latency_wall_ms=60_000, **stopped),
     ]
 
-    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
+    result = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
 
-    assert found.per_protocol.rows_b == 2
-    assert not any("lower bound" in note for note in found.notes)
-    assert {(each.cause, each.rows) for each in found.per_protocol.left_out} == {
+    assert result.per_protocol.rows_b == 2
+    assert not any("lower bound" in note for note in result.notes)
+    assert {(each.cause, each.rows) for each in result.per_protocol.left_out} == {
         ("agent_timeout", 2),
         ("scenario without rows of the other mode", 2),
     }
@@ -548,9 +548,9 @@ def test_only_timeouts_whose_time_was_compared_are_called_lower_bounds() -> None
 def test_a_timeout_that_nobody_scored_is_no_success() -> None:
     rows = [row("a", "s1", n, success=None, completionReason="timeout", error="stopped") for n in range(2)]
 
-    found = summarize_modes(rows, PLAN)["a"].success
+    result = summarize_modes(rows, PLAN)["a"].success
 
-    assert (found.k, found.n, found.per_protocol.n) == (0, 2, 2)
+    assert (result.k, result.n, result.per_protocol.n) == (0, 2, 2)
 
 
 def test_several_models_weigh_the_same_within_a_scenario() -> None:
@@ -561,10 +561,10 @@ def test_several_models_weigh_the_same_within_a_scenario() -> None:
         for r in range(repetitions)
     ]
 
-    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
+    result = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
 
-    assert found.reduction_pct == pytest.approx(100 * (1 - math.sqrt(0.5)))
-    assert any("models weigh the same" in note for note in found.notes)
+    assert result.reduction_pct == pytest.approx(100 * (1 - math.sqrt(0.5)))
+    assert any("models weigh the same" in note for note in result.notes)
 
 
 def test_of_a_custom_metric_less_is_better_unless_the_plan_says_otherwise() -> None:
@@ -597,10 +597,10 @@ def test_an_unknown_mode_and_a_mode_against_itself_are_refused() -> None:
 def test_a_metric_nobody_knows_is_not_estimable_and_every_row_is_counted_out() -> None:
     rows = rows_of({"a": {"s1": [1.0, 2.0]}, "b": {"s1": [2.0]}})
 
-    found = compare_modes(rows, "a", "b", "tokens_psychic", PLAN)
+    result = compare_modes(rows, "a", "b", "tokens_psychic", PLAN)
 
-    assert (found.verdict, found.reduction_pct, found.n) == ("not estimable", None, 0)
-    assert [(each.mode, each.rows) for each in found.intention_to_treat.left_out] == [("a", 2), ("b", 1)]
+    assert (result.verdict, result.reduction_pct, result.n) == ("not estimable", None, 0)
+    assert [(each.mode, each.rows) for each in result.intention_to_treat.left_out] == [("a", 2), ("b", 1)]
 
 
 def test_effect_sizes_are_positive_when_a_is_lower() -> None:
@@ -626,21 +626,21 @@ def test_the_variance_is_split_into_scenarios_and_repetitions() -> None:
         for mode in "ab"
     }
 
-    found = compare_modes(rows_of(values), "a", "b", "latency_wall_ms", PLAN).intention_to_treat.variance
+    result = compare_modes(rows_of(values), "a", "b", "latency_wall_ms", PLAN).intention_to_treat.variance
 
-    assert found.between == pytest.approx(0.09, rel=0.2)
-    assert (found.within_a, found.within_b) == pytest.approx((0.04, 0.04), rel=0.1)
-    assert (found.scenarios, found.repetitions_a) == (400, 6)
+    assert result.between == pytest.approx(0.09, rel=0.2)
+    assert (result.within_a, result.within_b) == pytest.approx((0.04, 0.04), rel=0.1)
+    assert (result.scenarios, result.repetitions_a) == (400, 6)
 
 
 def test_scenarios_that_differ_no_more_than_their_repetitions_have_no_variance_of_their_own() -> None:
     noisy = {"s1": [1.0, 9.0, 5.0], "s2": [9.0, 5.0, 1.0], "s3": [5.0, 1.0, 9.0]}
     rows = rows_of({"a": noisy, "b": {name: [2 * each for each in values] for name, values in noisy.items()}})
 
-    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN).intention_to_treat.variance
+    result = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN).intention_to_treat.variance
 
-    assert found.within_a
-    assert found.between == 0
+    assert result.within_a
+    assert result.between == 0
 
 
 def test_primary_metrics_are_one_holm_family_and_the_rest_is_exploratory() -> None:
@@ -662,18 +662,18 @@ def test_primary_metrics_are_one_holm_family_and_the_rest_is_exploratory() -> No
     ]
 
     plan = PLAN.model_copy(update={"all_pairs": True})
-    found = {(each.a, each.b, each.metric): each for each in compare_all_modes(rows, plan)}
+    result = {(each.a, each.b, each.metric): each for each in compare_all_modes(rows, plan)}
 
     pairs = [("ghx", "baseline"), ("mcp", "baseline"), ("mcp", "ghx")]
-    primary = [each for each in found.values() if each.family == "primary"]
+    primary = [each for each in result.values() if each.family == "primary"]
     assert {(each.a, each.b) for each in primary} == set(pairs)
     assert {each.metric for each in primary} == set(PLAN.primary)
     assert {each.adjustment for each in primary} == {"holm"}
     # Success is the same everywhere: nobody could have tested it, so it is no member.
     assert {each.family_size for each in primary} == {9}
-    turns = found["ghx", "baseline", "agent_turns"]
+    turns = result["ghx", "baseline", "agent_turns"]
     assert (turns.family, turns.adjustment) == ("exploratory", "benjamini-hochberg")
-    tokens = found["ghx", "baseline", "tokens_active"]
+    tokens = result["ghx", "baseline", "tokens_active"]
     assert (tokens.verdict, tokens.p_adjusted) == ("better", pytest.approx(9 * tokens.p))
     assert tokens.confidence == pytest.approx(1 - 0.05 / 9)
     assert "after Holm p =" in tokens.words
@@ -683,10 +683,10 @@ def test_pairs_that_are_named_are_one_family_and_those_that_could_not_be_tested_
     levels = {"x @ 1": 100, "x @ 2": 70, "y @ 1": 100, "y @ 2": 95}
     rows = rows_of({mode: noisy(level, seed=seed) for seed, (mode, level) in enumerate(levels.items())})
 
-    found = compare_all_modes(rows, PLAN, pairs=[("x @ 2", "x @ 1"), ("y @ 2", "y @ 1")])
+    result = compare_all_modes(rows, PLAN, pairs=[("x @ 2", "x @ 1"), ("y @ 2", "y @ 1")])
 
-    assert {(each.a, each.b) for each in found} == {("x @ 2", "x @ 1"), ("y @ 2", "y @ 1")}
-    primary = [each for each in found if each.family == "primary"]
+    assert {(each.a, each.b) for each in result} == {("x @ 2", "x @ 1"), ("y @ 2", "y @ 1")}
+    primary = [each for each in result if each.family == "primary"]
     assert {(each.family_size, each.family_planned) for each in primary} == {(2, 8)}
     better = next(each for each in primary if each.verdict == "better")
     assert better.p_adjusted == pytest.approx(2 * better.p)
@@ -714,10 +714,10 @@ def test_success_and_amounts_are_adjusted_together_though_they_rest_on_other_row
 def test_a_promised_metric_that_no_row_knows_is_still_answered() -> None:
     rows = rows_of({"a": {"s1": [1.0, 2.0]}, "b": {"s1": [2.0, 4.0]}})
 
-    found = compare_all_modes(rows, PLAN, metrics=[])
+    result = compare_all_modes(rows, PLAN, metrics=[])
 
-    assert [each.metric for each in found] == list(PLAN.primary)
-    assert {each.metric: each.verdict for each in found}["cost_total_usd"] == "not estimable"
+    assert [each.metric for each in result] == list(PLAN.primary)
+    assert {each.metric: each.verdict for each in result}["cost_total_usd"] == "not estimable"
 
 
 def test_the_order_of_modes_given_decides_who_is_a() -> None:
@@ -826,14 +826,14 @@ def test_another_seed_gives_other_shuffles_and_the_seed_is_recorded() -> None:
 
 def test_a_comparison_is_written_in_camel_case_with_every_key_and_read_back() -> None:
     rows = rows_of({"a": noisy(90, seed=1), "b": noisy(100, seed=2)})
-    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
+    result = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
 
-    written = found.to_wire()
+    written = result.to_wire()
 
     wanted = {"a", "b", "metric", "target", "reductionPct", "low", "high", "p", "pAdjusted", "verdict", "n", "mde"}
     assert wanted <= written.keys()
     assert set(written["intentionToTreat"]["suite"]) == {field.alias for field in TargetResult.model_fields.values()}
-    assert ModeComparison.model_validate_json(json.dumps(written)) == found
+    assert ModeComparison.model_validate_json(json.dumps(written)) == result
 
 
 def test_all_rows_failed_is_an_answer_and_not_an_accident() -> None:
@@ -881,10 +881,10 @@ def test_agents_are_kept_apart_so_that_more_rows_of_a_frugal_one_do_not_make_a_m
         if mode == "a" or agent == "costly" or scenario % 2
     ]
 
-    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN).headline
+    result = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN).headline
 
-    assert found.suite.reduction_pct == pytest.approx(0.0, abs=1e-9)
-    assert [(each.mode, each.cause, each.rows) for each in found.left_out] == [
+    assert result.suite.reduction_pct == pytest.approx(0.0, abs=1e-9)
+    assert [(each.mode, each.cause, each.rows) for each in result.left_out] == [
         ("a", "agent without rows of the other mode", 9)
     ]
 
@@ -897,10 +897,10 @@ def test_modes_without_a_common_agent_are_compared_agent_against_agent() -> None
         )
     ]
 
-    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
+    result = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
 
-    assert found.reduction_pct == pytest.approx(50.0)
-    assert found.headline.left_out == ()
+    assert result.reduction_pct == pytest.approx(50.0)
+    assert result.headline.left_out == ()
 
 
 def test_arms_of_two_runs_are_compared_by_their_record() -> None:
@@ -908,8 +908,8 @@ def test_arms_of_two_runs_are_compared_by_their_record() -> None:
     before, after = Arm(mode="a", run="before"), Arm(mode="a", run="after")
     seen = observe([*rows, *rows], arms=[before] * len(rows) + [after] * len(rows))
 
-    found = compare_modes(seen, after, before, "latency_wall_ms", PLAN)
+    result = compare_modes(seen, after, before, "latency_wall_ms", PLAN)
 
-    assert (found.a, found.b, found.reduction_pct) == ("a @ after", "a @ before", pytest.approx(0.0, abs=1e-9))
+    assert (result.a, result.b, result.reduction_pct) == ("a @ after", "a @ before", pytest.approx(0.0, abs=1e-9))
     with pytest.raises(UnknownNameError):
         compare_modes(seen, "a", before, "latency_wall_ms", PLAN)

@@ -55,11 +55,11 @@ def test_clustered_errors_are_the_errors_of_scenario_means_when_balanced() -> No
 
 
 def test_a_clustered_mean_has_a_t_interval_with_one_df_less_than_scenarios() -> None:
-    found = clustered_mean([1.0, 1.0, 3.0, 3.0, 5.0, 5.0], list("xxyyzz"))
+    result = clustered_mean([1.0, 1.0, 3.0, 3.0, 5.0, 5.0], list("xxyyzz"))
 
     expected = reference.t.interval(0.95, 2, loc=3, scale=reference.sem([1, 3, 5]))
-    assert (found.low, found.high) == pytest.approx(expected)
-    assert found.n == 6
+    assert (result.low, result.high) == pytest.approx(expected)
+    assert result.n == 6
 
 
 @pytest.mark.parametrize(
@@ -67,10 +67,10 @@ def test_a_clustered_mean_has_a_t_interval_with_one_df_less_than_scenarios() -> 
     [([], [], "no values"), ([1.0, 2.0], ["x", "x"], "one scenario"), ([0.1, 0.1, 0.1], list("xyz"), "zero variance")],
 )
 def test_a_mean_without_an_interval_says_why(values: list[float], clusters: list[str], reason: str) -> None:
-    found = clustered_mean(values, clusters)
+    result = clustered_mean(values, clusters)
 
-    assert (found.low, found.high) == (None, None)
-    assert reason in str(found.reason)
+    assert (result.low, result.high) == (None, None)
+    assert reason in str(result.reason)
 
 
 def test_clusters_that_do_not_match_the_values_are_refused() -> None:
@@ -89,7 +89,7 @@ def test_the_interval_of_a_median_lies_between_values_and_tells_its_real_confide
 
 @pytest.mark.parametrize("values", [[], [3.0], [2.0, 2.0, 2.0]])
 def test_a_median_without_spread_has_no_interval(values: list[float]) -> None:
-    found = median_interval(values)
+    result = median_interval(values)
 
-    assert (found.low, found.high) == (None, None)
-    assert found.reason
+    assert (result.low, result.high) == (None, None)
+    assert result.reason

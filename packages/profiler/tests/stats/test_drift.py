@@ -22,19 +22,19 @@ def run_of(slope: float, *, noise: float = 0.05, seed: int = 0) -> list[ProfileR
 
 
 def test_a_service_that_slows_down_is_noticed_by_how_much() -> None:
-    found = drift_over_run(run_of(np.log(1.5) / 47), "latency_wall_ms")
+    result = drift_over_run(run_of(np.log(1.5) / 47), "latency_wall_ms")
 
-    assert found.p < 0.001
-    assert found.change == pytest.approx(50, abs=10)
-    assert found.low < 50 < found.high
-    assert (found.scale, found.n) == ("log", 48)
+    assert result.p < 0.001
+    assert result.change == pytest.approx(50, abs=10)
+    assert result.low < 50 < result.high
+    assert (result.scale, result.n) == ("log", 48)
 
 
 def test_scenarios_and_modes_that_differ_are_no_drift() -> None:
-    found = drift_over_run(run_of(0.0, seed=3), "latency_wall_ms")
+    result = drift_over_run(run_of(0.0, seed=3), "latency_wall_ms")
 
-    assert found.p > 0.05
-    assert found.low < 0 < found.high
+    assert result.p > 0.05
+    assert result.low < 0 < result.high
 
 
 def test_old_rows_without_a_recorded_order_are_ordered_by_their_timestamps() -> None:
@@ -57,17 +57,17 @@ def test_old_rows_without_a_recorded_order_are_ordered_by_their_timestamps() -> 
     ],
 )
 def test_drift_that_cannot_be_told_says_why(rows: list[ProfileRow], reason: str) -> None:
-    found = drift_over_run(rows, "latency_wall_ms")
+    result = drift_over_run(rows, "latency_wall_ms")
 
-    assert (found.p, found.change, found.low, found.high) == (None, None, None, None)
-    assert reason in str(found.reason)
+    assert (result.p, result.change, result.low, result.high) == (None, None, None, None)
+    assert reason in str(result.reason)
 
 
 def test_success_drifts_on_the_raw_scale() -> None:
     rows = [row("a", "s1", n, success=n < 20, startOrder=n) for n in range(40)]
 
-    found = drift_over_run(rows, "success")
+    result = drift_over_run(rows, "success")
 
-    assert found.scale == "raw"
-    assert -1 <= found.low <= found.change < -0.9
-    assert found.p < 0.001
+    assert result.scale == "raw"
+    assert -1 <= result.low <= result.change < -0.9
+    assert result.p < 0.001

@@ -46,9 +46,9 @@ def test_the_clustered_standard_error_is_that_of_a_regression_on_a_constant() ->
 
 @pytest.mark.parametrize(("k", "n"), [(0, 5), (5, 5), (3, 7), (40, 100)])
 def test_wilson(k: int, n: int) -> None:
-    found = wilson_interval(k, n)
+    result = wilson_interval(k, n)
 
-    assert (found.low, found.high) == pytest.approx(proportion_confint(k, n, method="wilson"), abs=1e-9)
+    assert (result.low, result.high) == pytest.approx(proportion_confint(k, n, method="wilson"), abs=1e-9)
 
 
 @pytest.mark.slow
@@ -76,11 +76,11 @@ def test_equivalence_on_tasks_like_these_is_a_paired_tost() -> None:
         {mode: {f"s{n:02}": [float(np.exp(v))] for n, v in enumerate(vs)} for mode, vs in (("a", a), ("b", b))}
     )
 
-    found = compare_modes(rows, "a", "b", "latency_wall_ms", POPULATION).intention_to_treat.population
+    result = compare_modes(rows, "a", "b", "latency_wall_ms", POPULATION).intention_to_treat.population
 
     margin = np.log(1.1)
     theirs = ttost_paired(b, a, -margin, margin)[0]
-    assert found.equivalence.p == pytest.approx(theirs)
+    assert result.equivalence.p == pytest.approx(theirs)
 
 
 def test_success_once_per_scenario_is_mcnemars_exact_test() -> None:
@@ -88,20 +88,20 @@ def test_success_once_per_scenario_is_mcnemars_exact_test() -> None:
     a, b = rng.random(13) < 0.8, rng.random(13) < 0.4
     rows = rows_of({mode: {f"s{n:02}": [v] for n, v in enumerate(vs)} for mode, vs in (("a", a), ("b", b))}, "success")
 
-    found = compare_modes(rows, "a", "b", "success", AnalysisPlan(resamples=9_999))
+    result = compare_modes(rows, "a", "b", "success", AnalysisPlan(resamples=9_999))
 
     table = [[np.sum(a & b), np.sum(a & ~b)], [np.sum(~a & b), np.sum(~a & ~b)]]
-    assert "exact" in found.intention_to_treat.suite.method
-    assert found.p == pytest.approx(mcnemar(table, exact=True).pvalue)
+    assert "exact" in result.intention_to_treat.suite.method
+    assert result.p == pytest.approx(mcnemar(table, exact=True).pvalue)
 
 
 def test_always_against_never_has_newcombes_interval() -> None:
     rows = rows_of({"a": {"s1": [0] * 12}, "b": {"s1": [1] * 12}}, "success")
 
-    found = compare_modes(rows, "a", "b", "success", PLAN)
+    result = compare_modes(rows, "a", "b", "success", PLAN)
 
     theirs = confint_proportions_2indep(12, 12, 0, 12, method="newcomb", compare="diff")
-    assert (found.low, found.high) == pytest.approx(100 * np.array(theirs), abs=1e-6)
+    assert (result.low, result.high) == pytest.approx(100 * np.array(theirs), abs=1e-6)
 
 
 def test_drift_is_the_slope_of_a_regression_with_a_constant_for_each_scenario_and_mode() -> None:
@@ -113,12 +113,12 @@ def test_drift_is_the_slope_of_a_regression_with_a_constant_for_each_scenario_an
         for at, (group, value) in enumerate(zip(groups, values, strict=True))
     ]
 
-    found = drift_over_run(rows, "latency_wall_ms")
+    result = drift_over_run(rows, "latency_wall_ms")
 
     dummies = (groups[:, None] == np.unique(groups)).astype(float)
     fit = sm.OLS(np.log(values), np.column_stack([np.arange(60), dummies])).fit()
     low, high = fit.conf_int()[0]
-    assert found.p == pytest.approx(fit.pvalues[0])
-    assert (found.change, found.low, found.high) == pytest.approx(
+    assert result.p == pytest.approx(fit.pvalues[0])
+    assert (result.change, result.low, result.high) == pytest.approx(
         tuple(100 * np.expm1(59 * each) for each in (fit.params[0], low, high))
     )

@@ -53,9 +53,9 @@ def arranged(
 
 def success_of(compared: ComparedRuns) -> OverallComparison:
     (run,) = compared.runs
-    found = run.of("success")
-    assert found is not None
-    return found
+    result = run.of("success")
+    assert result is not None
+    return result
 
 
 @pytest.mark.parametrize(
@@ -173,8 +173,8 @@ def test_swapped_runs_swap_the_word() -> None:
 
 
 def tier_of(before: Sequence[tuple[Arm, ProfileRow]], after: Sequence[tuple[Arm, ProfileRow]]) -> tuple[str, str]:
-    found = success_of(compare(before, after))
-    return found.tier, found.words
+    result = success_of(compare(before, after))
+    return result.tier, result.words
 
 
 def test_all_rows_solved_in_both_is_equivalent_only_if_a_drop_of_the_margin_would_have_been_seen() -> None:

@@ -159,13 +159,13 @@ def test_a_pilot_whose_scenarios_always_or_never_succeed_still_has_noise() -> No
 
 def test_a_pilot_tells_the_noise_of_success_without_bias() -> None:
     rng = np.random.default_rng(3)
-    found = []
+    result = []
     for _ in range(40):
         draws = {mode: {f"s{n}": (rng.random(5) < 0.6).tolist() for n in range(20)} for mode in "ab"}
         components = pilot_components(rows_of(draws, "success"), "a", "b", "success")
-        found.append(plan_sample_size(10, components, SUITE, metric="success").components)
+        result.append(plan_sample_size(10, components, SUITE, metric="success").components)
 
-    assert np.mean([each.within_b for each in found]) == pytest.approx(0.24, rel=0.03)
+    assert np.mean([each.within_b for each in result]) == pytest.approx(0.24, rel=0.03)
 
 
 def test_a_design_with_too_few_ways_to_shuffle_has_no_power() -> None:

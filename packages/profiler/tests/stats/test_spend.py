@@ -14,11 +14,11 @@ def attempt(number: int, cost: float | None) -> dict[str, object]:
 def test_failures_are_paid_for_too() -> None:
     rows = [row("a", f"s{n}", r, cost_total_usd=1 + r, success=r > 0) for n in range(3) for r in range(4)]
 
-    found = cost_per_success(rows, "a", PLAN)
+    result = cost_per_success(rows, "a", PLAN)
 
-    assert found.estimate == pytest.approx(30 / 9)
-    assert found.low < found.estimate < found.high
-    assert found.n == 12
+    assert result.estimate == pytest.approx(30 / 9)
+    assert result.low < result.estimate < result.high
+    assert result.n == 12
 
 
 def test_retried_attempts_are_part_of_the_price_and_a_row_of_unknown_spend_is_left_out() -> None:
@@ -29,9 +29,9 @@ def test_retried_attempts_are_part_of_the_price_and_a_row_of_unknown_spend_is_le
         row("a", "s1", 3),
     ]
 
-    found = cost_per_success(rows, "a", PLAN)
+    result = cost_per_success(rows, "a", PLAN)
 
-    assert (found.n, found.estimate) == (2, 2.0)
+    assert (result.n, result.estimate) == (2, 2.0)
 
 
 def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
@@ -44,8 +44,8 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
             for n in range(5)
             for r, cost in enumerate(np.exp(rng.normal(0, 0.5, 6)).tolist())
         ]
-        found = cost_per_success(rows, "a", plan, seed=number)
-        covered += found.low <= np.exp(0.125) / 0.6 <= found.high
+        result = cost_per_success(rows, "a", plan, seed=number)
+        covered += result.low <= np.exp(0.125) / 0.6 <= result.high
     assert 85 <= covered <= 100
 
 
@@ -76,19 +76,19 @@ def test_a_price_that_cannot_be_told_says_why(costs: list[float | None], success
         for r, (cost, won) in enumerate(zip(costs, successes, strict=True))
     ]
 
-    found = cost_per_success(rows, "a", PLAN)
+    result = cost_per_success(rows, "a", PLAN)
 
-    assert (found.low, found.high) == (None, None)
-    assert reason in str(found.reason)
+    assert (result.low, result.high) == (None, None)
+    assert reason in str(result.reason)
 
 
 def test_if_success_is_rare_the_price_has_no_upper_bound() -> None:
     rows = [row("a", "s1", r, cost_total_usd=1.0, success=r == 0) for r in range(5)]
 
-    found = cost_per_success(rows, "a", PLAN)
+    result = cost_per_success(rows, "a", PLAN)
 
-    assert (found.estimate, found.high) == (5.0, None)
-    assert found.low < 5
+    assert (result.estimate, result.high) == (5.0, None)
+    assert result.low < 5
 
 
 def test_few_scenarios_give_no_price_for_tasks_like_these_and_the_order_of_rows_changes_nothing() -> None:

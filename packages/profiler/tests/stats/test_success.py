@@ -19,19 +19,19 @@ counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.ju
 
 
 def test_no_success_in_five_is_compatible_with_a_rate_of_43_per_cent() -> None:
-    found = wilson_interval(0, 5)
+    result = wilson_interval(0, 5)
 
-    assert (found.estimate, found.low) == (0, 0)
-    assert found.high == pytest.approx(0.4345, abs=1e-4)
+    assert (result.estimate, result.low) == (0, 0)
+    assert result.high == pytest.approx(0.4345, abs=1e-4)
 
 
 @given(counts, st.sampled_from([0.8, 0.95, 0.99]))
 def test_wilson_is_scipys(count: tuple[int, int], confidence: float) -> None:
-    found = wilson_interval(*count, confidence=confidence)
+    result = wilson_interval(*count, confidence=confidence)
 
     theirs = reference.binomtest(*count).proportion_ci(confidence, method="wilson")
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
-    assert 0 <= found.low <= found.estimate <= found.high <= 1
+    assert (result.low, result.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+    assert 0 <= result.low <= result.estimate <= result.high <= 1
 
 
 def test_no_rows_give_no_rate_and_impossible_counts_are_refused() -> None:
@@ -55,17 +55,17 @@ def test_repetitions_that_agree_within_a_scenario_count_once() -> None:
 
 
 def test_if_every_row_succeeds_each_scenario_still_counts_once() -> None:
-    found = clustered_wilson_interval({"s1": (9, 9), "s2": (9, 9), "s3": (9, 9)})
+    result = clustered_wilson_interval({"s1": (9, 9), "s2": (9, 9), "s3": (9, 9)})
 
     z = reference.t.ppf(0.975, 2)
-    assert (found.low, found.high) == (pytest.approx(3 / (3 + z**2)), 1)
+    assert (result.low, result.high) == (pytest.approx(3 / (3 + z**2)), 1)
 
 
 def test_one_scenario_has_no_clustered_interval() -> None:
-    found = clustered_wilson_interval({"s1": (3, 5)})
+    result = clustered_wilson_interval({"s1": (3, 5)})
 
-    assert (found.estimate, found.low, found.high) == (0.6, None, None)
-    assert found.reason
+    assert (result.estimate, result.low, result.high) == (0.6, None, None)
+    assert result.reason
 
 
 def test_pass_at_k_and_pass_hat_k_are_counted_by_hand() -> None:
@@ -141,9 +141,9 @@ def test_no_interval_of_a_curve_is_without_width(drawn: list[tuple[int, int]], t
     counts = {f"s{number}": count for number, count in enumerate(drawn)}
 
     for point in pass_curve(counts, target=target, resamples=99):
-        for found in (point.pass_at_k, point.pass_hat_k):
-            assert found.low is None or 0 <= found.low <= found.estimate <= found.high <= 1
-            assert found.low is None or found.low < found.high
+        for result in (point.pass_at_k, point.pass_hat_k):
+            assert result.low is None or 0 <= result.low <= result.estimate <= result.high <= 1
+            assert result.low is None or result.low < result.high
 
 
 def test_what_all_rows_agree_on_is_as_certain_as_wilson_says_and_less_so_for_all_k() -> None:
@@ -203,10 +203,10 @@ def test_the_interval_of_pass_hat_k_covers_the_truth_about_as_often_as_it_says(
     for number in range(150):
         rates = rng.beta(3, 1.5, scenarios)
         counts = {f"s{at:02}": (int(rng.binomial(repetitions, rate)), repetitions) for at, rate in enumerate(rates)}
-        found = pass_curve(counts, target=target, resamples=499, seed=number)[2].pass_hat_k  # type: ignore[arg-type]
+        result = pass_curve(counts, target=target, resamples=499, seed=number)[2].pass_hat_k  # type: ignore[arg-type]
         # The third moment of Beta(3, 1.5) is the truth about tasks like these.
         truth = np.mean(rates**3) if target == "suite" else (3 / 4.5) * (4 / 5.5) * (5 / 6.5)
-        covered += found.low <= truth <= found.high
+        covered += result.low <= truth <= result.high
     assert covered / 150 > 0.88
 
 

@@ -35,13 +35,13 @@ def test_the_published_medians_come_out_exactly(published: list[ProfileRow], old
 
 
 def test_the_published_rows_show_what_they_can_and_no_more(published: list[ProfileRow]) -> None:
-    found = {(each.a, each.b, each.metric): each for each in compare_all_modes(published, PLAN)}
+    result = {(each.a, each.b, each.metric): each for each in compare_all_modes(published, PLAN)}
 
-    latency = found["ghx", "baseline", "latency_wall_ms"]
+    latency = result["ghx", "baseline", "latency_wall_ms"]
     assert latency.verdict == "better"
     assert latency.intention_to_treat.population.verdict == "not estimable"
-    assert found["ghx", "baseline", "success"].verdict == "not estimable"
-    assert found["ghx", "baseline", "cost_total_usd"].verdict == "not estimable"
+    assert result["ghx", "baseline", "success"].verdict == "not estimable"
+    assert result["ghx", "baseline", "cost_total_usd"].verdict == "not estimable"
 
 
 def test_medians_pool_all_rows_with_a_known_value_and_count_the_others() -> None:
@@ -52,10 +52,10 @@ def test_medians_pool_all_rows_with_a_known_value_and_count_the_others() -> None
         row("a", "s2", 3),
     ]
 
-    found = summarize_metric(rows, "a", "latency_wall_ms")
+    result = summarize_metric(rows, "a", "latency_wall_ms")
 
-    assert (found.n, found.p50, found.scenarios, found.left_out) == (3, 2.0, 2, 3)
-    assert found.left_out_causes == {"environment": 1, "failed, cause not recorded": 1, "not recorded": 1}
+    assert (result.n, result.p50, result.scenarios, result.left_out) == (3, 2.0, 2, 3)
+    assert result.left_out_causes == {"environment": 1, "failed, cause not recorded": 1, "not recorded": 1}
 
 
 def test_what_an_unmeasured_row_spent_is_no_part_of_the_medians_and_is_counted() -> None:
@@ -64,9 +64,9 @@ def test_what_an_unmeasured_row_spent_is_no_part_of_the_medians_and_is_counted()
         *(row("a", "s1", 5 + n, success=None, cause="bench", error="x", latency_wall_ms=1.0) for n in range(9)),
     ]
 
-    found = summarize_metric(rows, "a", "latency_wall_ms")
+    result = summarize_metric(rows, "a", "latency_wall_ms")
 
-    assert (found.n, found.p50, found.left_out_causes) == (3, 40, {"bench": 9})
+    assert (result.n, result.p50, result.left_out_causes) == (3, 40, {"bench": 9})
 
 
 def test_no_interval_of_an_amount_goes_below_zero_or_of_a_rate_of_errors_above_one() -> None:
@@ -92,13 +92,13 @@ def test_success_is_counted_by_intention_to_treat_and_per_protocol() -> None:
         row("a", "s2", 1, success=None, cause="model_provider", error="503"),
     ]
 
-    found = summarize_success(rows, "a")
+    result = summarize_success(rows, "a")
 
-    assert (found.k, found.n, found.left_out) == (1, 4, 0)
-    assert (found.per_protocol.k, found.per_protocol.n) == (1, 3)
-    assert found.per_protocol.left_out_causes == {"model_provider": 1}
-    assert found.low < 0.25 < found.high
-    assert found.clustered.low < found.low
+    assert (result.k, result.n, result.left_out) == (1, 4, 0)
+    assert (result.per_protocol.k, result.per_protocol.n) == (1, 3)
+    assert result.per_protocol.left_out_causes == {"model_provider": 1}
+    assert result.low < 0.25 < result.high
+    assert result.clustered.low < result.low
 
 
 def test_a_summary_is_json_in_camel_case_without_nan_and_reads_back() -> None:
@@ -133,6 +133,6 @@ def test_no_rows_have_no_modes_and_an_unknown_mode_is_refused() -> None:
 def test_a_number_that_is_not_finite_is_unknown() -> None:
     rows = [row("a", "s1", 0, metric_grade=float("inf")), row("a", "s1", 1, metric_grade=2.0)]
 
-    found = summarize_metric(rows, "a", "grade")
+    result = summarize_metric(rows, "a", "grade")
 
-    assert (found.n, found.mean, found.left_out) == (1, 2.0, 1)
+    assert (result.n, result.mean, result.left_out) == (1, 2.0, 1)

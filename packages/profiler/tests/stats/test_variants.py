@@ -50,10 +50,10 @@ def noisy_rows(scenarios: int, forms: Iterable[str], *, repetitions: int = 3, se
 
 
 def width(rows: list[ProfileRow], plan: AnalysisPlan) -> float:
-    found = compare_modes(rows, "ghx", "baseline", "latency_wall_ms", plan)
-    assert found.low is not None
-    assert found.high is not None
-    return found.high - found.low
+    result = compare_modes(rows, "ghx", "baseline", "latency_wall_ms", plan)
+    assert result.low is not None
+    assert result.high is not None
+    return result.high - result.low
 
 
 def test_five_variants_of_each_scenario_do_not_narrow_an_interval_as_five_times_as_many_scenarios_would() -> None:
@@ -62,17 +62,17 @@ def test_five_variants_of_each_scenario_do_not_narrow_an_interval_as_five_times_
 
     assert width(varied, POPULATION) == pytest.approx(width(plain, POPULATION), rel=0.25)
     assert width(many, POPULATION) < 0.6 * width(varied, POPULATION)
-    found = compare_modes(varied, "ghx", "baseline", "latency_wall_ms", POPULATION)
-    assert found.n == 6
-    assert found.per_protocol.population.method == "t on the scenarios' differences, 5 degrees of freedom"
+    result = compare_modes(varied, "ghx", "baseline", "latency_wall_ms", POPULATION)
+    assert result.n == 6
+    assert result.per_protocol.population.method == "t on the scenarios' differences, 5 degrees of freedom"
 
 
 def test_variants_are_not_enough_to_speak_for_other_tasks() -> None:
-    found = compare_modes(noisy_rows(1, VARIANTS), "ghx", "baseline", "latency_wall_ms", POPULATION)
+    result = compare_modes(noisy_rows(1, VARIANTS), "ghx", "baseline", "latency_wall_ms", POPULATION)
 
-    assert found.verdict == "not estimable"
-    assert found.n == 1
-    assert str(found.per_protocol.population.reason).endswith("and there is 1")
+    assert result.verdict == "not estimable"
+    assert result.n == 1
+    assert str(result.per_protocol.population.reason).endswith("and there is 1")
 
 
 def test_rows_are_paired_within_their_variant() -> None:
@@ -81,25 +81,25 @@ def test_rows_are_paired_within_their_variant() -> None:
         "ghx": {"task": [10, 11], "task@large": [100, 110, 100, 110]},
         "baseline": {"task": [10, 11, 10, 11], "task@large": [100, 110]},
     }
-    found = compare_modes(rows_of(values), "ghx", "baseline", "latency_wall_ms", SUITE)
+    result = compare_modes(rows_of(values), "ghx", "baseline", "latency_wall_ms", SUITE)
 
-    assert found.reduction_pct == pytest.approx(0, abs=1e-9)
-    assert found.n == 1
+    assert result.reduction_pct == pytest.approx(0, abs=1e-9)
+    assert result.n == 1
 
 
 def test_labels_are_shuffled_within_a_variant() -> None:
     values = {"a": {"task": [1, 2], "task@large": [11, 12]}, "b": {"task": [3, 4], "task@large": [13, 14]}}
-    found = compare_modes(rows_of(values), "a", "b", "latency_wall_ms", SUITE)
+    result = compare_modes(rows_of(values), "a", "b", "latency_wall_ms", SUITE)
 
-    assert found.p == 2 / 36  # of 6 ways in each, and not of 70 in both together
+    assert result.p == 2 / 36  # of 6 ways in each, and not of 70 in both together
 
 
 def test_a_variant_that_only_one_mode_has_is_left_out() -> None:
     values = {"a": {"task": [1, 2], "task@large": [11, 12]}, "b": {"task": [3, 4]}}
-    found = compare_modes(rows_of(values), "a", "b", "latency_wall_ms", SUITE)
+    result = compare_modes(rows_of(values), "a", "b", "latency_wall_ms", SUITE)
 
-    assert (found.per_protocol.rows_a, found.per_protocol.rows_b) == (2, 2)
-    assert [(each.cause, each.rows) for each in found.per_protocol.left_out] == [
+    assert (result.per_protocol.rows_a, result.per_protocol.rows_b) == (2, 2)
+    assert [(each.cause, each.rows) for each in result.per_protocol.left_out] == [
         ("scenario without rows of the other mode", 2)
     ]
 
@@ -110,9 +110,9 @@ def test_a_scenario_weighs_the_same_however_many_variants_it_has() -> None:
         "ghx": {"one": same, **{f"two{form}": lower for form in VARIANTS}},
         "baseline": {"one": same, **{f"two{form}": [2 * each for each in lower] for form in VARIANTS}},
     }
-    found = compare_modes(rows_of(values), "ghx", "baseline", "latency_wall_ms", SUITE)
+    result = compare_modes(rows_of(values), "ghx", "baseline", "latency_wall_ms", SUITE)
 
-    assert found.reduction_pct == pytest.approx(100 * (1 - 0.5**0.5))
+    assert result.reduction_pct == pytest.approx(100 * (1 - 0.5**0.5))
 
 
 @pytest.mark.parametrize("plan", [SUITE, POPULATION], ids=["suite", "population"])
@@ -203,12 +203,12 @@ def test_run_against_run_counts_scenarios() -> None:
     arms = [Arm(mode="ghx", run="before" if each.mode == "ghx" else "after") for each in rows]
     before, after = Arm(mode="ghx", run="before"), Arm(mode="ghx", run="after")
 
-    (found,) = compare_overall(
+    (result,) = compare_overall(
         observe(rows, arms=arms), "latency_wall_ms", POPULATION, runs=["before", "after"], pairs=[(after, before)]
     )
 
-    assert found.tier == "insufficient data"
-    assert str(found.reason).endswith("and there are 2")
+    assert result.tier == "insufficient data"
+    assert str(result.reason).endswith("and there are 2")
 
 
 def test_variants_of_one_scenario_do_not_make_another_ones_failures_surer() -> None:
@@ -231,8 +231,8 @@ def test_the_interval_covers_the_truth_where_one_scenario_has_nine_forms_and_the
     for number in range(runs):
         counts = {"one": (sum(rng.random() < rate for _ in range(5)), 5)}
         counts |= {f"other@v{form}": (5, 5) for form in range(9)}
-        found = pass_curve(counts, resamples=199, seed=number)[0].pass_hat_k
-        assert found.low is not None
-        covered += found.low <= (rate + 1) / 2
+        result = pass_curve(counts, resamples=199, seed=number)[0].pass_hat_k
+        assert result.low is not None
+        covered += result.low <= (rate + 1) / 2
     # With a bound from all 50 rows alike it is 89 %.
     assert covered / runs > 0.93

@@ -26,7 +26,7 @@ def recovery_from(error: Call | ErrorEvent, number: int, view: SessionView) -> R
     Calls of the same turn do not count for a failed call: the agent had not seen its answer when it made them.
     """
     if isinstance(error, ErrorEvent):
-        in_this_round = dropwhile(lambda each: each is not error, view.rounds[number].happenings)
+        in_this_round = dropwhile(lambda each: each is not error, view.rounds[number].events)
         follows = any(isinstance(each, Call) for each in in_this_round) or _next_calls(number, view)
         return Recovery.TOOL_FOLLOWUP if follows else Recovery.GIVE_UP
     reaction = _next_calls(number, view)

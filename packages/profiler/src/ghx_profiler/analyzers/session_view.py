@@ -56,20 +56,20 @@ SessionEvent = Call | TraceEvent
 class Round:
     """The agent's actions without an answer in between: a turn or, if turns are unknown, a single call."""
 
-    happenings: tuple[SessionEvent, ...]
+    events: tuple[SessionEvent, ...]
     is_turn: bool
 
     @property
     def calls(self) -> tuple[Call, ...]:
         """The tool calls of the round."""
-        return tuple(each for each in self.happenings if isinstance(each, Call))
+        return tuple(each for each in self.events if isinstance(each, Call))
 
     @property
     def was_productive(self) -> bool:
         """Whether a call made progress or, in a round without calls, the agent wrote to the user."""
         if self.calls:
             return any(call.made_progress for call in self.calls)
-        return any(isinstance(each, TextOutputEvent) for each in self.happenings)
+        return any(isinstance(each, TextOutputEvent) for each in self.events)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ class SessionView:
     @property
     def events(self) -> Iterator[SessionEvent]:
         """Everything that happened, in order."""
-        return chain.from_iterable(each.happenings for each in self.rounds)
+        return chain.from_iterable(each.events for each in self.rounds)
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -119,7 +119,7 @@ def read_session(evidence: Evidence[Any], resolve: CommandResolver) -> SessionVi
         raise ValueError(f"{evidence.cell}: there is no trace to analyze")
     reader = _CallReader(resolve, set())
     rounds = tuple(
-        Round(happenings=tuple(map(reader.read, events)), is_turn=is_turn)
+        Round(events=tuple(map(reader.read, events)), is_turn=is_turn)
         for events, is_turn in _group_events(evidence.trace)
     )
     return SessionView(trace=evidence.trace, rounds=rounds)
@@ -174,6 +174,6 @@ def errors_in(view: SessionView) -> list[tuple[int, Call | ErrorEvent]]:
     return [
         (number, each)
         for number, around in enumerate(view.rounds)
-        for each in around.happenings
+        for each in around.events
         if isinstance(each, ErrorEvent) or (isinstance(each, Call) and each.outcome.failed)
     ]

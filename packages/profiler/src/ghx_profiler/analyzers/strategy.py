@@ -57,7 +57,7 @@ class StrategyAnalyzer:
 def _phases(view: SessionView) -> Iterator[tuple[str, int]]:
     kind, length = "", 0
     for around in view.rounds:
-        for each in around.happenings:
+        for each in around.events:
             phase = _TOOLS if isinstance(each, Call) else _REASONING if isinstance(each, ReasoningEvent) else ""
             if phase and phase != kind and length:
                 yield kind, length
@@ -73,7 +73,7 @@ def _phases(view: SessionView) -> Iterator[tuple[str, int]]:
 
 def _strategy(view: SessionView, phases: list[tuple[str, int]]) -> str | None:
     calls, names = view.calls, [name for call in view.calls for name in call.names]
-    if not any(around.happenings for around in view.rounds):
+    if not any(around.events for around in view.rounds):
         return None
     failed = sum(bool(call.outcome.failed) for call in calls)
     unique = len(set(names))

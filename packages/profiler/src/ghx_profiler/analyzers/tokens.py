@@ -64,12 +64,12 @@ def _sum_of(events: Iterable[ReasoningEvent] | Iterable[TextOutputEvent]) -> int
 def _characters(view: SessionView) -> dict[str, int]:
     if not view.has_content:
         return {}
-    happenings = list(view.events)
+    events = list(view.events)
     return {
         "toolRequests": sum(_length(call.event.input) for call in view.calls),
         "toolResults": sum(map(result_characters, view.calls)),
-        "reasoning": sum(len(each.content) for each in happenings if isinstance(each, ReasoningEvent)),
-        "text": sum(len(each.content) for each in happenings if isinstance(each, TextOutputEvent)),
+        "reasoning": sum(len(each.content) for each in events if isinstance(each, ReasoningEvent)),
+        "text": sum(len(each.content) for each in events if isinstance(each, TextOutputEvent)),
     }
 
 

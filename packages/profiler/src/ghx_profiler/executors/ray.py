@@ -157,7 +157,7 @@ class RayWorkers:
         """Wait for all workers; raise what one of them cannot be opened for."""
         for machine in self.machines:
             with suppress(LostError):
-                if not await machine.call("begun"):
+                if not await machine.call("wait_until_open"):
                     raise await machine.find_failure()
                 machine.is_open = True
         self._require_machine()

@@ -20,18 +20,18 @@ def summarise_tool_calls(trace: SessionTrace | None, classify: ToolClassifier) -
     if trace is None:
         return ToolCallSummary()
     calls = [(call, outcome_of_call(call)) for call in trace.tool_calls]
-    records = tuple(_record_of(call, fate, classify(call)) for call, fate in calls)
+    records = tuple(_record_of(call, outcome, classify(call)) for call, outcome in calls)
     # An agent may report the number of its calls without the calls.
     total = max(len(calls), trace.summary.total_tool_calls or 0)
     failures = [outcome.failed for _, outcome in calls]
     known, failed = len(failures) - failures.count(None), failures.count(True)
-    nobody_tells = total > 0 and known == 0
+    is_unknown = total > 0 and known == 0
     return ToolCallSummary(
         total=total,
         by_category=dict(Counter(record.category for record in records)),
-        failed=None if nobody_tells else failed,
-        retried=None if nobody_tells else sum(_are_retries(calls)),
-        error_rate=None if nobody_tells else failed / max(known, 1),
+        failed=None if is_unknown else failed,
+        retried=None if is_unknown else sum(_are_retries(calls)),
+        error_rate=None if is_unknown else failed / max(known, 1),
         records=records,
     )
 

@@ -108,7 +108,7 @@ def _describe_divergence(first: ComparedSession, other: ComparedSession, where: 
     return f"<li>{names[0]} parts from {names[1]} in {turn}, with call {where.call}.</li>"
 
 
-def _grid(sessions: Sequence[ComparedSession], partings: Sequence[Divergence | None]) -> Iterator[str]:
+def _grid(sessions: Sequence[ComparedSession], divergences: Sequence[Divergence | None]) -> Iterator[str]:
     yield '<div class="scroll" tabindex="0" role="region" aria-label="Sessions side by side">'
     yield f'<div class="side-by-side" style="--columns:{len(sessions)}">'
     for each in sessions:
@@ -125,11 +125,11 @@ def _grid(sessions: Sequence[ComparedSession], partings: Sequence[Divergence | N
             if number <= len(each.turns):
                 for event in each.turns[number - 1].events:
                     counters[column] += isinstance(event, ToolCallEvent)
-                    where = partings[column]
-                    is_parting = (
+                    where = divergences[column]
+                    is_divergent = (
                         isinstance(event, ToolCallEvent) and where is not None and where.call == counters[column]
                     )
-                    yield _step(event, is_divergence=is_parting)
+                    yield _step(event, is_divergence=is_divergent)
             elif number == len(each.turns) + 1:
                 yield '<p class="note">its last turn was the one above</p>' if each.turns else ""
             yield "</div>"
