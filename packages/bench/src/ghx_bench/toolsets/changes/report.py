@@ -1,7 +1,7 @@
 """The tool-change report: what differs between two tool sets, as a document for a page, a comment or a terminal."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ghx_base.problems import plural
@@ -146,102 +146,77 @@ def _chips(changes: ToolSetChanges) -> Iterator[Chip]:
         yield Chip(text=f"NOT read-only where it says so: {name_some(wrote)}", tone="bad")
 
 
+def _table(
+    caption: str, headers: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, is_text: bool = True
+) -> tuple[Table, ...]:
+    """Return a table, or nothing where it has no rows."""
+    every = tuple(rows)
+    return (Table(caption=caption, headers=headers, rows=every, is_text=is_text),) if every else ()
+
+
 def _gates(gates: Sequence[GateResult]) -> Section:
-    rows = tuple((each.gate, each.result) for each in gates)
-    table = Table(caption="What must not come of the change", headers=("gate", "result"), rows=rows, is_text=True)
-    return Section(id="gates", title="Gates", elements=(table,) if rows else ())
+    rows = ((each.gate, each.result) for each in gates)
+    table = _table("What must not come of the change", ("gate", "result"), rows)
+    return Section(id="gates", title="Gates", elements=table)
 
 
 def _surface(changes: ToolSetChanges) -> Section:
-    elements: list[Element] = []
+    before, after, is_estimate = changes.before, changes.after, changes.tokens_are_estimated
     texts = [each for each in (*changes.instructions, *changes.skills, *changes.help) if each.has_changed]
-    if changes.told.has_changed or texts or changes.tools:
-        elements.append(
-            Table(
-                caption="What an agent is told, in tokens",
-                headers=("text", changes.before, changes.after, "change"),
-                rows=tuple(
-                    (
-                        each.name,
-                        *write_sizes(each.before, each.after, is_estimate=changes.tokens_are_estimated),
-                        size_change_words(each),
-                    )
-                    for each in (changes.told, *texts)
-                ),
-            )
+    told = [changes.told, *texts] if changes.told.has_changed or texts or changes.tools else []
+    told_rows = (
+        (each.name, *write_sizes(each.before, each.after, is_estimate=is_estimate), size_change_words(each))
+        for each in told
+    )
+    tool_rows = (
+        (
+            each.title,
+            each.kind,
+            *write_sizes(each.size_before, each.size_after, is_estimate=is_estimate),
+            percent_words(each.size_before, each.size_after),
+            "; ".join(tool_words(each)),
         )
-    if changes.settings:
-        elements.append(
-            Table(
-                caption="Settings of the mode",
-                headers=("setting", changes.before, changes.after),
-                rows=tuple((each.name, each.before, each.after) for each in changes.settings),
-                is_text=True,
-            )
-        )
-    if changes.tools:
-        elements.append(
-            Table(
-                caption="Tools, in tokens",
-                headers=("tool", "change", changes.before, changes.after, "difference", "what"),
-                rows=tuple(
-                    (
-                        each.title,
-                        each.kind,
-                        *write_sizes(each.size_before, each.size_after, is_estimate=changes.tokens_are_estimated),
-                        percent_words(each.size_before, each.size_after),
-                        "; ".join(tool_words(each)),
-                    )
-                    for each in changes.tools
-                ),
-                is_text=True,
-            )
-        )
-    if rewritten := [(each.name, each.description) for each in changes.tools if each.description is not None]:
-        elements.append(
-            Table(
-                caption="Descriptions",
-                headers=("tool", changes.before, changes.after),
-                rows=tuple((name, shorten_text(text.before), shorten_text(text.after)) for name, text in rewritten),
-                is_text=True,
-            )
-        )
-    return Section(id="surface", title="Surface", elements=tuple(elements))
+        for each in changes.tools
+    )
+    settings = ((each.name, each.before, each.after) for each in changes.settings)
+    rewritten = (
+        (each.name, shorten_text(text.before), shorten_text(text.after))
+        for each in changes.tools
+        if (text := each.description) is not None
+    )
+    tables = (
+        *_table("What an agent is told, in tokens", ("text", before, after, "change"), told_rows, is_text=False),
+        *_table("Settings of the mode", ("setting", before, after), settings),
+        *_table("Tools, in tokens", ("tool", "change", before, after, "difference", "what"), tool_rows),
+        *_table("Descriptions", ("tool", before, after), rewritten),
+    )
+    return Section(id="surface", title="Surface", elements=tables)
 
 
 def _answers(changes: ToolSetChanges) -> Section:
-    answers, elements = changes.answers, list[Element]()
-    if not answers.changed:
-        return Section(id="answers", title="Answers on the fixed world", elements=())
-    if answers.before is not None and answers.after is not None:
-        figures = ((changes.before, answers.before), (changes.after, answers.after))
-        elements.append(
-            Table(
-                caption=f"Answers to the {plural(answers.after.questions, 'question')} that both answer, in tokens",
-                headers=("mode", "p50", "p95", "largest", "together", "calls", "API requests"),
-                rows=tuple(
-                    (
-                        name,
-                        *(
-                            write_tokens(tokens, is_estimate=changes.tokens_are_estimated)
-                            for tokens in (each.tokens_p50, each.tokens_p95, each.tokens_largest, each.size.tokens)
-                        ),
-                        f"{each.calls:,}",
-                        f"{each.requests:,}",
-                    )
-                    for name, each in figures
-                ),
-            )
+    answers, tables = changes.answers, list[Table]()
+    if answers.changed and answers.before is not None and answers.after is not None:
+        tables += _table(
+            f"Answers to the {plural(answers.after.questions, 'question')} that both answer, in tokens",
+            ("mode", "p50", "p95", "largest", "together", "calls", "API requests"),
+            (
+                (
+                    name,
+                    *(
+                        write_tokens(tokens, is_estimate=changes.tokens_are_estimated)
+                        for tokens in (each.tokens_p50, each.tokens_p95, each.tokens_largest, each.size.tokens)
+                    ),
+                    f"{each.calls:,}",
+                    f"{each.requests:,}",
+                )
+                for name, each in ((changes.before, answers.before), (changes.after, answers.after))
+            ),
+            is_text=False,
         )
-    elements.append(
-        Table(
-            caption="Questions whose answers differ, in tokens",
-            headers=("question", changes.before, changes.after, "difference", "what"),
-            rows=tuple(_answer_row(changes, each) for each in answers.changed),
-            is_text=True,
-        )
-    )
-    return Section(id="answers", title="Answers on the fixed world", elements=tuple(elements))
+    headers = ("question", changes.before, changes.after, "difference", "what")
+    rows = (_answer_row(changes, each) for each in answers.changed)
+    tables += _table("Questions whose answers differ, in tokens", headers, rows)
+    return Section(id="answers", title="Answers on the fixed world", elements=tuple(tables))
 
 
 def _answer_row(changes: ToolSetChanges, change: AnswerChange) -> tuple[str, ...]:
@@ -255,28 +230,14 @@ def _answer_row(changes: ToolSetChanges, change: AnswerChange) -> tuple[str, ...
 
 
 def _exposure(changes: ToolSetChanges) -> Section:
-    elements: list[Element] = []
-    if changes.exposure:
-        elements.append(
-            Table(
-                caption="What reaches the agent of the text of others",
-                headers=("carrier", "by", changes.before, changes.after),
-                rows=tuple((each.carrier, each.author, each.before, each.after) for each in changes.exposure),
-                is_text=True,
-            )
-        )
-    if changes.exposure_by_tool:
-        elements.append(
-            Table(
-                caption="Tool by tool",
-                headers=("tool", "what"),
-                rows=tuple(
-                    (_tool_name(each), "; ".join(state_words(each.states))) for each in changes.exposure_by_tool
-                ),
-                is_text=True,
-            )
-        )
-    return Section(id="exposure", title="Exposure to the text of others", elements=tuple(elements))
+    states = ((each.carrier, each.author, each.before, each.after) for each in changes.exposure)
+    tools = ((_tool_name(each), "; ".join(state_words(each.states))) for each in changes.exposure_by_tool)
+    headers = ("carrier", "by", changes.before, changes.after)
+    tables = (
+        *_table("What reaches the agent of the text of others", headers, states),
+        *_table("Tool by tool", ("tool", "what"), tools),
+    )
+    return Section(id="exposure", title="Exposure to the text of others", elements=tables)
 
 
 def _tool_name(change: ToolExposureChange) -> str:
@@ -287,32 +248,29 @@ def _tool_name(change: ToolExposureChange) -> str:
 
 def _proof(changes: ToolSetChanges) -> Section:
     """Return what the journals say of tools that say they only read; it is there whether or not it differs."""
-    table = Table(
-        caption="Tools that say they only read, by the journal of requests",
-        headers=("mode", "tools called", "calls", "read-only by their word", "of these tried to write", "not called"),
-        rows=tuple(
-            (
-                each.mode,
-                f"{each.tools_called:,}",
-                f"{each.calls:,}",
-                f"{each.read_only:,}",
-                f"{len(each.wrote)}: {name_some(each.wrote)}" if each.wrote else "0",
-                f"{each.not_called:,}",
-            )
-            for each in changes.read_only
-        ),
+    rows = (
+        (
+            each.mode,
+            f"{each.tools_called:,}",
+            f"{each.calls:,}",
+            f"{each.read_only:,}",
+            f"{len(each.wrote)}: {name_some(each.wrote)}" if each.wrote else "0",
+            f"{each.not_called:,}",
+        )
+        for each in (changes.read_only if changes.differs else ())
     )
-    return Section(id="read-only", title="Read-only proof", elements=(table,) if changes.differs else ())
+    headers = ("mode", "tools called", "calls", "read-only by their word", "of these tried to write", "not called")
+    table = _table("Tools that say they only read, by the journal of requests", headers, rows, is_text=False)
+    return Section(id="read-only", title="Read-only proof", elements=table)
 
 
 def _lint(changes: ToolSetChanges) -> Section:
-    rows = tuple(
+    rows = (
         (word, each.tool, each.message, each.kind)
         for word, findings in (("new", changes.lint.new), ("gone", changes.lint.gone))
         for each in findings
     )
-    table = Table(caption="Findings", headers=("", "tool", "what", "kind"), rows=rows, is_text=True)
-    return Section(id="lint", title="Lint", elements=(table,) if rows else ())
+    return Section(id="lint", title="Lint", elements=_table("Findings", ("", "tool", "what", "kind"), rows))
 
 
 def bound_document(document: Document, *, rows: int = _MOST_ROWS, characters: int | None = None) -> Document:
