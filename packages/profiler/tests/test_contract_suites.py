@@ -1314,6 +1314,7 @@ class TestLocalExecutorOneByOne(ExecutorContract):
         return LocalExecutor()
 
 
+@pytest.mark.nightly
 class TestProcessExecutor(ExecutorContract):
     max_concurrency = 2
     patience_s = 60.0
