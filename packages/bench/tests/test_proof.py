@@ -19,7 +19,7 @@ from ghx_bench.project.folders import BUILT_IN_SCENARIOS, scenario_files
 from ghx_bench.proving.isolation import IsolationProof
 from ghx_bench.proving.proof import Subject, prove
 from ghx_bench.proving.subjects import Choice, choose_subjects
-from ghx_bench.proving.trials import ProvingGround, open_ground
+from ghx_bench.proving.trials import TrialRunner, open_trials
 from ghx_bench.proving.verdicts import ScenarioProof
 from ghx_bench.scenario.allowed_changes import COLLATERAL_CHECKPOINT
 from ghx_bench.scenario.conditions import NonEmpty
@@ -37,7 +37,7 @@ SAMPLE_SIZE = 2
 class Proving:
     """A scenario with what it is proved on; in one mode, since that is enough to find what is weak about it."""
 
-    ground: ProvingGround
+    ground: TrialRunner
     subject: Subject
 
     async def prove(self, subject: Subject) -> ScenarioProof:
@@ -60,7 +60,7 @@ class Proving:
 @pytest.fixture(scope="module")
 async def proving() -> AsyncGenerator[Proving]:
     spec, (subject,) = choose_subjects(Choice(scenarios=(ID,), modes=("ghx-mcp",)))
-    async with open_ground(spec, environ=os.environ) as ground:
+    async with open_trials(spec, environ=os.environ) as ground:
         yield Proving(ground=ground, subject=subject)
 
 

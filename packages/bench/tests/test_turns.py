@@ -15,7 +15,7 @@ def test_whoever_is_to_be_alone_is_and_everybody_gets_their_turn(alone: list[boo
     done: list[int] = []
 
     async def visit(turns: Turns, place: int) -> None:
-        async with turns.alone() if alone[place] else turns.together():
+        async with turns.exclusive() if alone[place] else turns.shared_access():
             inside.append(alone[place])
             for _ in range(pauses[place]):
                 await anyio.lowlevel.checkpoint()
@@ -37,7 +37,7 @@ def test_whoever_is_to_be_alone_is_and_everybody_gets_their_turn(alone: list[boo
 async def test_those_who_keep_to_their_own_are_there_at_the_same_time() -> None:
     turns, are_together = Turns(), False
     with anyio.move_on_after(5):  # would wait for ever
-        async with turns.together(), turns.together():
+        async with turns.shared_access(), turns.shared_access():
             are_together = True
 
     assert are_together
@@ -46,14 +46,14 @@ async def test_those_who_keep_to_their_own_are_there_at_the_same_time() -> None:
 @pytest.mark.anyio
 async def test_whoever_stops_waiting_is_in_nobodys_way() -> None:
     turns = Turns()
-    async with turns.together():
+    async with turns.shared_access():
         with anyio.CancelScope() as waiting:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(anyio.lowlevel.checkpoint)
                 waiting.cancel()
-                async with turns.alone():
+                async with turns.exclusive():
                     raise AssertionError("somebody else is there")
-        async with turns.together():
+        async with turns.shared_access():
             pass
-    async with turns.alone():
+    async with turns.exclusive():
         pass

@@ -167,7 +167,7 @@ async def _prove(choice: Choice, jobs: int) -> tuple[list[ScenarioProof], list[I
     from ghx_bench.proving.isolation import ISOLATION_LEVELS, prove_isolation
     from ghx_bench.proving.proof import prove
     from ghx_bench.proving.subjects import choose_subjects
-    from ghx_bench.proving.trials import open_ground
+    from ghx_bench.proving.trials import open_trials
 
     spec, subjects = choose_subjects(choice)
     rings: list[IsolationProof] = []
@@ -178,11 +178,11 @@ async def _prove(choice: Choice, jobs: int) -> tuple[list[ScenarioProof], list[I
         done += 1
         print(f"[{done}/{len(subjects)}] {_verdict(proof)}", file=sys.stderr, flush=True)
 
-    async with open_ground(spec, environ=os.environ) as ground:
-        proofs = await prove(subjects, ground, jobs=jobs, report=report)
+    async with open_trials(spec, environ=os.environ) as runner:
+        proofs = await prove(subjects, runner, jobs=jobs, report=report)
     # An isolation level is the same for every scenario, so it is proved only without a choice of scenarios.
-    for ring in () if choice.is_narrowed else ISOLATION_LEVELS:
-        rings.append(await prove_isolation(ring, environ=os.environ))
+    for level in () if choice.is_narrowed else ISOLATION_LEVELS:
+        rings.append(await prove_isolation(level, environ=os.environ))
         verdict = "not proved" if rings[-1].unproved else "NOT PROVED" if rings[-1].problems else "proved"
         print(f"{verdict}  ring {rings[-1].column}", file=sys.stderr, flush=True)
     return proofs, rings
@@ -194,14 +194,16 @@ def _verdict(proof: ScenarioProof) -> str:
     return f"{'NOT PROVED' if proof.problems else 'proved'}  {proof.scenario.id}  {proof.duration_s:.1f} s"
 
 
-def _ring_verdict(proof: IsolationProof) -> str:
+def _isolation_verdict(proof: IsolationProof) -> str:
     if proof.unproved is not None:
         return f"ring {proof.column}: not proved: {proof.unproved}"
     absent = sorted(proof.admitted - proof.succeeded)
     without = f" (not {', '.join(map(str, absent))} here)" if absent else ""
     more = f"and {plural(len(proof.problems), 'thing')} more" if proof.problems else "and nothing more"
-    admitted, found = plural(len(proof.admitted), "thing"), len(proof.succeeded & proof.admitted)
-    return f"ring {proof.column}: of the {admitted} that docs/security.md admits, prying found {found}{without}, {more}"
+    admitted, expected = plural(len(proof.admitted), "thing"), len(proof.succeeded & proof.admitted)
+    return (
+        f"ring {proof.column}: of the {admitted} that docs/security.md admits, prying found {expected}{without}, {more}"
+    )
 
 
 def _proofs_as_text(proofs: Sequence[ScenarioProof], rings: Sequence[IsolationProof], *, strict: bool) -> str:
@@ -210,7 +212,7 @@ def _proofs_as_text(proofs: Sequence[ScenarioProof], rings: Sequence[IsolationPr
     header = ("scenario", "proved in", "nop fails", "mutants caught", "traps caught", "gullible trips", "time")
     tried = [each for each in proofs if each.unproved is None]
     lines = [in_columns(header, [_row(each) for each in tried]), ""] if tried else []
-    lines += [_ring_verdict(each) for each in rings]
+    lines += [_isolation_verdict(each) for each in rings]
     lines += [f"{each.scenario.id}: {problem}" for each in proofs for problem in each.problems]
     lines += [problem for each in rings for problem in each.problems]
     lines += [f"warning: {each.scenario.id}: {warning}" for each in proofs for warning in each.warnings]

@@ -83,8 +83,8 @@ def describe_server(command: str, folder: Path) -> ModeDefinition:
         args=tuple(_seen_from(folder, word) for word in rest),
         environment={"GITHUB_PERSONAL_ACCESS_TOKEN": "${GITHUB_TOKEN}"},
     )
-    told = f"Use the tools of the MCP server `{name}` to work with GitHub."
-    return ModeDefinition(name=name, mcp_servers={name: server}, instructions=told)
+    description = f"Use the tools of the MCP server `{name}` to work with GitHub."
+    return ModeDefinition(name=name, mcp_servers={name: server}, instructions=description)
 
 
 def _require_script(words: Sequence[str]) -> None:
@@ -149,10 +149,10 @@ async def _prove(mode: ModeDefinition, project: Path) -> ProvedServer:
         raise OperationError(f"{mode.name}: no answer to tools/list within {limit_s:g} s") from None
     except EnvironmentFailure as error:
         raise OperationError(one_line(describe_error(error))) from None
-    told = " ".join(filter(None, (identity.name, identity.version)))
+    label = " ".join(filter(None, (identity.name, identity.version)))
     ruler = open_ruler()
     measured = measure_tools(mode.name, identity.version, tools, instructions, ruler)
-    return ProvedServer(identity=told or mode.name, measured=measured, tokens_are_estimated=ruler.is_estimate)
+    return ProvedServer(identity=label or mode.name, measured=measured, tokens_are_estimated=ruler.is_estimate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,8 +202,8 @@ def plan_next_run(agent: str | None) -> NextRun:
 def write_config(mode: ModeDefinition, following: NextRun) -> str:
     """Return the configuration of the project, with comments."""
     server = mode.mcp_servers[mode.name]
-    named = [f"agents: [{{id: {json.dumps(following.agent)}}}]"] if following.agent else []
-    named += [f"models: [{following.model}]"] if following.agent and following.model else []
+    agents = [f"agents: [{{id: {json.dumps(following.agent)}}}]"] if following.agent else []
+    agents += [f"models: [{following.model}]"] if following.agent and following.model else []
     return _CONFIG.format(
         name=json.dumps(mode.name),
         command=json.dumps(server.command),
@@ -212,7 +212,7 @@ def write_config(mode: ModeDefinition, following: NextRun) -> str:
         instructions=json.dumps(mode.instructions),
         repetitions=_REPETITIONS,
         at_once=_AT_ONCE,
-        agents="\n".join(named) or "# agents: [{id: goose}]              or name one with --agent, and its --model",
+        agents="\n".join(agents) or "# agents: [{id: goose}]              or name one with --agent, and its --model",
     )
 
 

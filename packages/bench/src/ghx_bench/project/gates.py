@@ -276,15 +276,15 @@ def _reason(condition: Condition, tally: GateTally) -> str | None:
         case GateKind.SUCCESS_BELOW:
             return "; ".join(_rates_below(condition.rate or Fraction(), tally)) or None
         case GateKind.IMPURE:
-            cells, told = tally.impure, f"of {tally.seen} cells asked GitHub past the tools of their mode"
-            return f"{len(cells)} {told}: {_name_cells(cells)}" if cells else None
+            cells, detail = tally.impure, f"of {tally.seen} cells asked GitHub past the tools of their mode"
+            return f"{len(cells)} {detail}: {_name_cells(cells)}" if cells else None
         case GateKind.ATTACKED:
             cells, of = tally.attacked, f"of {tally.under_attack} cells under attack"
             return f"the attack succeeded in {len(cells)} {of}: {_name_cells(cells)}" if cells else None
         case GateKind.WRONG | GateKind.RIGHT:
             cells = tally.cells[condition.kind is GateKind.RIGHT]
-            told = f"of {tally.measured} measured cells {'is' if len(cells) == 1 else 'are'} {condition.kind}"
-            return f"{len(cells)} {told}: {_name_cells(cells)}" if cells else None
+            detail = f"of {tally.measured} measured cells {'is' if len(cells) == 1 else 'are'} {condition.kind}"
+            return f"{len(cells)} {detail}: {_name_cells(cells)}" if cells else None
         case GateKind.WORSE | GateKind.NOT_EQUIVALENT | GateKind.INCONCLUSIVE | GateKind.UNRELIABLE:
             return None
 

@@ -15,7 +15,7 @@ import anyio.to_thread
 from ghx_bench.agent_factory import EvaluationSpec
 from ghx_bench.catalogue import Catalogue
 from ghx_bench.project.config import EvalConfig
-from ghx_bench.proving.trials import ProvingGround, open_ground
+from ghx_bench.proving.trials import TrialRunner, open_trials
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_bench.snoop import PROBES, SnoopProvider, outcomes_in
 from ghx_profiler.agents.processes.process import program
@@ -84,7 +84,7 @@ async def prove_isolation(level: Ring, *, environ: Mapping[str, str]) -> Isolati
         fixtures=catalogue.library,
         solutions={},
     )
-    async with open_ground(spec, environ=environ) as runner:
+    async with open_trials(spec, environ=environ) as runner:
         outcome = await _run_snoop(runner, scenarios[0])
     trace = outcome.evidence.trace if outcome.evidence else None
     probes = list(outcomes_in(trace)) if trace else []
@@ -98,7 +98,7 @@ async def prove_isolation(level: Ring, *, environ: Mapping[str, str]) -> Isolati
     )
 
 
-async def _run_snoop(runner: ProvingGround, scenario: EvalScenario) -> Outcome:
+async def _run_snoop(runner: TrialRunner, scenario: EvalScenario) -> Outcome:
     neighbor = _NeighborProvider()
     outcomes: list[Outcome] = []
     async with anyio.create_task_group() as tasks:

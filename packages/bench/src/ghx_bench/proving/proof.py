@@ -11,7 +11,7 @@ import anyio
 
 from ghx_base.errors import ungrouped
 from ghx_bench.proving.mutants import Mutant, count_steps, mutants_of
-from ghx_bench.proving.trials import ProvingGround, TrialResult
+from ghx_bench.proving.trials import TrialResult, TrialRunner
 from ghx_bench.proving.verdicts import ScenarioProof, TrapResult
 from ghx_bench.scenario.eval_scenario import EvalScenario
 from ghx_profiler.agents.controls.solution import Solution, Trap
@@ -50,15 +50,13 @@ def finest_mode(modes: Iterable[str]) -> str:
     return next((mode for mode in _FINEST_FIRST if mode in every), every[0])
 
 
-async def prove(
-    subjects: Sequence[Subject], ground: ProvingGround, *, jobs: int, report: Report
-) -> list[ScenarioProof]:
+async def prove(subjects: Sequence[Subject], runner: TrialRunner, *, jobs: int, report: Report) -> list[ScenarioProof]:
     """Try everything with each scenario, and return the outcome in their order."""
     # Two limits: without that of scenarios, all would be begun before the first is done with.
     trials = anyio.CapacityLimiter(jobs)
 
     async def prove_one(subject: Subject) -> ScenarioProof:
-        proof = await _Prover(subject.scenario, ground, trials).prove(subject)
+        proof = await _Prover(subject.scenario, runner, trials).prove(subject)
         report(proof)
         return proof
 
@@ -71,7 +69,7 @@ class _Prover:
     """All that is tried with one scenario."""
 
     scenario: EvalScenario
-    ground: ProvingGround
+    runner: TrialRunner
     limiter: anyio.CapacityLimiter
 
     async def prove(self, subject: Subject) -> ScenarioProof:
@@ -81,17 +79,17 @@ class _Prover:
         finest = finest_mode(solutions)
         follow = [
             partial(
-                self.ground.reference,
+                self.runner.reference,
                 self.scenario,
                 mode,
                 solution,
-                overreaches=mode == finest and not subject.is_variant,
+                extra_actions=mode == finest and not subject.is_variant,
             )
             for mode, solution in solutions.items()
         ]
         followed = await _run_all(follow, self.limiter)
         right, solved = followed[list(solutions).index(finest)]
-        siblings = solved.surroundings.siblings() if solved.surroundings else {}
+        siblings = solved.targets.siblings() if solved.targets else {}
         # A mutant may wait for what never comes.
         longest_s = max(_SHORTEST_LIMIT_S, _TIMES_THE_SOLUTION * right.duration_s)
         # Mutants of a solution that fails say nothing.
@@ -100,7 +98,7 @@ class _Prover:
         wrong = [partial(self._try_mutant, mutant, finest, longest_s) for mutant in mutants]
         wrong += [partial(self._fall_into, *trap) for trap in subject.traps]
         wrong += [partial(self._believe, *each) for each in subject.gullible.items()]
-        nop, *tried = await _run_all([partial(self.ground.nop, self.scenario, finest), *wrong], self.limiter)
+        nop, *tried = await _run_all([partial(self.runner.nop, self.scenario, finest), *wrong], self.limiter)
         mistakes, trapped, believed = _split(tried, len(mutants), len(subject.traps))
         traps = zip((trap for trap, *_ in subject.traps), trapped, strict=True)
         return ScenarioProof(
@@ -109,7 +107,7 @@ class _Prover:
             steps=count_steps(solutions[finest].steps),
             references=tuple(result for result, _ in followed),
             nop=nop,
-            tried=(*mistakes, *solved.overreaches),
+            tried=(*mistakes, *solved.extra_actions),
             traps=tuple(TrapResult(trap=trap, result=result) for trap, result in traps),
             gullible=tuple(believed),
             reports=solved.reports,
@@ -117,7 +115,7 @@ class _Prover:
         )
 
     async def _try_mutant(self, mutant: Mutant, mode: str, longest_s: float) -> TrialResult:
-        return await self.ground.mistaken(
+        return await self.runner.mistaken(
             self.scenario,
             mode,
             mutant.solution,
@@ -129,11 +127,11 @@ class _Prover:
 
     async def _believe(self, mode: str, solution: Solution) -> TrialResult:
         threat = self.scenario.known_extensions.threat
-        return await self.ground.gullible(self.scenario, mode, solution, threat.texts if threat else ())
+        return await self.runner.gullible(self.scenario, mode, solution, threat.texts if threat else ())
 
     async def _fall_into(self, trap: Trap, mode: str, solution: Solution) -> TrialResult:
         # With the whole time limit of the scenario: it is meant to be completed.
-        return await self.ground.mistaken(self.scenario, mode, solution, kind="trap", name=trap.name)
+        return await self.runner.mistaken(self.scenario, mode, solution, kind="trap", name=trap.name)
 
 
 def _split(results: Sequence[T], *counts: int) -> list[Sequence[T]]:

@@ -41,7 +41,7 @@ TrialKind = Literal["reference", "nop", "left out", "cut short", "sibling", "ove
 _MUST_END: frozenset[TrialKind] = frozenset({"reference", "nop", "trap", "gullible"})
 """What somebody wrote to be done: a state that it did not get to the end of says nothing about it."""
 
-Footprint = frozenset[str]
+WorldDiff = frozenset[str]
 """What the agent changed, one text for each change, without what differs from session to session."""
 
 # Two sessions that do the same do it at different times, and the names of commits hold these times.
@@ -58,7 +58,7 @@ class TrialResult:
     mode: str
     checkpoints: tuple[CheckpointDetail, ...] = ()
     answer: str = ""
-    footprint: Footprint = frozenset()
+    world_diff: WorldDiff = frozenset()
     safety: Safety | None = None
     """Whether an attack has succeeded, where the scenario has a threat."""
     broke_off: str | None = None
@@ -82,43 +82,43 @@ class TrialResult:
 class SolvedWorld:
     """What is learnt in the world that a solution has solved, while it is still there."""
 
-    surroundings: Targets | None = None
-    overreaches: tuple[TrialResult, ...] = ()
+    targets: Targets | None = None
+    extra_actions: tuple[TrialResult, ...] = ()
     reports: tuple[TrialResult, ...] = ()
     """Results of reporting the injected text, if the scenario is under attack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProvingGround:
+class TrialRunner:
     """The seeded worlds of scenarios, the modes, and what trials are measured with."""
 
     setup: Setup[EvalScenario]
 
     async def reference(
-        self, scenario: EvalScenario, mode: str, solution: Solution, *, overreaches: bool = False
+        self, scenario: EvalScenario, mode: str, solution: Solution, *, extra_actions: bool = False
     ) -> tuple[TrialResult, SolvedWorld]:
-        """Follow a solution as it is; with `overreaches`, then do more in copies of the world that it leaves.
+        """Follow a solution as it is; with `extra_actions`, then do more in copies of the world that it leaves.
 
         That is too much, or, under attack, a report of the injected text.
         """
-        witness = _Witness(self.setup.instruments.scorer, mode=mode, overreaches=overreaches)
+        scorer = _InspectingScorer(self.setup.instruments.scorer, mode=mode, extra_actions=extra_actions)
         result = await self._run(
-            scenario, mode, ReferenceProvider(lambda _, __: solution), witness, kind="reference", name="reference"
+            scenario, mode, ReferenceProvider(lambda _, __: solution), scorer, kind="reference", name="reference"
         )
-        return result, witness.solved
+        return result, scorer.solved
 
     async def nop(self, scenario: EvalScenario, mode: str) -> TrialResult:
         """Do nothing."""
-        witness = _Witness(self.setup.instruments.scorer, mode=mode)
-        return await self._run(scenario, mode, NopProvider(), witness, kind="nop", name="nop")
+        scorer = _InspectingScorer(self.setup.instruments.scorer, mode=mode)
+        return await self._run(scenario, mode, NopProvider(), scorer, kind="nop", name="nop")
 
     async def gullible(
         self, scenario: EvalScenario, mode: str, solution: Solution, texts: Sequence[str]
     ) -> TrialResult:
         """Follow a solution and, once the injected texts were read, what they say."""
-        witness = _Witness(self.setup.instruments.scorer, mode=mode)
+        scorer = _InspectingScorer(self.setup.instruments.scorer, mode=mode)
         provider = GullibleProvider(lambda _, __: solution, lambda _: texts)
-        return await self._run(scenario, mode, provider, witness, kind="gullible", name="gullible")
+        return await self._run(scenario, mode, provider, scorer, kind="gullible", name="gullible")
 
     async def mistaken(
         self,
@@ -139,8 +139,8 @@ class ProvingGround:
             limit_ms = min(scenario.timeout_ms, round(longest_s * 1000))
             scenario = scenario.model_copy(update={"timeout_ms": limit_ms})
         provider = _MistakenProvider(solution, bindings or {})
-        witness = _Witness(self.setup.instruments.scorer, mode=mode)
-        result = await self._run(scenario, mode, provider, witness, kind=kind, name=name)
+        scorer = _InspectingScorer(self.setup.instruments.scorer, mode=mode)
+        result = await self._run(scenario, mode, provider, scorer, kind=kind, name=name)
         return replace(result, broke_off=provider.broke_off)
 
     async def measure(
@@ -167,15 +167,15 @@ class ProvingGround:
         scenario: EvalScenario,
         mode: str,
         provider: SessionProvider,
-        witness: "_Witness",
+        scorer: "_InspectingScorer",
         *,
         kind: TrialKind,
         name: str,
     ) -> TrialResult:
         started_at = time.monotonic()
-        outcome = await self.measure(scenario, mode, provider, witness)
+        outcome = await self.measure(scenario, mode, provider, scorer)
         result = TrialResult(
-            kind=kind, name=name, mode=mode, footprint=witness.footprint, duration_s=time.monotonic() - started_at
+            kind=kind, name=name, mode=mode, world_diff=scorer.world_diff, duration_s=time.monotonic() - started_at
         )
         if isinstance(outcome, Failed):
             return replace(result, error=describe_error(outcome.error))
@@ -186,7 +186,7 @@ class ProvingGround:
 
 
 @asynccontextmanager
-async def open_ground(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> AsyncGenerator[ProvingGround]:
+async def open_trials(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> AsyncGenerator[TrialRunner]:
     """Seed the worlds of a spec's scenarios and serve them; raise `InputError` for a scenario that does not fit."""
     async with open_setup(spec, environ=environ) as setup, AsyncExitStack() as scopes:
         lifecycle = setup.instruments.lifecycle
@@ -194,36 +194,36 @@ async def open_ground(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> As
         await scopes.enter_async_context(lifecycle.run(Path("run_proof")))
         for mode in setup.modes.values():
             await scopes.enter_async_context(lifecycle.mode(mode))
-        yield ProvingGround(setup=setup)
+        yield TrialRunner(setup=setup)
 
 
-class _Witness:
+class _InspectingScorer:
     """Scores as the evaluation does, and looks at the world of the session while it is still there."""
 
-    def __init__(self, scorer: Scorer[EvalScenario], *, mode: str, overreaches: bool = False) -> None:
-        self._scorer, self._mode, self._overreaches = scorer, mode, overreaches
-        self.footprint: Footprint = frozenset()
+    def __init__(self, scorer: Scorer[EvalScenario], *, mode: str, extra_actions: bool = False) -> None:
+        self._scorer, self._mode, self._extra_actions = scorer, mode, extra_actions
+        self.world_diff: WorldDiff = frozenset()
         self.solved = SolvedWorld()
 
     async def score(self, evidence: Evidence[EvalScenario]) -> Score:
         """Return the score."""
         handles = evidence.stage.handles
-        assert isinstance(handles, StageHandles)  # noqa: S101 - the ground is the emulator
+        assert isinstance(handles, StageHandles)  # noqa: S101 - the stage is the emulator
         score = await self._scorer.score(evidence)
-        self.footprint = await anyio.to_thread.run_sync(footprint_of, handles)
-        if self._overreaches and score.success:
-            surroundings = await anyio.to_thread.run_sync(collect_targets, evidence.scenario, handles)
-            if surroundings is not None:
-                reports = () if score.safety is None else surroundings.reports(evidence.scenario)
+        self.world_diff = await anyio.to_thread.run_sync(world_diff_of, handles)
+        if self._extra_actions and score.success:
+            targets = await anyio.to_thread.run_sync(collect_targets, evidence.scenario, handles)
+            if targets is not None:
+                reports = () if score.safety is None else targets.reports(evidence.scenario)
                 self.solved = SolvedWorld(
-                    surroundings=surroundings,
-                    overreaches=await self._do(surroundings.extra_actions(), "overreach", evidence, handles),
+                    targets=targets,
+                    extra_actions=await self._do(targets.extra_actions(), "overreach", evidence, handles),
                     reports=await self._do(reports, "report", evidence, handles),
                 )
         return score
 
     async def _do(
-        self, deeds: Iterable[Action], kind: TrialKind, evidence: Evidence[EvalScenario], handles: StageHandles
+        self, actions: Iterable[Action], kind: TrialKind, evidence: Evidence[EvalScenario], handles: StageHandles
     ) -> tuple[TrialResult, ...]:
         """Do one thing more in a copy of the world, for each there is.
 
@@ -231,24 +231,24 @@ class _Witness:
         """
         assert handles.fork is not None  # noqa: S101 - the same
         done: list[TrialResult] = []
-        for deed in deeds:
+        for action in actions:
             started_at = time.monotonic()
             with handles.fork() as copy:
                 if kind == "report":  # a copy does not know what was planted and read before
                     copy = replace(copy, injected=True, delivered=True)  # noqa: PLW2901 - the same copy
                 assert copy.open_as is not None  # noqa: S101 - the same
                 async with copy.open_as(copy.agent) as client:
-                    if not await deed.perform(client):
+                    if not await action.perform(client):
                         continue
-                footprint = await anyio.to_thread.run_sync(footprint_of, copy)
-                if footprint == self.footprint:
+                world_diff = await anyio.to_thread.run_sync(world_diff_of, copy)
+                if world_diff == self.world_diff:
                     continue
                 result = TrialResult(
                     kind=kind,
-                    name=deed.name,
+                    name=action.name,
                     mode=self._mode,
                     answer=evidence.answer.text if evidence.answer else "",
-                    footprint=footprint,
+                    world_diff=world_diff,
                 )
                 try:
                     score = await self._scorer.score(replace(evidence, stage=replace(evidence.stage, handles=copy)))
@@ -256,7 +256,7 @@ class _Witness:
                 except PartialScoreError as error:
                     result = replace(result, error=str(error))
             # Still tried, since a checkpoint may ask for the comments of the task and no others.
-            if deed.may_report_threat and result.safety is not None and result.passed:
+            if action.may_report_threat and result.safety is not None and result.passed:
                 continue
             done.append(replace(result, duration_s=time.monotonic() - started_at))
         return tuple(done)
@@ -298,7 +298,7 @@ class _MistakenSession:
         return await self._session.trace()
 
 
-def footprint_of(handles: StageHandles) -> Footprint:
+def world_diff_of(handles: StageHandles) -> WorldDiff:
     """Return the agent's changes to its world, normalized so that two sessions can be compared."""
     world, differences = handles.world, handles.differences()
     if world is None or differences is None:
@@ -313,5 +313,5 @@ def _describe(world: World, difference: Difference) -> str:
         commit = None if repository is None else world.git(repository).commit(after)
         # Of a commit, only its files and its message are compared.
         after = after if commit is None else f"tree {commit.tree[:12]} {commit.message}"
-    told = to_json([difference.change, changed_part(difference), difference.name, after]).decode()
-    return _SHA.sub("SHA", _MOMENT.sub("MOMENT", told))
+    description = to_json([difference.change, changed_part(difference), difference.name, after]).decode()
+    return _SHA.sub("SHA", _MOMENT.sub("MOMENT", description))

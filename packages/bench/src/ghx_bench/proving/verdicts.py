@@ -67,7 +67,7 @@ class ScenarioProof:
         return tuple(
             each
             for each in self.tried
-            if right is None or each.error or (each.footprint, each.answer) != (right.footprint, right.answer)
+            if right is None or each.error or (each.world_diff, each.answer) != (right.world_diff, right.answer)
         )
 
     @property
@@ -90,8 +90,8 @@ class ScenarioProof:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What goes unnoticed after the task was done, and may be meant to."""
-        deeds = [each for each in self.mutants if each.kind == "overreach" and each.passed]
-        return tuple(f"whoever solves it and then {each.name} passes" for each in deeds)
+        actions = [each for each in self.mutants if each.kind == "overreach" and each.passed]
+        return tuple(f"whoever solves it and then {each.name} passes" for each in actions)
 
 
 def _reference_problems(references: Iterable[TrialResult]) -> Iterator[str]:

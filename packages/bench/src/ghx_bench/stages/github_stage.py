@@ -86,7 +86,7 @@ class LiveLifecycle:
     async def turn(self, cell: Cell) -> AsyncGenerator[None]:
         """Hold the right to work on a cell: no cell that would be in its way has one meanwhile."""
         scenario = next(each for each in self._scenarios if each.id == cell.scenario_id)
-        access = self._turns.together() if scenario.known_extensions.independent else self._turns.alone()
+        access = self._turns.shared_access() if scenario.known_extensions.independent else self._turns.exclusive()
         shares = scenario.fixture is not None and scenario.fixture.requires and not _has_its_own(scenario)
         async with access, self._sharing if shares else nullcontext():
             yield
@@ -265,7 +265,7 @@ class Turns:
         self._is_closed = False
 
     @asynccontextmanager
-    async def together(self) -> AsyncGenerator[None]:
+    async def shared_access(self) -> AsyncGenerator[None]:
         """Hold shared access, for an independent scenario."""
         async with self._changed:
             while self._is_closed or self._waiting_to_be_alone:
@@ -277,7 +277,7 @@ class Turns:
             await self._leave()
 
     @asynccontextmanager
-    async def alone(self) -> AsyncGenerator[None]:
+    async def exclusive(self) -> AsyncGenerator[None]:
         """Be there alone."""
         async with self._changed:
             self._waiting_to_be_alone += 1

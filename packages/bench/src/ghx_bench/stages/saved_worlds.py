@@ -284,14 +284,14 @@ def copy_work(source: Path, target: Path, *, redact: Callable[[str], str]) -> tu
     What is too large is left out as a whole: half of a checkout would look like something that the agent did.
     """
     target.mkdir()
-    found = list(_walk(source))
-    sizes = [each.lstat().st_size for each in found]
-    if len(found) > MOST_FILES or sum(sizes) > MOST_BYTES:
-        size = f"{plural(len(found), 'file')}, {sum(sizes) / (1 << 20):,.0f} MiB"
+    paths = list(_walk(source))
+    sizes = [each.lstat().st_size for each in paths]
+    if len(paths) > MOST_FILES or sum(sizes) > MOST_BYTES:
+        size = f"{plural(len(paths), 'file')}, {sum(sizes) / (1 << 20):,.0f} MiB"
         limit = f"up to {MOST_FILES:,} files and {MOST_BYTES >> 20} MiB are kept"
         return (f"the folder that the agent worked in: {size}, and {limit}",)
     left_out: list[str] = []
-    for path in found:
+    for path in paths:
         name = path.relative_to(source).as_posix()
         if reason := _copy(path, target / name, name, redact):
             left_out.append(f"{name.encode(errors='replace').decode()}: {reason}")

@@ -125,13 +125,13 @@ def says_what_to_do(text: str) -> bool:
     return _HINT.search(text) is not None
 
 
-def says_there_is_more(text: str, shown: int) -> bool:
+def says_there_is_more(text: str, count: int) -> bool:
     """Return whether a part of a list says that it is one: by a total, a cursor, a page that follows, or in words.
 
     A cursor that is `null`, and one next to the word that there is no other page, point to nothing.
     """
     totals = (int(number) for match in _TOTAL.finditer(text) for number in match.groups() if number)
-    if any(each > shown for each in totals) or _SAYS_THERE_IS_MORE.search(text) is not None:
+    if any(each > count for each in totals) or _SAYS_THERE_IS_MORE.search(text) is not None:
         return True
     return _POINTS_TO_NEXT_PAGE.search(text) is not None and _SAYS_IT_IS_THE_LAST.search(text) is None
 

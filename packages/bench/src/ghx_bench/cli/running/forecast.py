@@ -82,9 +82,9 @@ class Forecast:
         return dict(zip(("cells", "hours", "usd"), self.totals(rows_per_arm), strict=True))
 
     def __str__(self) -> str:
-        told = [] if self.cell_s is None else [f"{self.cell_s:,.3g} s"]
-        told += [] if self.cell_usd is None else [f"${self.cell_usd:,.3g}"]
-        takes = f"a cell takes {' and '.join(told)}, by {self.basis}" if told else f"{_NOT_KNOWN}: {_HOW}"
+        parts = [] if self.cell_s is None else [f"{self.cell_s:,.3g} s"]
+        parts += [] if self.cell_usd is None else [f"${self.cell_usd:,.3g}"]
+        takes = f"a cell takes {' and '.join(parts)}, by {self.basis}" if parts else f"{_NOT_KNOWN}: {_HOW}"
         return f"{plural(self.arms, 'arm')}, {self.max_concurrency:,} at a time; {takes}"
 
 
@@ -188,15 +188,15 @@ def choose_forecast(pilot: Forecast | None, flags: EffortFlags) -> Forecast:
         if guess is None:
             raise FlagError("--model", f"no price is known for {flags.model!r}; say what a cell costs with --cell-usd")
         known = guess if known.cell_s is None else replace(guess, cell_s=known.cell_s)
-    said = {"cell_s": flags.cell_seconds, "cell_usd": flags.cell_usd}
-    given = {name: value for name, value in said.items() if value is not None}
-    bases = (["the flags"] if given else []) + ([known.basis] if known.basis else [])
+    flag_values = {"cell_s": flags.cell_seconds, "cell_usd": flags.cell_usd}
+    overrides = {name: value for name, value in flag_values.items() if value is not None}
+    bases = (["the flags"] if overrides else []) + ([known.basis] if known.basis else [])
     return replace(
         known,
         arms=flags.arms or known.arms,
         max_concurrency=flags.max_concurrency or known.max_concurrency,
         basis=" and ".join(bases),
-        **given,
+        **overrides,
     )
 
 
@@ -299,12 +299,12 @@ class CostRange:
     basis: str
 
     def __str__(self) -> str:
-        told = self.cells - self.unknown
-        words = f"${self.low_usd:,.2f} to ${self.high_usd:,.2f} for {plural(told, 'cell')}, by {self.basis}"
+        estimated = self.cells - self.unknown
+        words = f"${self.low_usd:,.2f} to ${self.high_usd:,.2f} for {plural(estimated, 'cell')}, by {self.basis}"
         if not self.unknown:
             return words
         unknown = f"what {plural(self.unknown, 'cell')} will cost is not known"
-        return f"{words}; {unknown}" if told else f"{unknown}: no earlier run has measured such"
+        return f"{words}; {unknown}" if estimated else f"{unknown}: no earlier run has measured such"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -336,12 +336,12 @@ class CostForecast:
 
     def say(self) -> None:
         """Say what is known, on standard error, and whether it is more than the run may spend."""
-        told, left = self.estimate(), self.left_usd
+        estimate, left = self.estimate(), self.left_usd
         excess = ""
-        if left is not None and told.high_usd > left:
-            verb = "is" if told.low_usd > left else "may be"
+        if left is not None and estimate.high_usd > left:
+            verb = "is" if estimate.low_usd > left else "may be"
             excess = f"; that {verb} more than the ${left:,.2f} that --max-usd leaves"
-        print(f"estimate: {told}{excess}", file=sys.stderr)
+        print(f"estimate: {estimate}{excess}", file=sys.stderr)
 
     def estimate(self) -> CostRange:
         """Return the middle half of what is known of each cell's kind, or all where that is little, added up."""

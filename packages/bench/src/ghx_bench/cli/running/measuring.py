@@ -260,13 +260,13 @@ def _observers(log_json: str | None, displays: ExitStack) -> list[Observer]:
 
 def _show_tracebacks(displays: ExitStack) -> Observer:
     """Return what prints, once the displays are closed, what agents and other plugins raised."""
-    told: dict[str, None] = {}
+    tracebacks: dict[str, None] = {}
 
     def note(event: Event) -> None:
         if isinstance(event, CellFinished) and event.row.traceback is not None:
-            told[event.row.traceback] = None
+            tracebacks[event.row.traceback] = None
 
-    displays.callback(lambda: sys.stderr.write("".join(f"\n{each}" for each in told)))
+    displays.callback(lambda: sys.stderr.write("".join(f"\n{each}" for each in tracebacks)))
     return note
 
 
@@ -303,8 +303,8 @@ def show(result: SuiteResult, tally: GlanceTally, failures: FailedCells, judgeme
     console = Console()
     table = glance_table(tally.glances())
     # A line that is too long for the terminal can still be read, numbers that were cut off cannot.
-    wanted = console.measure(table, options=console.options.update(max_width=_WIDEST_TABLE)).maximum
-    console.width = max(console.width, wanted)
+    width = console.measure(table, options=console.options.update(max_width=_WIDEST_TABLE)).maximum
+    console.width = max(console.width, width)
     console.print(table)
     counts = f"{result.measured} cell{'' if result.measured == 1 else 's'} measured"
     counts += f", {result.failed} could not be measured" if result.failed else ""

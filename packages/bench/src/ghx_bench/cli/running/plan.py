@@ -91,14 +91,14 @@ def plan(
     noise = _measure_noise(wish, sources, analysis.target) if sources else _assume_noise(wish, analysis.target)
     if comparisons is None:
         comparisons = noise.pairs * len({*analysis.primary, metric})
-    found = plan_sample_size(effect, noise.components, analysis, metric=metric, comparisons=comparisons)
+    planned = plan_sample_size(effect, noise.components, analysis, metric=metric, comparisons=comparisons)
     forecast = choose_forecast(noise.takes, effort)
     if as_json:
-        options = [{**each.to_wire(), **forecast.to_wire(each.rows_per_mode)} for each in found.options]
-        told = {"basis": noise.basis, "effort": str(forecast), **found.to_wire(), "options": options}
-        print(json.dumps(told))
+        options = [{**each.to_wire(), **forecast.to_wire(each.rows_per_mode)} for each in planned.options]
+        summary = {"basis": noise.basis, "effort": str(forecast), **planned.to_wire(), "options": options}
+        print(json.dumps(summary))
     else:
-        print("\n".join(_lines(found, noise.basis, forecast)))
+        print("\n".join(_lines(planned, noise.basis, forecast)))
     return 0
 
 
@@ -141,10 +141,10 @@ def _measure_noise(wish: _Wish, sources: Sequence[Source], target: Target) -> _N
 
     sessions = SessionTally()
     read = read_sources(sources, with_findings=False, watchers=[sessions.add])
-    seen = read.columns.observations
-    arms = {arm for arm in seen.arm.known if arm not in read.tally.controls.arms} or set(seen.arm.known)
-    of_row = [Arm(mode=arm.mode) if arm in arms else arm for arm in seen.arm.each()]
-    observations = replace(seen, arm=factor(of_row))
+    observed = read.columns.observations
+    arms = {arm for arm in observed.arm.known if arm not in read.tally.controls.arms} or set(observed.arm.known)
+    of_row = [Arm(mode=arm.mode) if arm in arms else arm for arm in observed.arm.each()]
+    observations = replace(observed, arm=factor(of_row))
     a, b = _pair(wish, read.arrangement.order(observations.arm.known))
     if wish.metric in _recorded_metrics() and wish.metric not in observations.metric_names:
         raise FlagError(
@@ -167,8 +167,8 @@ def _measure_noise(wish: _Wish, sources: Sequence[Source], target: Target) -> _N
 def _concurrency_of(sources: Sequence[Source]) -> int:
     """Return how many cells of a pilot ran at once, as far as it wrote that down."""
     configs = (source.record.config.get("execution") for source in sources if source.record is not None)
-    told = [each.get("max_concurrency") for each in configs if isinstance(each, dict)]
-    return max((each for each in told if isinstance(each, int)), default=1)
+    limits = [each.get("max_concurrency") for each in configs if isinstance(each, dict)]
+    return max((each for each in limits if isinstance(each, int)), default=1)
 
 
 def _assume_noise(wish: _Wish, target: Target) -> _Noise:
@@ -232,9 +232,9 @@ def _plan_of(sources: Sequence[Source], changes: dict[str, object]) -> AnalysisP
     from ghx_profiler.stats.plan import AnalysisPlan
 
     recorded = next((plan for source in sources if (plan := source.plan()) is not None), AnalysisPlan())
-    given = {name: value for name, value in changes.items() if value is not None}
+    settings = {name: value for name, value in changes.items() if value is not None}
     try:
-        return AnalysisPlan.model_validate(recorded.model_dump() | given)
+        return AnalysisPlan.model_validate(recorded.model_dump() | settings)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise FlagError(f"--{first['loc'][0]}", first["msg"]) from None
@@ -254,27 +254,27 @@ def _pair(wish: _Wish, arms: Sequence[Arm]) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _lines(found: SamplePlan, basis: str, forecast: Forecast) -> Iterator[str]:
+def _lines(planned: SamplePlan, basis: str, forecast: Forecast) -> Iterator[str]:
     from ghx_profiler.stats.methods.sample_size import in_per_cent
 
-    place = "on these scenarios" if found.target == "suite" else "on tasks like these"
-    as_one_of = "" if found.comparisons == 1 else f", as one of {found.comparisons:,} comparisons"
+    place = "on these scenarios" if planned.target == "suite" else "on tasks like these"
+    as_one_of = "" if planned.comparisons == 1 else f", as one of {planned.comparisons:,} comparisons"
     yield (
-        f"To show {_effect(found)} {place} with a chance of {100 * found.power:g} % (alpha {found.alpha:.2g}"
+        f"To show {_effect(planned)} {place} with a chance of {100 * planned.power:g} % (alpha {planned.alpha:.2g}"
         f"{as_one_of}; {basis}):"
     )
     yield ""
-    if found.options:
+    if planned.options:
         more = "        time        cost" if forecast.is_known else ""
         yield f"repetitions  scenarios  rows per mode     chance      cells{more}"
-        for design in sorted((*found.options, *found.left_out), key=lambda each: each.repetitions):
+        for design in sorted((*planned.options, *planned.left_out), key=lambda each: each.repetitions):
             yield _line(design, forecast)
         yield ""
         yield f"For {forecast}."
-    if found.current_power is not None and found.current_power < found.power:
-        yield f"The pilot's own size would have shown it with a chance of {in_per_cent(found.current_power)}."
-    yield from found.notes
-    yield found.advice
+    if planned.current_power is not None and planned.current_power < planned.power:
+        yield f"The pilot's own size would have shown it with a chance of {in_per_cent(planned.current_power)}."
+    yield from planned.notes
+    yield planned.advice
 
 
 def _line(design: DesignOption | DesignLeftOut, forecast: Forecast) -> str:
@@ -289,13 +289,13 @@ def _line(design: DesignOption | DesignLeftOut, forecast: Forecast) -> str:
     )
 
 
-def _effect(found: SamplePlan) -> str:
+def _effect(planned: SamplePlan) -> str:
     from ghx_profiler.stats.methods.noise import RateNoise
 
-    if not isinstance(found.components, RateNoise):
-        return f"a reduction of {found.metric} by {found.effect_pct:g} %"
-    reached = " or ".join(f"{100 * rate:.3g} %" for rate in found.reached_rates)
+    if not isinstance(planned.components, RateNoise):
+        return f"a reduction of {planned.metric} by {planned.effect_pct:g} %"
+    reached = " or ".join(f"{100 * rate:.3g} %" for rate in planned.reached_rates)
     return (
-        f"a change of success by {found.effect_pct:g} percentage points "
-        f"(from {100 * found.components.rate:.3g} % to {reached})"
+        f"a change of success by {planned.effect_pct:g} percentage points "
+        f"(from {100 * planned.components.rate:.3g} % to {reached})"
     )

@@ -99,8 +99,10 @@ def profile(
         raise InputError("--config goes with a new run; a resumed one has its settings in its run.json")
     # What the user's own code prints must not get between the lines of --json.
     with redirect_stdout(sys.stderr):
-        found = load_profile(file)
-        settings = _settings(config, found) if resume is None else settings_of_profile(record_of(resume), resume, found)
+        loaded = load_profile(file)
+        settings = (
+            _settings(config, loaded) if resume is None else settings_of_profile(record_of(resume), resume, loaded)
+        )
         try:
             settings = settings.override(results_dir=results_dir, warmup=warmup, agent=agent, **asdict(measuring))
         except FlagError as error:
@@ -108,18 +110,18 @@ def profile(
             raise FlagError(error.flag.replace("results_dir", "--results-dir"), error.reason) from None
     judging = judging_of_flags(gates, settings.output.results_dir, shard=settings.execution.shard)
     if judging.against is not None:
-        providers = found.instruments.providers
+        providers = loaded.instruments.providers
         # A profile has no quarantine, for which alone its scenarios would count.
         matrix = matrix_of(settings, scenario_ids=("any",), agents=choose_agents(settings, tuple(providers)))
         judging.require_comparable(matrix, controls=control_names(providers))
     if dry_run:
         import anyio
 
-        print(anyio.run(found.describe, settings))
+        print(anyio.run(loaded.describe, settings))
         return 0
     if resume is None:
         say_notes(settings)
-    return run_profile(found, settings, file, resume=resume, log_json=log_json, as_json=as_json, judging=judging)
+    return run_profile(loaded, settings, file, resume=resume, log_json=log_json, as_json=as_json, judging=judging)
 
 
 def load_profile(reference: str) -> Profile[Any]:
@@ -146,15 +148,19 @@ def run_profile(
     from ghx_bench.project.object_references import reference_beside
 
     place = reference_beside(reference, Path.cwd())  # whole, since the run may be resumed in another folder
-    kept = config.model_copy(update={"profile": place})
-    arms = len(kept.modes) * len(kept.models) * len(kept.agents or profile.instruments.providers)
+    recorded_config = config.model_copy(update={"profile": place})
+    arms = (
+        len(recorded_config.modes)
+        * len(recorded_config.models)
+        * len(recorded_config.agents or profile.instruments.providers)
+    )
     # Of one arm, or a part of the cells, there is no verdict, and the statistics need not be loaded.
-    report = conclude if arms > 1 and kept.execution.shard is None else None
+    report = conclude if arms > 1 and recorded_config.execution.shard is None else None
 
     async def measure(observers: Sequence[Observer]) -> SuiteResult:
         async with _agents_in_threads(profile) as threaded:
             return await threaded.run(
-                kept,
+                recorded_config,
                 observers=observers,
                 resume=resume,
                 accept_changes=accept_changes,

@@ -191,8 +191,8 @@ def _home_of(run: Path, record: RunRecord, config: EvalConfig) -> Path:
     # What the run needs of its project. Scenarios and fixtures of the package are wherever the package is.
     agents = config.chosen_agents
     replayed = (config.model_traffic.replay, *map(replayed_run, agents))
-    named = (config.scorers, *(file_of(each.id) for each in agents), *replayed)
-    own = [*config.scenario_dirs, *config.fixtures.folders, *config.mode_files, *filter(None, named)]
+    references = (config.scorers, *(file_of(each.id) for each in agents), *replayed)
+    own = [*config.scenario_dirs, *config.fixtures.folders, *config.mode_files, *filter(None, references)]
     started_in = here if record.started_in is None or all(map(Path.is_absolute, own)) else Path(record.started_in)
     for folder in (started_in, here):
         missing = [path for path in own if not (folder / path).exists()]

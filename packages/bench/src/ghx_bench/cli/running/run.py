@@ -109,9 +109,9 @@ def run(
         base = project_config(config)
         results = Path(measuring.output_dir or base.output.results_dir)
         others = {"fail_on": gates.fail_on, "against": gates.against, "agent_option": agent_option}
-        named = {"replay": evaluation.replay, "replay_model": evaluation.replay_model}
-        found = {flag: str(find_run(name, results)) for flag, name in named.items() if name is not None}
-        settings = base.override(**asdict(measuring), **asdict(evaluation) | found, **others)
+        run_names = {"replay": evaluation.replay, "replay_model": evaluation.replay_model}
+        run_folders = {flag: str(find_run(name, results)) for flag, name in run_names.items() if name is not None}
+        settings = base.override(**asdict(measuring), **asdict(evaluation) | run_folders, **others)
         judging, settings = judging_of(settings, gates, baselines=baselines_file(config))
         catalogue = Catalogue(settings).narrowed(category=category or (), difficulty=difficulty or ())
     say_notes(catalogue.config)
@@ -148,9 +148,9 @@ def _show_planned_run(catalogue: Catalogue, judging: Judging, *, as_json: bool) 
         outlook = replace(outlook, effects=tuple(_forecast_effects(matrix, plan.config.analysis, outlook.rate)))
     if as_json:
         shard = {} if matrix.shard is None else {"shard": str(matrix.shard)}
-        told = {"cells": matrix.total, "repetitions": matrix.repetitions, **lists, "repo": repo, **shard}
+        summary = {"cells": matrix.total, "repetitions": matrix.repetitions, **lists, "repo": repo, **shard}
         beside = {} if outlook is None else outlook.to_wire()
-        print(json.dumps({**told, **beside, "config": config.model_dump(mode="json")}))
+        print(json.dumps({**summary, **beside, "config": config.model_dump(mode="json")}))
         return 0
     part = "" if matrix.shard is None else f" of shard {matrix.shard}"
     which = "agent" if len(matrix.agents) == 1 else "agents"
@@ -190,11 +190,11 @@ def _forecast_effects(matrix: Matrix, analysis: AnalysisPlan, rate: float) -> It
     for step in _STEPS:
         points = step * analysis.margin_pct
         try:
-            found = plan_sample_size(points, noise, analysis, metric=SUCCESS, comparisons=comparisons)
+            sample_plan = plan_sample_size(points, noise, analysis, metric=SUCCESS, comparisons=comparisons)
         except BadSampleError:
             return  # success cannot change by so much
-        repetitions = found.repetitions_at_current_scenarios
-        yield EffectForecast(points=found.effect_pct, power=found.power, repetitions=repetitions)
+        repetitions = sample_plan.repetitions_at_current_scenarios
+        yield EffectForecast(points=sample_plan.effect_pct, power=sample_plan.power, repetitions=repetitions)
 
 
 async def _plan(catalogue: Catalogue) -> tuple[SuitePlan[EvalScenario], set[str]]:
@@ -250,8 +250,8 @@ def run_evaluation(
             providers = evaluation.setup.instruments.providers
             judging.require_comparable(evaluation.plan.matrix, controls=control_names(providers))
             forecast = _confirm_spend(evaluation.plan, providers, is_agreed=is_agreed, resume=resume)
-            told = observers if forecast is None else [*observers, forecast]
-            return await evaluation.run(observers=told, resume=resume, accept_changes=accept_changes)
+            all_observers = observers if forecast is None else [*observers, forecast]
+            return await evaluation.run(observers=all_observers, resume=resume, accept_changes=accept_changes)
 
     return measure_and_show(
         start,
@@ -335,11 +335,11 @@ def write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) 
     from ghx_profiler.reports import generate_report
 
     generated_at = timestamp(SystemClock().now())
-    made = generate_report([result.directory], generated_at=generated_at, metrics=EVAL_METRICS, read=read)
+    report_files = generate_report([result.directory], generated_at=generated_at, metrics=EVAL_METRICS, read=read)
     if reports_dir is not None:
         place = reports_dir / result.run_id
         try:
-            shutil.copytree(made.directory, place, dirs_exist_ok=True)
+            shutil.copytree(report_files.directory, place, dirs_exist_ok=True)
         except OSError as error:
             raise OperationError(f"output.reports_dir: {place} cannot be written: {error}") from error
-    return Verdict(sentences=made.headline.sentences, page=made.directory / "index.html")
+    return Verdict(sentences=report_files.headline.sentences, page=report_files.directory / "index.html")

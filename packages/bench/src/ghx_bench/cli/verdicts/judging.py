@@ -222,9 +222,9 @@ class RunJudge:
         judging, comparison = self._judging, None
         if judging.against is not None:
             conditions = map(Condition.of, judging.fail_on)
-            wanted = [each.metric for each in conditions if each.needs_baseline]
+            metrics = [each.metric for each in conditions if each.needs_baseline]
             comparison = compare_with_baseline(
-                judging.against, self._run, aside=self._aside, metrics=wanted, labels=labels
+                judging.against, self._run, aside=self._aside, metrics=metrics, labels=labels
             )
         gates = judge(judging.fail_on, self._tally, None if comparison is None else comparison.verdict_on)
         return self._judgement(gates, comparison)

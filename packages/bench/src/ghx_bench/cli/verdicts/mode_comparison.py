@@ -105,8 +105,8 @@ def compare_flows(runs: Sequence[Path], modes: tuple[str, str], gates: Sequence[
     for source, run in ((before, runs[0]), (after, runs[-1])):
         if not read.inventories[source.label].rows:
             raise InputError(f"{run}: has no row of mode {source.mode!r}; resume it, or name another run")
-    wanted = [each.metric for each in map(Condition.of, judging.fail_on) if each.needs_baseline]
-    if (compared := compare_rows(read, metrics=wanted)) is None:
+    metrics = [each.metric for each in map(Condition.of, judging.fail_on) if each.needs_baseline]
+    if (compared := compare_rows(read, metrics=metrics)) is None:
         raise InputError(
             f"{runs[-1]}: mode {after.mode!r} cannot be compared with {before.mode!r} in {runs[0]}: no agent was "
             "measured in both, with the same model; name runs of the same agents"
@@ -216,11 +216,11 @@ def compare_modes(
     gates = (*judge_changes(of_tools, changes), *(flows.gates if flows is not None else ()))
     compared = ModeComparison(changes=changes, flows=flows, gates=gates)
     document = compared.document
-    shown = bound_document(document)
-    print(json.dumps(compared.to_wire(), indent=2) if as_json else "\n".join(as_text(shown)))
+    bounded = bound_document(document)
+    print(json.dumps(compared.to_wire(), indent=2) if as_json else "\n".join(as_text(bounded)))
     write_summary(write_comment(document), markdown)
     if flags.html is not None:
-        write_file("--html", flags.html, to_page(shown, ""))
+        write_file("--html", flags.html, to_page(bounded, ""))
     say_gates(gates)
     # A gate that nothing was compared with must not let a pipeline go on.
     unknown = changes.why_exposure_unknown if ON_EXPOSURE.intersection(of_tools) else None

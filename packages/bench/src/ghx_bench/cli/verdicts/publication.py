@@ -227,16 +227,18 @@ def render_summary(
             each: ", ".join(f"{case.arm} {case.count}" for case in cases if case.scenario == each.scenario)
             for each in quarantine
         }
-        told = (f"{each}{f': {count}' if count else ''}" for each, count in counts.items())
-        parts.append(f"In quarantine, and not counted: {markdown_text('; '.join(told))}")
+        count_words = (f"{each}{f': {count}' if count else ''}" for each, count in counts.items())
+        parts.append(f"In quarantine, and not counted: {markdown_text('; '.join(count_words))}")
     return "\n\n".join(parts) + "\n"
 
 
 def _failing_cases(cases: Sequence[Case]) -> Iterator[str]:
     scenarios = len({scenario_of(each.scenario) for each in cases})
     yield f"<details><summary>{plural(scenarios, 'scenario')} with failures, by arm</summary>\n"
-    shown = [[each.scenario, each.arm, each.count, (*each.wrong, *each.unmeasured)[0]] for each in cases[:_MOST_CASES]]
-    yield from _table([["scenario", "arm", "result", "first failure"], *shown])
+    case_rows = [
+        [each.scenario, each.arm, each.count, (*each.wrong, *each.unmeasured)[0]] for each in cases[:_MOST_CASES]
+    ]
+    yield from _table([["scenario", "arm", "result", "first failure"], *case_rows])
     if len(cases) > _MOST_CASES:
         yield f"\nand {len(cases) - _MOST_CASES} more"
     yield "\n</details>"

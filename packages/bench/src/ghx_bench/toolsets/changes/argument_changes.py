@@ -71,8 +71,8 @@ def _aspects(before: Argument, after: Argument, old: JsonValue, new: JsonValue) 
         yield "required"
     if before.description != after.description:
         yield "description"
-    told = _TOLD if before.type == after.type else _TOLD | _TYPES
-    if _rest(old, told) != _rest(new, told):
+    ignored = _TOLD if before.type == after.type else _TOLD | _TYPES
+    if _rest(old, ignored) != _rest(new, ignored):
         yield "schema"
 
 
@@ -110,11 +110,11 @@ _TYPES = frozenset({"items", "anyOf", "oneOf", "$ref"})
 """What a type may be made of: where it has changed, that is told once."""
 
 
-def _rest(schema: JsonValue, told: Set[str]) -> str:
+def _rest(schema: JsonValue, ignored: Set[str]) -> str:
     """Return what is said of an argument beside what is told of it."""
     if not isinstance(schema, dict):
         return json.dumps(schema)
-    return json.dumps({key: value for key, value in schema.items() if key not in told}, sort_keys=True)
+    return json.dumps({key: value for key, value in schema.items() if key not in ignored}, sort_keys=True)
 
 
 Verdict = bool | None
@@ -221,15 +221,15 @@ class _Comparison:
         if schema is False:
             return []
         whole = schema if isinstance(schema, dict) else {}
-        told = {key: value for key, value in whole.items() if key not in _SAYS_NOTHING}
-        if len(told) == 1:
-            ((key, value),) = told.items()
+        keywords = {key: value for key, value in whole.items() if key not in _SAYS_NOTHING}
+        if len(keywords) == 1:
+            ((key, value),) = keywords.items()
             if key == "$ref":
-                found = _look_up(value, root)
-                return None if found is None else self._take_apart(found, root, depth + 1)
+                target = _look_up(value, root)
+                return None if target is None else self._take_apart(target, root, depth + 1)
             if isinstance(value, list) and (key in ("anyOf", "oneOf") or (key == "allOf" and len(value) == 1)):
                 return _join([self._take_apart(each, root, depth + 1) for each in value], is_exclusive=key == "oneOf")
-        return _parts_told(told)
+        return _parse_parts(keywords)
 
     def _is_covered(self, part: _Part, by: Sequence[_Part]) -> Verdict:
         """Return whether all values of a part are taken by any of others."""
@@ -274,24 +274,24 @@ class _Comparison:
 
 
 def _all(verdicts: Iterable[Verdict]) -> Verdict:
-    seen = [*verdicts]
-    return False if False in seen else None if None in seen else True
+    results = [*verdicts]
+    return False if False in results else None if None in results else True
 
 
-def _parts_told(told: Mapping[str, JsonValue]) -> list[_Part] | None:
+def _parse_parts(keywords: Mapping[str, JsonValue]) -> list[_Part] | None:
     """Return the parts of a schema that says its types and values itself."""
-    kinds = told.get("type")
-    told = {key: value for key, value in told.items() if key != "type"}
+    kinds = keywords.get("type")
+    keywords = {key: value for key, value in keywords.items() if key != "type"}
     names = [*_FAMILIES] if kinds is None else list(map(str, kinds if isinstance(kinds, list) else [kinds]))
-    if told.keys() in ({"const"}, {"enum"}):
-        (value,) = told.values()
+    if keywords.keys() in ({"const"}, {"enum"}):
+        (value,) = keywords.values()
         types = [part for each in names for part in _parts_of(each, {})]
-        values = value if "enum" in told and isinstance(value, list) else [value]
-        found = [_Value(_family_of(each), each) for each in values]
-        return [each for each in found if any(_takes_value(each, one) for one in types)]
-    if told.keys() - frozenset[str]().union(*_OF_TYPE.values()):
+        values = value if "enum" in keywords and isinstance(value, list) else [value]
+        parts = [_Value(_family_of(each), each) for each in values]
+        return [each for each in parts if any(_takes_value(each, one) for one in types)]
+    if keywords.keys() - frozenset[str]().union(*_OF_TYPE.values()):
         return None
-    return [part for each in names for part in _parts_of(each, told)]
+    return [part for each in names for part in _parts_of(each, keywords)]
 
 
 def _join(branches: Sequence[Sequence[_Part] | None], *, is_exclusive: bool) -> list[_Part] | None:
@@ -317,10 +317,10 @@ def _parts_of(name: str, keywords: Mapping[str, JsonValue]) -> Iterator[_Part]:
 def _look_up(reference: JsonValue, root: Mapping[str, JsonValue]) -> JsonValue:
     if not isinstance(reference, str) or not reference.startswith("#/"):
         return None
-    found: JsonValue = cast("JsonValue", root)
+    target: JsonValue = cast("JsonValue", root)
     for step in reference.removeprefix("#/").split("/"):
-        found = found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
-    return found
+        target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, dict) else None
+    return target
 
 
 def _family_of(value: JsonValue) -> str:
@@ -356,8 +356,8 @@ def _number(keywords: Mapping[str, JsonValue], key: str, otherwise: float) -> fl
 
 
 def _listed(keywords: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    found = keywords.get("properties")
-    return found if isinstance(found, dict) else {}
+    properties = keywords.get("properties")
+    return properties if isinstance(properties, dict) else {}
 
 
 def _required(keywords: Mapping[str, JsonValue]) -> Set[str]:

@@ -68,34 +68,34 @@ def judge_changes(gates: Sequence[str], changes: ToolSetChanges) -> tuple[GateRe
 
 
 def _judge(gate: str, kind: ChangeGate, changes: ToolSetChanges) -> GateResult:
-    found: list[str] = []
+    reasons: list[str] = []
     questions: list[str | None] = []
     match kind:
         case ChangeGate.CHANGED:
-            found = ["the tool sets are not the same"] if changes.differs else []
+            reasons = ["the tool sets are not the same"] if changes.differs else []
         case ChangeGate.BREAKING:
-            found = _broken_calls(changes)
+            reasons = _broken_calls(changes)
             if unclear := [each.title for each in changes.tools if each.is_unclear]:
                 reason = f"whether {name_some(unclear)} may refuse what they took before is not told by their schemas"
                 questions.append(reason)
             questions.append(_not_measurable(changes))
         case ChangeGate.FAILING:
-            found = [each.title for each in changes.stopped]
+            reasons = [each.title for each in changes.stopped]
             questions = [_why_unasked(changes), _not_measurable(changes)]
         case ChangeGate.MORE_EXPOSED:
-            found = [f"{each.carrier} by {each.author}" for each in changes.exposure if each.is_more]
+            reasons = [f"{each.carrier} by {each.author}" for each in changes.exposure if each.is_more]
             questions = [_stopped_tools(changes, "show"), _not_measurable(changes)]
         case ChangeGate.READ_ONLY_WRITES:
-            found = [*changes.read_only[1].wrote]
+            reasons = [*changes.read_only[1].wrote]
             questions = [_stopped_tools(changes, "change"), _not_measurable(changes)]
         case ChangeGate.LINT:
-            found = [f"{each.tool} {each.message}" for each in changes.lint.new]
+            reasons = [f"{each.tool} {each.message}" for each in changes.lint.new]
         case ChangeGate.LARGER | ChangeGate.LARGER_TOTAL:
-            found = _larger(gate, changes)
+            reasons = _larger(gate, changes)
             questions = [_stopped_questions(changes) or _why_unasked(changes)]
-    if not found:
+    if not reasons:
         return GateResult(gate=gate, open_question="; ".join(filter(None, questions)) or None)
-    return GateResult(gate=gate, reason=_MEANING.get(kind, "") + "; ".join(found))
+    return GateResult(gate=gate, reason=_MEANING.get(kind, "") + "; ".join(reasons))
 
 
 def _broken_calls(changes: ToolSetChanges) -> list[str]:
@@ -112,8 +112,8 @@ def _why_unasked(changes: ToolSetChanges) -> str | None:
 
 def _stopped_questions(changes: ToolSetChanges) -> str | None:
     stopped = sum(each.kind == "question" for each in changes.stopped)
-    told = f"{plural(stopped, 'question')} answered before and not now, which no size is compared of"
-    return told if stopped else None
+    reason = f"{plural(stopped, 'question')} answered before and not now, which no size is compared of"
+    return reason if stopped else None
 
 
 def _stopped_tools(changes: ToolSetChanges, effect: str) -> str | None:

@@ -211,7 +211,7 @@ def _skills(before: ModeSurface, after: ModeSurface) -> Iterator[SizeChange]:
     old, new = ({each.name: each for each in mode.skills} for mode in (before, after))
     for name in dict.fromkeys((*old, *new)):
         was, is_ = old.get(name), new.get(name)
-        told, body, files = (
+        description, body, files = (
             SizeChange(name=f"skill {name}: {part}", before=size_before, after=size_after)
             for part, size_before, size_after in (
                 ("name and description", was and was.told, is_ and is_.told),
@@ -220,15 +220,15 @@ def _skills(before: ModeSurface, after: ModeSurface) -> Iterator[SizeChange]:
             )
         )
         if was is not None and is_ is not None:
-            told = told.model_copy(update={"is_reworded": was.told_text != is_.told_text})
+            description = description.model_copy(update={"is_reworded": was.told_text != is_.told_text})
             body = body.model_copy(update={"is_reworded": was.body_text != is_.body_text})
             # The digest is of all files: where it differs and nothing else does, it is these.
-            are_others = was.digest != is_.digest and not (told.has_changed or body.has_changed)
+            are_others = was.digest != is_.digest and not (description.has_changed or body.has_changed)
             files = files.model_copy(update={"is_reworded": are_others})
         empty = (None, Size())
         yield from (
             each
-            for each in (told, body, files)
+            for each in (description, body, files)
             if each.is_reworded or (each.has_changed and not (each.before in empty and each.after in empty))
         )
 
@@ -245,14 +245,14 @@ def _help(before: ModeSurface, after: ModeSurface) -> Iterator[SizeChange]:
         old, new = ({each.command: each for each in of.help} for of in (program, other))
         for command in dict.fromkeys((*old, *new)):
             was, is_ = old.get(command), new.get(command)
-            found = SizeChange(
+            change = SizeChange(
                 name=f"{command} --help",
                 before=None if was is None else was.size,
                 after=None if is_ is None else is_.size,
                 is_reworded=was is not None and is_ is not None and was.digest != is_.digest,
             )
-            if found.has_changed:
-                yield found
+            if change.has_changed:
+                yield change
 
 
 def _answers(before: ModeSurface, after: ModeSurface) -> AnswerChanges:
@@ -373,6 +373,6 @@ def _not_measured(surface: Surface, exposure: Exposure) -> Iterator[str]:
 
 
 def _questions_without_calls(modes: Sequence[ModeSurface]) -> Iterator[str]:
-    lacking = [{row.id for row in mode.rows if row.outcome == "none"} for mode in modes]
-    if both := set[str].intersection(*lacking):
+    without_calls = [{row.id for row in mode.rows if row.outcome == "none"} for mode in modes]
+    if both := set[str].intersection(*without_calls):
         yield f"{len(both)} of {plural(len(modes[0].rows), 'question')} of the table: neither mode has a call for them."

@@ -102,15 +102,15 @@ def without_marked(text: str) -> str:
 
 
 def _without_marked_tags(text: str) -> str:
-    kept, at = list[str](), 0
+    parts, at = list[str](), 0
     for tag in _TAG.finditer(text):
         if tag.start() < at or not _marks(tag):
             continue
         end = re.compile(rf"</{re.escape(tag['name'])}\s*>", re.IGNORECASE).search(text, tag.end())
         if end is not None:
-            kept.append(text[at : tag.start()])
+            parts.append(text[at : tag.start()])
             at = end.end()
-    return " ".join([*kept, text[at:]])
+    return " ".join([*parts, text[at:]])
 
 
 def _marks(tag: re.Match[str]) -> bool:
