@@ -1,6 +1,6 @@
-"""A world put away as files, and opened again from them: its records with its refs, and the git objects that are new.
+"""Save a world as files and load it again: its records, its refs, and the git objects that are new.
 
-A world that was forked from another needs the files of that one beside its own. What is put away holds no tokens, and
+A world that was forked from another needs the files of that one next to its own. A saved world holds no tokens, and
 none of the secrets that the caller names.
 """
 
@@ -58,7 +58,7 @@ def save_world(world: World, folder: Path, *, base: World | None = None, redact:
 
 
 def load_world(folder: Path, *, base: Path | None = None) -> World:
-    """Return a copy of the world that was put away, in memory and a temporary folder; `base` is its base put away.
+    """Return a copy of a saved world, in memory and a temporary folder; `base` is the folder of its saved base.
 
     Both folders must stay until the world is closed, since git objects are read where they are.
     """

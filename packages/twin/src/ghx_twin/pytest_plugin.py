@@ -99,7 +99,7 @@ def _client(world: "World", server: "Server", user: "User") -> "ClientEnvironmen
 
 
 def _seed(request: pytest.FixtureRequest) -> Path | None:
-    """Return the seed that the marker names, beside the test."""
+    """Return the seed that the marker names, next to the test."""
     marker = request.node.get_closest_marker("github_seed")
     if marker is None:
         return None

@@ -14,7 +14,7 @@ Refusal                 a message, an HTTP status and a GraphQL error type
 ├── NotAllowedRefusal   405, UNPROCESSABLE: cannot be done to this thing now (a merge)
 ├── MovedRefusal        301, NOT_FOUND: the issue lives in another repository now; carries its id
 ├── GoneRefusal         410, NOT_FOUND: it was there, or the feature is switched off
-└── NotImplementedRefusal  501: GitHub can do this, the twin cannot yet
+└── NotImplementedRefusal  501: GitHub can do this, the emulator cannot yet
 ```
 """
 
@@ -37,7 +37,7 @@ class FieldError:
 
     @property
     def sentence(self) -> str | None:
-        """Return the error as a sentence of GraphQL, which begins with the field; None where there is none."""
+        """Return the error as a sentence of GraphQL, which begins with the field; None if it does not exist."""
         if self.field is None:
             return self.message
         sentence = self.message or (f"{self.field} {_SENTENCES[self.code]}" if self.code in _SENTENCES else None)
@@ -157,7 +157,7 @@ class GoneRefusal(Refusal):
 
 
 class NotImplementedRefusal(Refusal):
-    """GitHub can do this and the twin cannot yet; never answered with something plausible instead."""
+    """GitHub can do this and the emulator cannot yet; never answered with something plausible instead."""
 
     code: ClassVar[str] = "NOT_IMPLEMENTED"
     status: ClassVar[int] = 501

@@ -1,4 +1,4 @@
-"""The reply that every door of the twin gives: REST, GraphQL and git."""
+"""The reply that every endpoint of the emulator gives: REST, GraphQL and git."""
 
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -15,7 +15,7 @@ JsonObject = dict[str, Any]
 class Reply:
     """What goes back to a client, and what the journal notes of it.
 
-    Mutable, so that the doors and the server complete one object instead of copying it: the server adds the headers
+    Mutable, so that the endpoints and the server complete one object instead of copying it: the server adds the headers
     that every reply has, and empties the content where the client has it already.
     """
 
@@ -27,7 +27,7 @@ class Reply:
     operation: str = ""  # what the journal calls the request: a route's template, a GraphQL operation, a git service
     failed: bool = False  # whether GraphQL answered with errors, which the status does not show
     changed: bool = False  # whether it changed the world
-    not_implemented: str = ""  # what was asked for and the twin lacks: an operation, or what GraphQL calls it
+    not_implemented: str = ""  # what was requested and the emulator lacks: an operation, or what GraphQL calls it
     reset: Reset | None = None  # the connection is reset instead of this reply, or halfway through it
 
 

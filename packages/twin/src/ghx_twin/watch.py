@@ -1,4 +1,4 @@
-"""What one user of a world sends and is answered, shown to whoever watches; nothing of it is kept."""
+"""What one user of a world sends and is answered, shown to anyone who watches; nothing of it is kept."""
 
 import gzip
 import io

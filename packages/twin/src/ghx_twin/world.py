@@ -27,7 +27,7 @@ from ghx_twin.viewer import Viewer
 from ghx_twin.watch import AnswerWatch, SentWatch
 
 DATABASE = "world.sqlite"  # in the directory of a world that is kept
-GIT = "git"  # beside it: the repositories
+GIT = "git"  # next to it: the repositories
 _LOCK = "world.lock"
 
 

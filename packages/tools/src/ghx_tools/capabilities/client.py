@@ -304,7 +304,7 @@ class GitHubClient:
             place = self._redirected_to(request, response)
             if place is None:
                 break
-            # Made anew rather than copied, so that the token is left out where the new address is not ours.
+            # Made again rather than copied, so that the token is left out where the new address is not ours.
             request = self._request(request.method, place, content=request.body, accept=request.headers["Accept"])
             response = await self._send(request)
         if response.status < _FIRST_REDIRECT:

@@ -13,7 +13,7 @@ Reason = Literal["INPUT_VALIDATION", "OUTPUT_VALIDATION", "CARD_PREFERRED", "CAR
 class _Part(BaseModel):
     """Frozen, snake_case, nothing unknown."""
 
-    # Built when first used: `ghx` starts anew for every call, and most calls use few of these.
+    # Built when first used: `ghx` starts again for every call, and most calls use few of these.
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 

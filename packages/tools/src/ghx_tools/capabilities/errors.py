@@ -1,4 +1,4 @@
-"""Errors of capabilities, told apart by what a caller can do about them.
+"""Errors of capabilities, distinguished by what a caller can do about them.
 
 ```
 CapabilityError              error_code, retryable, details; a message that never holds a token

@@ -1,6 +1,6 @@
 """Read GitHub's responses: data where the request was carried out, the error that fits where it was not.
 
-Failures are told apart by status, headers and the types of errors, never by the words of a message.
+Failures are distinguished by status, headers and the types of errors, never by the words of a message.
 """
 
 import json
@@ -81,7 +81,7 @@ class GraphQLResponse:
 
 
 def read_rest(response: Response, *, path: str | None = None) -> Response:
-    """Return a response of the REST API, or raise the `GitHubError` that it is; `path` is what was asked for."""
+    """Return a response of the REST API, or raise the `GitHubError` that it is; `path` is what was requested."""
     if _FIRST_SUCCESS <= response.status < _FIRST_REDIRECT:
         return response
     try:
@@ -109,7 +109,7 @@ def read_graphql(response: Response, *, redact: Callable[[bytes], bytes], mutate
     error = graphql_error(read.errors, response.headers) if read.errors else None
     if error is not None and error.error_code in _TRANSIENT:
         # Raising lets the client send the document again. A mutation that met a rate limit halfway must not be sent
-        # again: what it changed before is returned as data, with the limit as an error beside it.
+        # again: what it changed before is returned as data, with the limit as an error next to it.
         is_repeatable = error.error_code == ErrorCode.RATE_LIMIT and not mutates
         if read.is_refusal or is_repeatable:
             raise error

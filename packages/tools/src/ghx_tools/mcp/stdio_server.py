@@ -56,7 +56,7 @@ def _read_lines(incoming: int, outgoing: int) -> Iterator[bytes]:
     """Yield lines until the input ends, or the reader of the output is gone."""
     streams = select.poll()
     streams.register(incoming, select.POLLIN)
-    streams.register(outgoing, 0)  # nothing but its end, which is always told
+    streams.register(outgoing, 0)  # only its end, which poll always reports
     parts: list[bytes] = []
     while True:
         events = dict(streams.poll())

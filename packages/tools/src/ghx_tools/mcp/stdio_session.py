@@ -41,7 +41,7 @@ _META_SERVER = "io.modelcontextprotocol/serverInfo"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Call:
-    """A call of a tool that was asked for; `complete` makes the result what the client's revision wants."""
+    """A requested call of a tool; `complete` makes the result what the client's revision wants."""
 
     id: RequestId
     name: str

@@ -35,7 +35,7 @@ def check_title(text: str, *, resource: str = "Issue") -> str:
 
 
 def check_body(text: str | None, *, resource: str = "Issue") -> str | None:
-    """Return a body, None where there is none or an empty one, or refuse one that is too long."""
+    """Return a body, None if it is missing or empty; refuse one that is too long."""
     if not text:
         return None
     return check_length(

@@ -154,7 +154,7 @@ async def _stream_pack(repository: GitRepository, question: bytes, protocol: str
         process = await _upload(repository, request, protocol)
     try:
         answered = False
-        assert process.stdout is not None  # noqa: S101 - it was asked for
+        assert process.stdout is not None  # noqa: S101 - it was requested
         async for piece in process.stdout:
             answered = True
             yield piece

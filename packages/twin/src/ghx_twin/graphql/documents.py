@@ -1,7 +1,7 @@
 """Documents made ready for execution: parsed, measured, validated, and kept for the next request.
 
 What a document may cost is known before anything of it is executed. The names of GitHub's published schema distinguish
-what the twin lacks, which is a 501, from what is misspelt, which is GitHub's own error.
+what the emulator lacks, which is a 501, from what is misspelt, which is GitHub's own error.
 """
 
 import json
@@ -170,7 +170,7 @@ class Rejected:
     """A document that is not executed: what to answer instead."""
 
     errors: tuple[dict[str, Any], ...]
-    lacks: str | None = None  # what GitHub has and the twin does not
+    lacks: str | None = None  # what GitHub has and the emulator does not
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +272,7 @@ def _refusal(document: DocumentNode, operations: list[OperationDefinitionNode]) 
 
 
 def _name_lack(error: GraphQLError) -> str | None:
-    """Return what GitHub has and the twin lacks, where that is why a document does not fit."""
+    """Return what GitHub has and the emulator lacks, where that is why a document does not fit."""
     match error.extensions or {}:
         case {"code": "undefinedField", "typeName": str(owner), "fieldName": str(name)}:
             lacked_value = f"{owner}.{name}" if lacks_field(owner, name) else None

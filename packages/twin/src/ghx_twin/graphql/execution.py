@@ -1,4 +1,4 @@
-"""GraphQL's door: from the bytes of a request to the reply."""
+"""GraphQL's endpoint: from the bytes of a request to the reply."""
 
 import json
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ def _run(prepared: Prepared, operation: OperationDefinitionNode, request: _Reque
     content: dict[str, Any] = {"data": result.data}
     if result.errors:
         content["errors"] = [execution_failure(error, context.viewer) for error in result.errors]
-        # One field that the twin lacks makes the whole answer a 501: with 200 its null would pass for GitHub's.
+        # One field that the emulator lacks makes the whole answer a 501: with 200 its null would pass for GitHub's.
         if lacks := lacks_in(result.errors):
             content = {"message": lacks, "documentation_url": _DOCUMENTATION, **content}
             return _lacking_reply(lacks, content, operation=name_of(operation))

@@ -95,7 +95,7 @@ def execution_failure(error: GraphQLError, viewer: Viewer) -> dict[str, Any]:
 
 
 def lacks_in(errors: list[GraphQLError]) -> str | None:
-    """Return what a refused field needed that GitHub has and the twin lacks."""
+    """Return what a refused field needed that GitHub has and the emulator lacks."""
     causes = (error.original_error for error in errors)
     return next((cause.message for cause in causes if isinstance(cause, NotImplementedRefusal)), None)
 

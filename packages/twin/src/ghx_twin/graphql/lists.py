@@ -65,7 +65,7 @@ class _Query(Generic[RecordT]):
 
     def visible(self) -> Rows[RecordT]:
         """Return what is left and the viewer may see, from all repositories; `rows` is for lists within one."""
-        # Which repositories these are is decided in Python; there are few, beside what is in them.
+        # Which repositories these are is decided in Python; there are few, next to what is in them.
         seen = [one.id for one in self.context.database.all(Repository) if self.context.visible(one)]
         return self.where("issues.repository_id IN (SELECT value FROM json_each(?))", json.dumps(seen)).rows()
 

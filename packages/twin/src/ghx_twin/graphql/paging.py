@@ -13,7 +13,7 @@ _CURSOR = "cursor:v2:"
 
 
 class PaginationRefusal(Refusal):
-    """A page was asked for in a way that GitHub does not serve; `graphql_type` says which."""
+    """A page was requested in a way that GitHub does not serve; `graphql_type` says which."""
 
     code: ClassVar[str] = "PAGINATION"
 

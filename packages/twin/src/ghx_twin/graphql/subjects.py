@@ -1,4 +1,4 @@
-"""Things GraphQL shows that are no records: git objects, refs, and pairs of things."""
+"""Subjects of GraphQL views that are not records: git objects, refs, and pairs of records."""
 
 from dataclasses import dataclass
 from typing import Any

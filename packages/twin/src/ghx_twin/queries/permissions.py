@@ -169,7 +169,7 @@ def assignable_users(world: World, repository: Repository) -> list[User]:
 
 
 def author_association(world: World, repository: Repository, user: User) -> Association:
-    """Return the association of an author with a repository, which both APIs show beside what they wrote."""
+    """Return the association of an author with a repository, which both APIs show next to what they wrote."""
     if user.id == repository.owner_id:
         return "OWNER"
     if world.database.one(Membership, organization_id=repository.owner_id, user_id=user.id):

@@ -46,7 +46,7 @@ def is_operation(pattern: str) -> bool:
 def known_operation(method: str, raw_path: str) -> str | None:
     """Return the method and template under which GitHub serves a path; None where it has no such path.
 
-    The twin may lack the operation: then it answers 501 instead of 404.
+    The emulator may lack the operation: then it answers 501 instead of 404.
     """
     operation = _catalogue()[1].find(method, raw_path)
     return None if operation is None else operation.target

@@ -1,4 +1,4 @@
-"""REST's door: from a request to the operation that serves it, and to the reply."""
+"""REST's endpoint: from a request to the operation that serves it, and to the reply."""
 
 import re
 from collections.abc import Mapping
@@ -181,7 +181,7 @@ def _route(world: World, viewer: Viewer, method: str, raw_path: str) -> tuple[st
         raw_path += "/HEAD"
     match = router().find(method, raw_path)
     operation_name = known_operation(method, raw_path) if match else None
-    # GitHub may have a closer match that the twin lacks: `/user/keys` is a 501, not the account with the id "keys".
+    # GitHub may have a closer match that the emulator lacks: `/user/keys` is a 501, not the account with the id "keys".
     if match and operation_name and _fixed_segments(operation_name) > _fixed_segments(match.target.name):
         return raw_path, None
     return raw_path, match
@@ -192,7 +192,7 @@ def _fixed_segments(operation: str) -> int:
 
 
 def _not_served_reply(method: str, raw_path: str) -> Reply:
-    """Return 501 for a path that GitHub has, so that no client takes what the twin lacks for absent; else 404."""
+    """Return 501 for a path that GitHub has, so that no client takes what the emulator lacks for absent; else 404."""
     operation_name = known_operation(method, raw_path)
     if operation_name is None:
         return no_such_path()

@@ -17,8 +17,8 @@ class Operation:
     template: str
     handler: Handler
     own_scope: str | None = None  # where it is not the one of the template's first segment
-    needs_token: bool = False  # also where everything that is asked for is public
-    own_media: str | None = None  # a media type that it sends beside those of the API
+    needs_token: bool = False  # also where everything requested is public
+    own_media: str | None = None  # a media type that it sends next to those of the API
 
     @property
     def name(self) -> str:

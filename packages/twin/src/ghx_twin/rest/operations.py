@@ -1,4 +1,4 @@
-"""Every operation of the REST API that the twin has: dispatch, documentation and tests read this one table."""
+"""Every operation of the REST API that the emulator has: dispatch, documentation and tests read this one table."""
 
 from collections.abc import Iterator
 from functools import cache

@@ -16,13 +16,13 @@ Keys = Mapping[str, Callable[[ItemT], Any]]  # what to sort by, by the word in `
 
 
 def list_reply(request: RestRequest, items: Sequence[ItemT], render: Callable[[ItemT], JsonObject]) -> Reply:
-    """Return the page of a list that was asked for; only items on it are rendered."""
+    """Return the requested page of a list; only items on it are rendered."""
     reply, headers = page_of(request, items)
     return json_reply([render(item) for item in reply], headers=headers)
 
 
 def page_of(request: RestRequest, items: Sequence[ItemT]) -> tuple[Sequence[ItemT], dict[str, str]]:
-    """Return the items on the page that was asked for and the headers that lead to the others."""
+    """Return the items on the requested page and the headers that lead to the others."""
     size, page = page_size(request), page_number(request)
     last = max(1, -(-len(items) // size))
     start = (page - 1) * size
@@ -69,7 +69,7 @@ def page_size(request: RestRequest) -> int:
 
 
 def page_number(request: RestRequest) -> int:
-    """Return which page was asked for, from 1."""
+    """Return which page was requested, from 1."""
     return _positive(request.query.get("page")) or 1
 
 

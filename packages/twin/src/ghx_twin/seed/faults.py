@@ -40,7 +40,7 @@ def find_misfit(world: World, fault: Fault) -> str | None:
 
 
 def find_unmakeable(world: World, change: InjectedChange) -> str | None:
-    """Return why a change cannot be made in a world: it has no author there, or is none that the twin knows."""
+    """Return why a change cannot be made in a world: it has no author there, or is none that the emulator knows."""
     try:
         actor = Viewer(user=lookup.user(world, change.actor))
     except NotFoundRefusal:

@@ -37,7 +37,7 @@ def _reason(error: FieldError | str) -> str:
     if isinstance(error, str):
         return error
     if error.message:
-        # A message of GitHub's may leave out what it is about, where the field beside it says so.
+        # A message of GitHub's may leave out what it is about, where the field next to it says so.
         about = (error.field or "").rpartition(".")[2]
         return f"{about.capitalize()} {error.message}" if error.message.startswith("could ") else error.message
     name = f"{error.field or error.resource}"

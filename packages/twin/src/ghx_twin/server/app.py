@@ -1,4 +1,4 @@
-"""The ASGI application: every door of GitHub, for every world it hosts."""
+"""The ASGI application: every endpoint of GitHub, for every world it hosts."""
 
 import hashlib
 import itertools
@@ -199,7 +199,7 @@ async def _answer_always(exchange: Exchange, access: Access, body: bytes, answer
     except (ClientDisconnect, UnacceptableError):
         raise
     except Exception:  # a server request is a boundary
-        # Whoever removes a world waits for its requests, but not for ever: a late one finds the database closed.
+        # Anyone who removes a world waits for its requests, but not for ever: a late one finds the database closed.
         if access.hosted.world.is_closed:
             return error_reply(503, "This world was closed meanwhile")
         log.exception("%s %s failed", exchange.request.method, exchange.request.path)

@@ -1,4 +1,4 @@
-"""Git's door: who may fetch and push, and what a push changes in the world."""
+"""Git's endpoint: who may fetch and push, and what a push changes in the world."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -72,7 +72,7 @@ async def answer(request: Request, access: Access | None) -> Reply:
 
 
 def _is_public(access: Access, git_request: _GitRequest) -> bool:
-    """Return whether what was asked for takes no credentials: fetching from a repository that anyone may see."""
+    """Return whether what was requested takes no credentials: fetching from a repository that anyone may see."""
     try:
         lookup.repository(access.hosted.world, access.viewer, git_request.owner, git_request.name)
     except NotFoundRefusal:  # GitHub asks for credentials, rather than giving away that there is none

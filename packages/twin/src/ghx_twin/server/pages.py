@@ -103,7 +103,7 @@ def _page(request: Request, access: Access) -> Reply:
 
 
 def _no_page(request: Request, access: Access) -> Reply:
-    """Say whether GitHub has a page there that the twin has not."""
+    """Report whether GitHub has a page there that the emulator has not."""
     match = _REPOSITORY.match(request.path)
     try:
         if match is not None:

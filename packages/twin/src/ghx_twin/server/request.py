@@ -27,7 +27,7 @@ class UnacceptableError(Exception):
 
 
 class Request:
-    """What a client sent, with the door it came in by."""
+    """What a client sent, with the endpoint it came in by."""
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.http = HttpRequest(scope, receive)
@@ -49,7 +49,7 @@ class Request:
 
     @property
     def path(self) -> str:
-        """Return the path below the door's prefix, still percent-encoded."""
+        """Return the path below the endpoint's prefix, still percent-encoded."""
         return self.raw_path.removeprefix(self.endpoint.prefix) or "/"
 
     async def stream(self) -> AsyncIterator[bytes]:

@@ -24,7 +24,7 @@ def ensure_token(world: World, user: User, fixed: str | None = None) -> str:
         raise InputError(f"the token that was asked for {user.login} is another user's in this world; name another")
     if token_record is not None:
         return token_record.token
-    # Random unless asked for: whoever can guess it can act in the world, from a web page too.
+    # Random unless asked for: anyone who can guess it can act in the world, from a web page too.
     token = fixed or f"ghp_{secrets.token_hex(18)}"
     with world.acting(None) as act:
         return users.create_token(act, user, token=token).token

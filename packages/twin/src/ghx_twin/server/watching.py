@@ -37,7 +37,7 @@ async def watch_answer(exchange: Exchange, reply: Reply) -> None:
     """Look through what is answered to a user, in a thread where that takes long."""
     if exchange.access is None or (watch := exchange.access.hosted.world.answer_watch) is None:
         return
-    # Without a token, as for a signed address, it is the watched user as well: whoever looks on has a name.
+    # Without a token, as for a signed address, it is the watched user as well: anyone who looks on has a name.
     if exchange.access.viewer.user.login not in ("", watch.login) or watch.has_sent_all_texts:
         return
     if exchange.surface == "git":

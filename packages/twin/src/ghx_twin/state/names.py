@@ -151,7 +151,7 @@ def _choice_name(database: Database, record: records.ProjectItemValue) -> str:
 
 
 class _Values(dict[str, Any]):
-    """The display values of a record's fields, looked up when they are asked for."""
+    """The display values of a record's fields, looked up when they are requested."""
 
     def __init__(self, database: Database, record: Record) -> None:
         super().__init__()

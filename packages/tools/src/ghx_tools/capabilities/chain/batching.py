@@ -85,7 +85,7 @@ class Batcher:
         return await self._tasks.__aexit__(kind, error, traceback)
 
     def start(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Run a step beside the others; their documents wait for its own."""
+        """Run a step next to the others; their documents wait for its own."""
         # Counted here and not in the task: otherwise a batch could go out before a started step gets to run.
         self._active += 1
 

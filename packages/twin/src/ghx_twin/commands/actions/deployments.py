@@ -62,7 +62,7 @@ def delete_environment(act: Act, environment: Environment) -> None:
 
 
 class DeploymentFields(TypedDict, total=False):
-    """What is said of a deployment beside its ref."""
+    """What is said of a deployment next to its ref."""
 
     task: str
     environment: str
@@ -140,7 +140,7 @@ def create_status(
     environment_url: str = "",
     auto_inactive: bool = True,
 ) -> DeploymentStatus:
-    """Say how a deployment goes; a success makes those before it inactive."""
+    """Report how a deployment goes; a success makes those before it inactive."""
     require(act, repository, "write")
     current = kernel.reload(act, deployment)
     if state not in STATES:

@@ -180,7 +180,7 @@ def _beginning(job: CheckRun, plan: JobPlan, ready_at: int, environment: str | N
 
 
 def _next_step(world: World, job: CheckRun, plan: JobPlan, environment: str | None) -> _Event:
-    # Only the two: a job can have thousands, and this is asked for each of them.
+    # Only the two: a job can have thousands, and this is read for each of them.
     underway = world.database.all(Step, order="number", limit=1, job_id=job.id, status="in_progress")
     current = underway[0] if underway else None
     if current is None or current.number > len(plan.steps):  # a seed's job that is in progress without such steps

@@ -48,7 +48,7 @@ def review(act: Act, run: WorkflowRun, environment_ids: Sequence[int], *, state:
 
 
 def report_job(act: Act, job: CheckRun, environment: str | None) -> None:
-    """Say how the deployment of a job goes, where its workflow file names an environment."""
+    """Report how the deployment of a job goes, where its workflow file names an environment."""
     origin = workflow_runs.origin(act.world, job) if environment else None
     gate = gate_of(act.world, origin.run, origin.attempt, environment) if origin else None
     if origin is None or gate is None:
@@ -92,6 +92,6 @@ def _report(act: Act, run: WorkflowRun, environment: Environment, state: str) ->
             created_at=act.now,
             updated_at=act.now,
         )
-    # Whoever approved the deployment: as on GitHub, it is by the user who started the run, and so is how it goes.
+    # No matter who approved the deployment: as on GitHub, it is by the user who started the run, and so is how it goes.
     deployments.add_status(act, deployment, environment.name, creator_id=attempt.actor_id, state=state)
     return deployment

@@ -17,7 +17,7 @@ from ghx_twin.world import Act, World
 
 VISIBILITIES = ("all", "private", "selected")
 LARGEST_VALUE = 48 * 1024  # bytes
-_SEALED_OVERHEAD = 48  # bytes of a sealed box beside its content: a public key and a code
+_SEALED_OVERHEAD = 48  # bytes of a sealed box next to its content: a public key and a code
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

@@ -15,7 +15,7 @@ MOST_LABELS = 100
 
 
 def add_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
-    """Add labels to an issue, beside those it has."""
+    """Add labels to an issue, next to those it has."""
     require(act, lookup.repository_of(act.world, issue), "triage")
     return attach_labels(act, issue, labels)
 

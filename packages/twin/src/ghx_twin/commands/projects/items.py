@@ -13,7 +13,7 @@ from ghx_twin.state.records import DraftIssue, Issue, Project, ProjectItem, Proj
 from ghx_twin.world import Act
 
 MOST_ITEMS = 50_000
-_GAP = 1 << 16  # between two items: as often can one be put between them before all are numbered anew
+_GAP = 1 << 16  # between two items: as often can one be put between them before all are numbered again
 
 
 def add_item(act: Act, project: Project, issue: Issue) -> ProjectItem:

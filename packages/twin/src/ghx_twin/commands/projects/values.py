@@ -53,7 +53,7 @@ def clear_value(act: Act, item: ProjectItem, field: ProjectField) -> ProjectItem
 def finish_items(act: Act, issue: Issue, *, merged: bool = False) -> None:
     """Set the status of a closed issue or pull request to Done on the projects whose workflows say so.
 
-    Without a permission check: GitHub does it, whoever closed the issue.
+    Without a permission check: GitHub does it, no matter who closed the issue.
     """
     for item in act.database.all(ProjectItem, issue_id=issue.id):
         project = projects.project_of(act.world, item)

@@ -165,7 +165,7 @@ def attempt_auto_merge(act: Act, pull: Pull) -> None:
     if user is None:
         return
     method, repository = cast("Method", request["merge_method"]), lookup.repository_of(act.world, current)
-    # By whom GitHub names: neither whoever removed the last obstacle nor the run that passed has merged it.
+    # By whom GitHub names: neither the user who removed the last obstacle nor the run that passed has merged it.
     with act.on_behalf_of(Viewer(user=user)) as own:
         # Asked again: the user may have lost write access since, and rules that bind them may have been added.
         is_allowed = permissions.may(own.world, own.viewer, repository, "write")

@@ -73,7 +73,7 @@ class Payload:
 
 
 def refuse_arguments(mutation: str, **given: object) -> None:
-    """Refuse inputs that GitHub acts on and the twin does not; an empty input asks for nothing."""
+    """Refuse inputs that GitHub acts on and the emulator does not; an empty input asks for nothing."""
     for name, value in given.items():
         if value:
             raise NotImplementedRefusal(f"{mutation}.{name} {LACKS}")

@@ -256,7 +256,7 @@ class MergedEventView(EventView):
 
 
 class ReviewRequestEventView(EventView):
-    """A review was asked for, or no longer is."""
+    """A review was requested, or no longer is."""
 
     __slots__ = ()
 

@@ -241,7 +241,7 @@ def _plan_steps(job: JobDefinition, script_steps: Sequence[ScriptStep], outcome:
     if name is None and fails:
         name = own[-1].name if own else f"Run {job.name}"
     if name is not None and all(step.name != name for step in own):
-        # Shown although the file has no such step: who takes the step out of the file has not mended what it found.
+        # Shown although the file has no such step: who takes the step out of the file has not fixed what it found.
         own.append(StepDefinition(name=name))
     steps: list[PlannedStep] = []
     has_failed = False

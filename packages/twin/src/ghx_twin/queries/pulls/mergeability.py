@@ -90,7 +90,7 @@ def allowed_methods(rules: Sequence[ActiveRule]) -> set[str]:
 
 
 def _rule_obstacles(world: World, pull: Pull) -> list[str]:
-    """Return what stands in the way of every method, whoever merges."""
+    """Return what stands in the way of every method, no matter who merges."""
     return list(_obstacles_of_rules(world, pull, _rules(world, pull)))
 
 

@@ -25,7 +25,7 @@ class ArchiveName:
 
 
 def full_ref(world: World, repository: Repository, ref: str) -> str | None:
-    """Return what the address of an archive calls a ref: its full name, or the sha; None where there is none."""
+    """Return what the address of an archive calls a ref: its full name, or the sha; None if it does not exist."""
     git = world.git(repository)
     name = repository.default_branch if ref == "HEAD" else ref
     for candidate in (name, f"refs/heads/{name}", f"refs/tags/{name}"):

@@ -18,7 +18,7 @@ _ANY_LABEL = "*"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotesRequest:
-    """What notes are asked for; `html` is the address of GitHub's pages, which the notes link to."""
+    """The request for release notes; `html` is the address of GitHub's pages, which the notes link to."""
 
     tag_name: str
     target_commitish: str | None = None

@@ -135,7 +135,7 @@ def _content_violation(git: GitRepository, rule: Rule, commits: Sequence[Commit]
             sentence = "This branch must not contain merge commits."
             wrong = [commit.sha for commit in commits if len(commit.parents) > 1]
         case PlainRule(type="required_signatures"):
-            # No account of the twin has a key, so that nobody's signature can be verified; GitHub's own commits are
+            # No account of the emulator has a key, so that nobody's signature can be verified; GitHub's own commits are
             # made by merges and not pushed.
             sentence, wrong = "Commits must have verified signatures.", [commit.sha for commit in commits]
         case PatternRule() if rule.type in _COMMIT_SUBJECTS:

@@ -67,7 +67,7 @@ def search_issues(
 ) -> Sequence[Issue]:
     """Return the issues and pull requests that fit a query, in the order asked for, else best match and newest first.
 
-    Only those are read that are looked at. Asked again, as for the next page, it searches anew once anything changed.
+    Only those are read that are looked at. Asked again, as for the next page, it searches again once anything changed.
 
     Raises `InvalidRefusal` for a query past GitHub's limits or with a value that cannot be read, and its
     `UnknownSubjectRefusal` for one that names only people or repositories the viewer cannot see.

@@ -36,7 +36,7 @@ def avatar(user: User) -> str:
 
 
 def simple_user(view: View, user: User) -> JsonObject:
-    """Render a user beside what they did."""
+    """Render a user next to what they did."""
     return view.once("simple user", user, lambda: _simple_user(view, user))
 
 
@@ -143,7 +143,7 @@ def full_organization(view: View, organization: User) -> JsonObject:
 
 
 def simple_team(view: View, team: Team) -> JsonObject:
-    """Render a team beside what it was asked to do."""
+    """Render a team next to what it was asked to do."""
     url = f"{view.base.api}/organizations/{team.organization_id}/team/{team.id}"
     organization = view.user(team.organization_id)
     return {

@@ -39,7 +39,7 @@ def build_conversations(repo: RepositoryBuild) -> None:
 
 
 def relate_issues(repo: RepositoryBuild) -> None:
-    """Set parents, blockers and the like of issues, which may be planted later than the issue that names them."""
+    """Set parents, blockers and the like of issues, which may be built later than the issue that names them."""
     for each, issue in repo.conversations:
         if isinstance(each, SeedIssue):
             with error_place(repr(each.title)), repo.world.acting(None, at=issue.created_at) as act:

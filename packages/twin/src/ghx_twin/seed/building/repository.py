@@ -115,7 +115,7 @@ def _build_commit_comment(repo: RepositoryBuild, seed: SeedCommitComment) -> Non
 
 
 def build_releases(repo: RepositoryBuild) -> None:
-    """Make the releases of a repository, with the tags that are not there yet."""
+    """Make the releases of a repository, with the tags that do not exist yet."""
     for release in repo.seed.releases:
         with error_place(f"releases: {release.tag_name}"):
             _build_release(repo, release)

@@ -128,7 +128,7 @@ def _head(world: World, pull: Pull) -> str:
 
 
 def _reviewers(world: World, pull: Pull) -> Iterator[str]:
-    """Yield the people who are asked for a review, then the teams."""
+    """Yield the users whose review is requested, then the teams."""
     for request in world.database.all(ReviewRequest, pull_id=pull.id):
         if (name := _login(world, request.user_id)) is not None:
             yield name
@@ -191,5 +191,5 @@ def _reactions(world: World, subject: Record) -> dict[str, tuple[str, ...]]:
 
 
 def _login(world: World, identity: int | None) -> str | None:
-    """Return the login of an account; None where there is none."""
+    """Return the login of an account; None if it does not exist."""
     return None if identity is None else lookup.user_by_id(world, identity).login

@@ -89,7 +89,7 @@ def _app(world: World, app: App) -> SeedApp:
 
 
 def _installation(world: World, installation: Installation) -> SeedInstallation:
-    # Tokens that were asked for expire within the hour: only those without an end are of the world.
+    # Requested tokens expire within the hour: only those without an end are of the world.
     tokens = world.database.all(Token, installation_id=installation.id, expires_at=None)
     homes = (world.database.get(Repository, identity) for identity in installation.repository_ids or ())
     names = tuple(lookup.full_name(world, home) for home in homes if home is not None)

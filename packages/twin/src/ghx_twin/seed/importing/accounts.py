@@ -1,4 +1,4 @@
-"""The people of an import: whoever is named in it, and the owner with its members and teams."""
+"""The people of an import: everyone named in it, and the owner with its members and teams."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class People:
         return login
 
     def optional_login(self, account: Json | None) -> str | None:
-        """Return the login of an account; None where there is none."""
+        """Return the login of an account; None if it does not exist."""
         return None if account is None else self.login(account)
 
     def team(self, team: Json) -> str:

@@ -40,7 +40,7 @@ class RefusedError(ImportFailedError):
 
     @property
     def is_fault(self) -> bool:
-        """Return whether the server failed; 501 is no fault, since the twin says so that it lacks something."""
+        """Return whether the server failed; 501 does not count, since it means "not implemented"."""
         return self.status >= _SERVER_ERROR and self.status != _NOT_IMPLEMENTED
 
 
@@ -76,7 +76,7 @@ class GitHubReader:
 
     @property
     def graphql_url(self) -> str:
-        """Return the address of GraphQL, which on GitHub Enterprise Server is beside the API, not below it."""
+        """Return the address of GraphQL, which on GitHub Enterprise Server is next to the API, not below it."""
         return f"{self.api.removesuffix('/v3')}/graphql"
 
     def get(self, path: str, **query: object) -> Json:
@@ -240,5 +240,5 @@ class GitHubReader:
 
 
 def is_absent(error: RefusedError) -> bool:
-    """Return whether what was asked for does not exist, or is hidden as if it did not."""
+    """Return whether what was requested does not exist, or is hidden as if it did not."""
     return error.status in {_NOT_FOUND, _GONE}

@@ -136,7 +136,7 @@ class ImportedHistory:
             return []
 
     def rename(self, redactor: Redactor, shas: Collection[str] | None = None) -> dict[str, str]:
-        """Write every commit anew, as the seed has it, and return their new names by their old ones.
+        """Write every commit again, as the seed has it, and return their new names by their old ones.
 
         A commit in which nothing is replaced keeps its name. Where some are not `kept`, what follows them goes on from
         the nearest one before that is.
@@ -167,7 +167,7 @@ class ImportedHistory:
             return bundle(GitRepository(folder / "clean.git"), also=extra)
 
     def _rename_target(self, redactor: Redactor, sha: str) -> str | None:
-        """Return the new name of what a ref points to; an annotated tag is written anew around its commit."""
+        """Return the new name of what a ref points to; an annotated tag is written again around its commit."""
         if sha in self._written:
             return self._written[sha]
         repository = pygit2.Repository(str(self.path))

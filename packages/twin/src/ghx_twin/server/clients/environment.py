@@ -1,4 +1,4 @@
-"""The environment in which real clients talk to the twin as if it were GitHub, under GitHub's own names."""
+"""The environment in which real clients talk to the emulator as if it were GitHub, under GitHub's own names."""
 
 import base64
 import os
@@ -22,7 +22,7 @@ _FOLDERS = {
     "XDG_DATA_HOME": "data",
     "TMPDIR": "tmp",
 }  # gh keeps introspection answers and logs in caches: each client has its own
-# Each of these would lead a client past the twin: to another host, repository, proxy, configuration or credential.
+# Each of these would lead a client past the emulator: to another host, repository, proxy, configuration or credential.
 _LEFT_OUT = frozenset({
     "ALL_PROXY", "all_proxy", "GH_HOST", "GH_REPO", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_FORCE_TTY",
     "GH_DEBUG",
@@ -68,7 +68,7 @@ class ClientEnvironment:
 def path_with_gh(path: str) -> str:
     """Add the folder of our own `gh` at the end of a path that has none, as where no virtual environment is active.
 
-    At the end: whoever runs programs against a world of their own, as `ghx-twin exec` and tests do, means theirs.
+    At the end: anyone who runs programs against a world of their own, as `ghx-twin exec` and tests do, means theirs.
     """
     if shutil.which("gh", path=path):
         return path
@@ -87,7 +87,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoints:
-    """The ways into a server that one client has."""
+    """The addresses and files by which one client reaches a server."""
 
     url: str  # on TCP, without TLS
     socket_path: Path
@@ -170,7 +170,7 @@ def _gh_hosts(identity: Identity) -> str:
 def _git_settings(endpoints: Endpoints, identity: Identity, askpass: Path) -> GitSettings:
     """Return settings by which git finds github.com, also where an agent keeps variables from its shells.
 
-    No remote is rewritten to the twin's address: `gh` knows a repository by a remote on github.com.
+    No remote is rewritten to the emulator's address: `gh` knows a repository by a remote on github.com.
     """
     return (
         ("user.name", identity.name),

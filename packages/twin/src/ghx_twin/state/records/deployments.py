@@ -35,7 +35,7 @@ class Deployment(Record):
     repository_id: int
     run_id: int | None = None  # the run whose job it is
     sha: str
-    ref: str  # as it was asked for: a branch, a tag or a sha
+    ref: str  # as it was requested: a branch, a tag or a sha
     task: str = "deploy"
     environment: str = "production"
     description: str | None = None

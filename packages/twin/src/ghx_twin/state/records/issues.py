@@ -9,7 +9,7 @@ from ghx_twin.state.records.base import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue(Record):
-    """What issues and pull requests have in common; a pull request has a `Pull` beside it."""
+    """What issues and pull requests have in common; a pull request has a `Pull` next to it."""
 
     table: ClassVar[str] = "issues"
     unique: ClassVar = (("repository_id", "number"),)

@@ -20,7 +20,7 @@ from ghx_tools.capabilities.models import (
 )
 from ghx_tools.capabilities.registry import Operation
 
-# Of a team GitHub shows nothing to a token that may not read organizations: only people are asked for.
+# Of a team GitHub shows nothing to a token that may not read organizations: only people are requested.
 _REVIEWERS = "reviewers"
 _FIELDS = f"""
 id number title state url isDraft headBranch: headRefName baseBranch: baseRefName

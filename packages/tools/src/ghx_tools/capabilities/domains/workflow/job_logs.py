@@ -91,7 +91,7 @@ async def read_raw_log(client: GitHubClient, inputs: JobInput) -> RawLog:
 
 
 async def view_log(client: GitHubClient, inputs: LogViewInput) -> LogView:
-    """Sum up the log of a job, and give the lines that were asked for."""
+    """Return a summary of the log of a job, and the requested lines."""
     job = (await client.get(_path(inputs))).data
     texts = [_ANSI.sub("", _TIME.sub("", line)) for line in (await _read(client, inputs)).splitlines()]
     lines = list(_split_into_steps(texts))

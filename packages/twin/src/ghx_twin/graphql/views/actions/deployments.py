@@ -48,7 +48,7 @@ class DeploymentView(RecordView[Deployment]):
         return canonical_json(self.subject.payload)
 
     def ref(self) -> Any:
-        """Return the branch it was asked for, while there is one."""
+        """Return the branch that was deployed, if it still exists."""
         return self.context.view_of(git_lookup.ref(self.context, self._home(), f"refs/heads/{self.subject.ref}"))
 
     def repository(self) -> Any:

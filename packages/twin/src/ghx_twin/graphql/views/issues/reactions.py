@@ -28,7 +28,7 @@ _SUBJECTS: dict[str, type[Record]] = {
 
 
 class Reacted(Sequence[User]):
-    """Who reacted, with their reactions beside them."""
+    """Who reacted, with their reactions next to them."""
 
     def __init__(self, context: Context, reactions: list[Reaction]) -> None:
         self.reactions = reactions

@@ -318,7 +318,7 @@ class PullRequestValueView(FieldValueView):
     __slots__ = ()
 
     def pull_requests(self, order_by: dict[str, str] | None = None) -> list[Pull]:
-        """Return the pull requests, in the order in which they were opened unless another is asked for."""
+        """Return the pull requests, in the order in which they were opened unless another is requested."""
         pulls = list(self.subject.value)
         return pulls[::-1] if order_by and order_by["direction"] == "DESC" else pulls
 

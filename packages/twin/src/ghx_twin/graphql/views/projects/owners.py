@@ -55,7 +55,7 @@ class ProjectOwner:
 
 
 class ClassicProjectOwner(ProjectOwner):
-    """A mixin for what could have classic projects once; older `gh` asks for them beside the new ones."""
+    """A mixin for what could have classic projects once; older `gh` asks for them next to the new ones."""
 
     __slots__ = ()
 

@@ -74,7 +74,7 @@ class ProjectV2View(Linked, RecordView[Project]):
         query: str | None = None,
         archived_states: list[str] | None = None,
     ) -> list[ProjectItem]:
-        """Return its items from top to bottom, those that are archived only where they are asked for."""
+        """Return its items from top to bottom, those that are archived only where they are requested."""
         project_items = projects.items_of(self.context.database, self.subject, archived=None)
         states = archived_states or ["NOT_ARCHIVED"]
         selection = [

@@ -349,7 +349,7 @@ class AutoMergeRequestView(View[AutoMerge]):
         return self._setting("commit_title")
 
     def enabled_at(self) -> Any:
-        """Return when it was asked for."""
+        """Return when it was requested."""
         return self._setting("enabled_at")
 
     def enabled_by(self) -> Any:

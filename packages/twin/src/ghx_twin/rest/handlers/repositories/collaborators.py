@@ -107,7 +107,7 @@ def _user(request: RestRequest) -> User:
 
 
 def _affiliated(request: RestRequest, home: Repository) -> list[User]:
-    """Return the people of a repository that are asked for: all, those with a role of their own, or outsiders."""
+    """Return the requested people of a repository: all, those with a role of their own, or outsiders."""
     affiliation = request.query.get("affiliation", "all")
     if affiliation not in {"direct", "outside"}:
         return _people(request, home)

@@ -9,7 +9,7 @@ from ghx_twin.state.records import Deployment, DeploymentStatus, Environment, Te
 
 
 def simple_environment(view: View, environment: Environment) -> JsonObject:
-    """Render an environment beside what waits for it."""
+    """Render an environment next to what waits for it."""
     home, name = view.repository(environment.repository_id), quote_part(environment.name)
     return {
         "id": environment.id,

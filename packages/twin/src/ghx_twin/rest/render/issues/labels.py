@@ -20,7 +20,7 @@ def _label(view: View, label: Label) -> JsonObject:
         "color": label.color,
         "default": label.default,
         "description": label.description,
-        "archived_at": None,  # the twin archives no labels
+        "archived_at": None,  # the emulator archives no labels
         "archived_by": None,
     }
 

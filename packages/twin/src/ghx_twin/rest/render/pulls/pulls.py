@@ -82,7 +82,7 @@ def full_pull(view: View, pull_record: Pull) -> JsonObject:
 
 
 def minimal_pull(view: View, pull: Pull) -> JsonObject:
-    """Render a pull request beside a check run."""
+    """Render a pull request next to a check run."""
     issue, repository = issue_of(view, pull), view.repository(pull.repository_id)
     head = view.repository(pull.head_repository_id or pull.repository_id)
     return {
@@ -102,7 +102,7 @@ def issue_of(view: View, pull: Pull) -> Issue:
 
 
 def requested_reviewers(view: View, pull: Pull) -> tuple[list[JsonObject], list[JsonObject]]:
-    """Render the users and the teams that were asked for a review."""
+    """Render the requested reviewers: users and teams."""
     requests = view.database.all(ReviewRequest, pull_id=pull.id)
     users = [simple_user(view, view.user(one.user_id)) for one in requests if one.user_id is not None]
     teams = [view.database.get(Team, one.team_id) for one in requests if one.team_id is not None]

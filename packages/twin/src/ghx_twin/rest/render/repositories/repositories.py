@@ -50,7 +50,7 @@ _PERMISSIONS = {"admin": "admin", "maintain": "maintain", "push": "write", "tria
 
 
 def bare_repository(view: View, repository: Repository) -> JsonObject:
-    """Render a repository by its names and addresses only, as beside a search result."""
+    """Render a repository by its names and addresses only, as next to a search result."""
     api, html = view.api(repository), view.html(repository)
     return {
         "id": repository.id,
@@ -68,7 +68,7 @@ def bare_repository(view: View, repository: Repository) -> JsonObject:
 
 
 def repository(view: View, repository: Repository) -> JsonObject:
-    """Render a repository in a list, or beside a pull request."""
+    """Render a repository in a list, or next to a pull request."""
     return view.once("repository", repository, lambda: _repository(view, repository))
 
 
