@@ -582,7 +582,7 @@ DOCUMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("document", "message", "known_by"), DOCUMENTS)
+@pytest.mark.parametrize(("document", "message", "source"), DOCUMENTS)
 def test_what_is_no_graphql_is_refused_in_the_words_of_githubs_parser(
     world: Seeded, document: str, message: str, source: str
 ) -> None:
