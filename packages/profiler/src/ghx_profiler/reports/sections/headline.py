@@ -357,10 +357,9 @@ def _describe_control(material: Material, kind: ControlKind, arms: Sequence[Arm]
     match kind:
         case "solution":
             return f"{all_tasks} can be solved and checked: {agents} passed {k:,} of {plural(n, 'session')}."
-        case "nothing":
-            return f"Doing nothing passes none of {tasks}: {agents} passed {k:,} of {plural(n, 'session')}."
-        case "prying":
-            return f"Looking for the answers passes none of {tasks}: {agents} passed {k:,} of {plural(n, 'session')}."
+        case "nothing" | "prying":
+            passes = CONTROLS[kind].objection
+            return f"{passes} none of {tasks}: {agents} passed {k:,} of {plural(n, 'session')}."
         case "replay":
             return f"Recorded sessions were repeated: {k:,} of {plural(n, 'session')} passed."
         case _:
