@@ -35,10 +35,8 @@ async def find_project(
     client: GitHubClient, inputs: ProjectInput, *, name: str, fields: str, variables: str = ""
 ) -> dict[str, Any]:
     """Return the fields of a project that a GraphQL selection names; `name` ends the name of the document."""
-    project_variables = (
-        inputs.variables() if variables else {"owner": inputs.owner, "projectNumber": inputs.project_number}
-    )
-    answer = await client.graphql(_FIND.format(name=name, fields=fields, variables=variables), project_variables)
+    values = inputs.variables() if variables else {"owner": inputs.owner, "projectNumber": inputs.project_number}
+    answer = await client.graphql(_FIND.format(name=name, fields=fields, variables=variables), values)
     if get_value(answer, "repositoryOwner") is None:  # GitHub leaves this one without an error
         raise not_found_error(f"no user or organization has the login {inputs.owner!r}")
     return require_value(answer, "repositoryOwner", "projectV2")
