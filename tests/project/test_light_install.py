@@ -216,9 +216,8 @@ def test_every_command_works_without_extras(lines: Sequence[str], light: Path, p
     assert failed == {}
 
 
-@pytest.mark.parametrize("lines", mostly_nightly([["ghx-bench report RUN"], [*NEEDS]], keep=1), ids=["one", "all"])
-def test_what_needs_an_extra_says_so_in_one_line(lines: Sequence[str], light: Path, project: Path) -> None:
-    for line in lines:
+def test_what_needs_an_extra_says_so_in_one_line(light: Path, project: Path) -> None:
+    for line in NEEDS:
         result = run(light, line, cwd=project)
 
         assert result.returncode == 2, line

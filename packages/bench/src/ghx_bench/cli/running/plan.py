@@ -78,11 +78,11 @@ def plan(
     as_json
         Print the plan as JSON.
     """
+    require_extra("report", for_what="a plan")
     from ghx_bench.cli.running.forecast import choose_forecast
     from ghx_profiler.reports.data.sources import open_sources
     from ghx_profiler.stats.methods.sample_size import plan_sample_size
 
-    require_extra("report", for_what="a plan")
     wish = _Wish(metric=metric, modes=modes, within_cv=within_cv, between_sd=between_sd, rate=rate)
     if pilot or results:
         wish.refuse_assumptions()
