@@ -217,14 +217,12 @@ def test_every_command_works_without_extras(lines: Sequence[str], light: Path, p
 
 
 def test_what_needs_an_extra_says_so_in_one_line(light: Path, project: Path) -> None:
-    for line in NEEDS:
+    for line, extra in NEEDS.items():
         result = run(light, line, cwd=project)
 
         assert result.returncode == 2, line
         *before, last = result.stderr.splitlines()
-        assert re.fullmatch(rf"error: .* needs the extra '{NEEDS[line]}': install it with `uv pip install .*`", last), (
-            line
-        )
+        assert re.fullmatch(rf"error: .* needs the extra '{extra}': install it with `uv pip install .*`", last), line
         assert [each for each in before if not each.startswith("note: ")] == [], line
 
 
