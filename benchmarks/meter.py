@@ -23,7 +23,7 @@ from _figures import Budget, Figure, show
 from _processes import compiled_environment
 from ghx_profiler.agents.metering.loopback_server import read_body, reply
 from ghx_profiler.agents.metering.meter import Meter
-from ghx_profiler.agents.metering.upstream import ModelProvider
+from ghx_profiler.agents.metering.model_provider import ModelProvider
 
 PER_CALL = Budget(value=1, words="at most 1 ms")
 PER_PIECE = Budget(value=2, words="at most 2 ms")

@@ -21,9 +21,10 @@ from ghx_profiler.agents.metering.meter import Meter
 from ghx_profiler.agents.metering.metered_session import MeteredSession
 from ghx_profiler.agents.metering.model_budget import BudgetExhaustedError, Spending, price_in_usd
 from ghx_profiler.agents.metering.model_exchange import Exchange, write_upstream_request
+from ghx_profiler.agents.metering.model_provider import ModelProvider
 from ghx_profiler.agents.metering.model_recording import ModelRecorder
 from ghx_profiler.agents.metering.service_queue import ServiceQueue
-from ghx_profiler.agents.metering.upstream import HttpUpstream, ModelProvider, UpstreamRequest
+from ghx_profiler.agents.metering.upstream import HttpUpstream, UpstreamRequest
 from ghx_profiler.agents.testing import (
     Fault,
     Pace,

@@ -15,7 +15,8 @@ from wire_clients import wire_client
 from ghx_base.errors import InputError
 from ghx_profiler.agents.metering.meter import Meter
 from ghx_profiler.agents.metering.metered_session import MeteredSession
-from ghx_profiler.agents.metering.upstream import HttpProxy, HttpUpstream, ModelProvider
+from ghx_profiler.agents.metering.model_provider import ModelProvider
+from ghx_profiler.agents.metering.upstream import HttpProxy, HttpUpstream
 from ghx_twin.server.clients.authority import make_certificates
 
 pytestmark = pytest.mark.anyio

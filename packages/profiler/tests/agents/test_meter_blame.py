@@ -14,8 +14,9 @@ from wire_clients import WIRES, WireClient, wait_until, wire_client
 from ghx_profiler.agents.metering.meter import Meter
 from ghx_profiler.agents.metering.metered_session import MeteredSession
 from ghx_profiler.agents.metering.model_budget import BudgetExhaustedError, Spending
+from ghx_profiler.agents.metering.model_provider import ModelProvider
 from ghx_profiler.agents.metering.run_meter import find_wrong_setup
-from ghx_profiler.agents.metering.upstream import HttpUpstream, ModelProvider
+from ghx_profiler.agents.metering.upstream import HttpUpstream
 from ghx_profiler.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_profiler.config import Budget
 from ghx_profiler.records.causes import Cause, RunBudgetError, TransientError

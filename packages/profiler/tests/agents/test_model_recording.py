@@ -14,9 +14,10 @@ from wire_clients import WIRES, Conversation, WireClient, wire_client
 from ghx_base.errors import InputError, OperationError
 from ghx_profiler.agents.controls.solution import Solution
 from ghx_profiler.agents.metering.meter import Meter
+from ghx_profiler.agents.metering.model_provider import ModelProvider
 from ghx_profiler.agents.metering.model_recording import ModelRecorder, load_recording, recording_path
 from ghx_profiler.agents.metering.model_replay import ReplayUpstream
-from ghx_profiler.agents.metering.upstream import ModelProvider, UpstreamRequest
+from ghx_profiler.agents.metering.upstream import UpstreamRequest
 from ghx_profiler.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_profiler.records.causes import Cause, EnvironmentFailure, MeasurementError
 from ghx_profiler.records.model_call_summary import summarise_model_calls

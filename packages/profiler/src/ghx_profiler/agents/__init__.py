@@ -26,10 +26,10 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` do
     from ghx_profiler.agents.metering.metered_session import MeteredSession as MeteredSession
     from ghx_profiler.agents.metering.model_budget import Budget as Budget
     from ghx_profiler.agents.metering.model_budget import BudgetExhaustedError as BudgetExhaustedError
+    from ghx_profiler.agents.metering.model_provider import ModelProvider as ModelProvider
     from ghx_profiler.agents.metering.model_recording import BlindSpot as BlindSpot
     from ghx_profiler.agents.metering.model_recording import ModelRecorder as ModelRecorder
     from ghx_profiler.agents.metering.model_replay import ReplayUpstream as ReplayUpstream
-    from ghx_profiler.agents.metering.upstream import ModelProvider as ModelProvider
     from ghx_profiler.agents.processes.process import ProcessGroup as ProcessGroup
     from ghx_profiler.agents.processes.process import process_group as process_group
     from ghx_profiler.agents.processes.process import program as program

@@ -52,10 +52,7 @@ class RayExecutor:
         """Hold a worker on each node."""
         content = pickle.dumps(spec)
         # Not in a thread: Ray has its processes end with the thread that started them.
-        with (
-            connect(self.address) as ray,
-            start_actors(ray) as actors,
-        ):
+        with connect(self.address) as ray, start_actors(ray) as actors:
             workers = RayWorkers(
                 ray=ray,
                 machines=[

@@ -15,8 +15,8 @@ from ghx_profiler.agents.metering.loopback_server import LoopbackServer, read_bo
 from ghx_profiler.agents.metering.metered_session import MeteredSession
 from ghx_profiler.agents.metering.model_budget import PriceOf, Spending, price_in_usd
 from ghx_profiler.agents.metering.model_exchange import Exchange, write_upstream_request
+from ghx_profiler.agents.metering.model_provider import ModelProvider
 from ghx_profiler.agents.metering.service_queue import ServiceQueue
-from ghx_profiler.agents.metering.upstream import ModelProvider
 from ghx_profiler.agents.wires.protocol import Route, find_route, write_error
 from ghx_profiler.config import Budget
 from ghx_profiler.records.model_calls import WireKind

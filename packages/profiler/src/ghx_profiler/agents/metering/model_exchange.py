@@ -11,10 +11,10 @@ from starlette.types import Receive, Scope, Send
 from ghx_profiler.agents.metering.call_in_progress import CallInProgress
 from ghx_profiler.agents.metering.loopback_server import cut_off, reply
 from ghx_profiler.agents.metering.metered_session import MeteredSession
+from ghx_profiler.agents.metering.model_provider import ModelProvider
 from ghx_profiler.agents.metering.model_replay import ReplayedAnswer
 from ghx_profiler.agents.metering.upstream import (
     Headers,
-    ModelProvider,
     UpstreamAnswer,
     UpstreamLostError,
     UpstreamRequest,

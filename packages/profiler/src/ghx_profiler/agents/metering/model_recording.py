@@ -14,9 +14,9 @@ from pydantic import JsonValue, ValidationError
 from ghx_base.errors import InputError, OperationError
 from ghx_base.files.scratch import PREFIX
 from ghx_base.wire import OMITTABLE, Count, Number, WireModel
+from ghx_profiler.agents.metering.model_provider import ModelProvider
 from ghx_profiler.agents.metering.upstream import (
     Headers,
-    ModelProvider,
     Upstream,
     UpstreamAnswer,
     UpstreamLostError,

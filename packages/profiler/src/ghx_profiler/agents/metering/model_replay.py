@@ -10,10 +10,10 @@ from itertools import chain
 from pathlib import Path
 
 from ghx_base.errors import InputError
+from ghx_profiler.agents.metering.model_provider import ModelProvider
 from ghx_profiler.agents.metering.model_recording import SUFFIX, BlindSpot, RecordedExchange, load_recording
 from ghx_profiler.agents.metering.upstream import (
     Headers,
-    ModelProvider,
     UpstreamAnswer,
     UpstreamLostError,
     UpstreamRequest,

@@ -12,7 +12,7 @@ from ghx_profiler.config import ModelService
 from ghx_profiler.records.causes import LONGEST_PAUSE_S
 
 if TYPE_CHECKING:  # loaded with the meter, not for a plan
-    from ghx_profiler.agents.metering.upstream import ModelProvider
+    from ghx_profiler.agents.metering.model_provider import ModelProvider
 
 _MINUTE_S = 60.0
 

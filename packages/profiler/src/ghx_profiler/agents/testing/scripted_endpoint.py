@@ -15,7 +15,8 @@ from starlette.types import Receive, Scope, Send
 from ghx_base.wire import JsonObject
 from ghx_profiler.agents.controls.solution import Solution
 from ghx_profiler.agents.metering.loopback_server import LoopbackServer, cut_off, read_body, reply
-from ghx_profiler.agents.metering.upstream import HttpUpstream, ModelProvider
+from ghx_profiler.agents.metering.model_provider import ModelProvider
+from ghx_profiler.agents.metering.upstream import HttpUpstream
 from ghx_profiler.agents.testing.decisions import Decision, Say, decide, find_tool
 from ghx_profiler.agents.testing.scripted_answers import ScriptedAnswer, ScriptedTokens, write_stream, write_whole
 from ghx_profiler.agents.wires.loose_json import parse_object
