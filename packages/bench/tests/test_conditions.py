@@ -12,7 +12,7 @@ from older_tools import scenario_files
 from pydantic import Field, TypeAdapter, ValidationError
 
 from ghx_bench import Checkpoint, CheckpointCondition, describe_condition, evaluate_condition
-from ghx_bench.checking.output_paths import path_warnings
+from ghx_bench.checking.checkpoint_rules import path_warnings
 from ghx_bench.project.custom_scorers import custom_conditions_in
 from ghx_bench.scenario.condition_base import Condition, CountValue, Role, Scorers
 from ghx_bench.scenario.conditions import (

@@ -20,10 +20,9 @@ from ghx_base.documents import (
 )
 from ghx_base.problems import Tokens, did_you_mean, listed, nearest, shortened
 from ghx_base.texts.templates import in_braces, steps_of
+from ghx_bench.checking.checkpoint_rules import PLACEHOLDER, input_errors, path_warnings
 from ghx_bench.checking.fixture_references import KnownFixtures, is_explained_by_another_error
 from ghx_bench.checking.form_rules import across_forms, id_errors
-from ghx_bench.checking.input_rules import PLACEHOLDER, input_errors
-from ghx_bench.checking.output_paths import path_warnings
 from ghx_bench.project.custom_scorers import custom_conditions_in, scorer_names
 from ghx_bench.project.folders import CONFIG_FILE
 from ghx_bench.scenario.allowed_changes import pattern_errors
