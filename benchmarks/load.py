@@ -22,7 +22,7 @@ from _processes import running
 CLIENTS, SECONDS, EARLY_S = 64, 60.0, 10.0
 SERVE = """
 import json, signal, sys
-from ghx_twin.commands import contents, issues, repositories, users
+from ghx_twin.commands import issues, repositories, users
 from ghx_twin.server.loopback import Server
 from ghx_twin.world import World
 with World.create() as first, Server() as server:

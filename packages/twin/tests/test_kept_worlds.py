@@ -24,7 +24,10 @@ from ghx_twin.world import World, WorldUnavailableError
 BEGINNING = """
 import os, signal, sys
 from pathlib import Path
-from ghx_twin.commands import comments, contents, issues, merges, pulls, repositories, users
+from ghx_twin.commands import issues, repositories, users
+from ghx_twin.commands.issues import comments
+from ghx_twin.commands.pulls import merges, pulls
+from ghx_twin.commands.repositories import contents
 from ghx_twin.commands.repositories.contents import put
 from ghx_twin.queries import lookup
 from ghx_twin.world import World
@@ -117,7 +120,7 @@ def test_an_acknowledged_write_survives_the_process_on_both_sides(kept: Path) ->
         die()
         """,
         """
-        world.database.keep_refs = lambda refs: die()  # the last thing before the commit
+        world.database.store_refs = lambda refs: die()  # the last thing before the commit
         with world.acting(None) as act:
             put(act, home, path="b.txt", content=b"b", message="B", branch="main")
         """,

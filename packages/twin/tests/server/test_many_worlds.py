@@ -359,7 +359,7 @@ def test_two_servers_can_serve_one_world(fork: Seeded, github_server: Server) ->
     with Server() as second:
         tokens = [one.hosting.issue_token(fork.world, fork.people["ann"]) for one in (github_server, second)]
         address = "/repos/acme/widgets/issues"
-        httpx2.post(f"{github_server.url}{address}", json={"title": "Actual by both"}, headers=authorized(tokens[0]))
+        httpx2.post(f"{github_server.url}{address}", json={"title": "Seen by both"}, headers=authorized(tokens[0]))
         seen = httpx2.get(f"{second.url}{address}", headers=authorized(tokens[1])).json()
         github_server.remove(fork.world)
 
