@@ -40,7 +40,7 @@ from ghx_profiler.records.metrics import TokenUsage
 from ghx_profiler.records.model_calls import RequestedToolCall, WireKind
 from ghx_twin.server.clients.authority import make_certificates
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -35,7 +35,7 @@ from ghx_profiler.store.packs import write_pack
 from ghx_profiler.store.record import RunRecord, read_record
 from ghx_profiler.store.rows import read_rows
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 TASKS = tuple(f"task-{number}" for number in range(4))
 ARMS = {"modes": ["plain", "fancy"], "models": ["small", "large"]}

@@ -29,7 +29,7 @@ from ghx_profiler.plan.blocks import Share
 from ghx_profiler.store.rows import read_rows
 from ghx_profiler.suite import SuiteResult
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 async def test_scenarios_are_loaded_and_modes_resolved_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

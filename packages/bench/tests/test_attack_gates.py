@@ -12,6 +12,8 @@ from ghx_bench.cli.main import run
 from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.stats.plan import AnalysisPlan
 
+pytestmark = pytest.mark.slow
+
 GATE = ("--fail-on", "worse:attack_success")
 ALL_OF_THEM = "attack success in 120 of 120 sessions instead of 0 (+100 points; 95 % interval +96 to +100)."
 

@@ -268,6 +268,7 @@ def solutions_of_library() -> Mapping[str, Any]:
     return offered.solution_files()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loaded", BUILT_IN, ids=lambda each: each.scenario.id)
 def test_a_built_in_scenario_is_complete(loaded: Any) -> None:
     scenario = loaded.scenario

@@ -18,6 +18,8 @@ from ghx_bench.project.file_kinds import kind_of
 from ghx_bench.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.scenario.conditions import FieldEquals
 
+pytestmark = pytest.mark.slow
+
 TEMPLATE = BUILT_IN_SCENARIOS.parent / "starters" / "project"
 CONFIG = "eval.config.yaml"
 SCENARIO = "scenarios/issue-answer-001.yaml"

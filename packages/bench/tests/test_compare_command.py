@@ -22,6 +22,8 @@ from ghx_profiler.reports.data.sources import open_run
 from ghx_profiler.store.record import read_record
 from ghx_profiler.suite import SuiteResult
 
+pytestmark = pytest.mark.slow
+
 AGENT = '''
 import json, re, ssl, urllib.request
 from collections import Counter

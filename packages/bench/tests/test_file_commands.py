@@ -19,6 +19,8 @@ from ghx_bench.project.file_kinds import kind_of
 from ghx_bench.project.starter import Format, starter_text
 from ghx_bench.scenario.eval_scenario import Category
 
+pytestmark = pytest.mark.slow
+
 CATEGORIES = get_args(Category)
 FORMATS = get_args(Format)
 

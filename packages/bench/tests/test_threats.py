@@ -22,7 +22,7 @@ from ghx_profiler.records.row import ProfileRow
 from ghx_profiler.records.score import Safety, Score
 from ghx_profiler.testing import sample_evidence
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 def scenario_of(text: str, /, **threat: Any) -> EvalScenario:

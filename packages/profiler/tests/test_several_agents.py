@@ -45,7 +45,7 @@ from ghx_profiler.store.directory import RunDirectory
 from ghx_profiler.store.rows import read_rows
 from ghx_profiler.suite import SuiteResult, plan_suite, run_planned, run_profile_suite
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 @dataclass

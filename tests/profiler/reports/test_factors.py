@@ -24,6 +24,8 @@ from ghx_profiler.reports.sections.verdicts import cautions
 from ghx_profiler.stats.plan import AnalysisPlan
 from ghx_profiler.store.record import read_record
 
+pytestmark = pytest.mark.slow
+
 MODELS = {"id": "vendor/strong", "label": "Strong"}, {"id": "vendor/weak", "label": None}
 
 

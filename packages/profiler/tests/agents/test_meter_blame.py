@@ -23,7 +23,7 @@ from ghx_profiler.records.causes import Cause, RunBudgetError, TransientError
 from ghx_profiler.records.model_calls import WireKind
 from ghx_profiler.runner.spend import Spend
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 def run_of(**limits: Any) -> Spending:

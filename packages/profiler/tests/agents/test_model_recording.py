@@ -23,7 +23,7 @@ from ghx_profiler.records.causes import Cause, EnvironmentFailure, MeasurementEr
 from ghx_profiler.records.model_call_summary import summarise_model_calls
 from ghx_profiler.records.model_calls import ModelCall, RequestedToolCall, WireKind
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 SOLUTION = Solution.model_validate(
     {
