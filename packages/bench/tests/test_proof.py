@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench_command import fork_ghx_bench, write_files
+from bench_command import fork_ghx_bench, ghx_bench, write_files
 from nightly import mostly_nightly
 from random_seed import random_for
 from threat_project import TRIAGE_SOLUTION, threat_project
@@ -246,7 +246,8 @@ def test_what_prying_finds_is_held_against_the_docs(tmp_path: Path) -> None:
     # The name of this test is in the paths of the sessions: a word that is looked for in them would be found.
     project(tmp_path, scenario=SCENARIO, solution=SOLUTION)
 
-    done = fork_ghx_bench(tmp_path, "check", "--solve", "--mode", "ghx-mcp", "--json")
+    # Not forked: a probe looks for the command line of the bench.
+    done = ghx_bench(tmp_path, "check", "--solve", "--mode", "ghx-mcp", "--json")
 
     assert done.returncode == 0, done.stdout + done.stderr
     plain, sandboxed = json.loads(done.stdout)["rings"]
