@@ -70,9 +70,9 @@ MUTANTS = (
     Mutant(
         "emulator: the addresses of an enterprise server are gone",
         f"{_TWIN}/urls.py",
-        'known = ("/api/v3", *_PREFIXED)',
-        "known = _PREFIXED",
-        "packages/twin/tests/server/test_doors.py",
+        'prefixes = ("/api/v3", *_PREFIXED)',
+        "prefixes = _PREFIXED",
+        "packages/twin/tests/server/test_endpoints.py",
     ),
     Mutant(
         "emulator: an answer lacks a field that GitHub describes",
@@ -84,8 +84,8 @@ MUTANTS = (
     Mutant(
         "emulator: what it lacks is a 404",
         f"{_TWIN}/rest/dispatch.py",
-        "    if known is None:\n        return no_such_path()",
-        "    if known is not None or known is None:\n        return no_such_path()",
+        "    if operation_name is None:\n        return no_such_path()",
+        "    if operation_name is None or operation_name:\n        return no_such_path()",
         "packages/twin/tests/rest/test_routing.py packages/twin/tests/test_catalogue.py",
     ),
     Mutant(
