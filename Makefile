@@ -35,7 +35,7 @@ demo: .venv/setup.done ## Set up, run the default scenarios in three modes, and 
 	$(BIN)/ghx-bench surface --brief baseline ghx ghx-mcp
 
 # The type checker has one thread, so tests go on beside it, here and in `test`; what it found is shown at the end.
-check: .venv/setup-dev.done ## Set up, then lint, types, layers and the tests that start no program: about a minute
+check: .venv/setup-dev.done ## Set up, then lint, types, layers and the tests that start no program: about two minutes
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/python scripts/shape.py

@@ -1,4 +1,4 @@
-"""Write the names of everything GitHub has, so that what the emulator lacks is told from what is misspelt.
+"""Write the names of everything GitHub has, which distinguish a gap of the emulator from a misspelling.
 
     python scripts/github_catalogue.py                   take in the newest descriptions that npm has
     python scripts/github_catalogue.py --check           write nothing; exit 1 if something would change

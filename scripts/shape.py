@@ -63,13 +63,7 @@ def measure() -> dict[str, int]:
         f"lines of functions that compose prose, in steps of {SMALL_STEP}": round_up(
             sum(measure_prose(text) for path, text in texts.items() if "ghx_twin" not in path.parts), SMALL_STEP
         ),
-        **{
-            f"lines of {package}, in steps of {STEP}": STEP
-            * ceil(
-                sum(length for path, length in lengths.items() if ROOT / "packages" / package in path.parents) / STEP
-            )
-            for package in PACKAGES
-        },
+        **{f"lines of {package}, in steps of {STEP}": count_lines(package, lengths) for package in PACKAGES},
         **{f"lines of {name}": (ROOT / name).read_text().count("\n") for name in ("README.md", "ARCHITECTURE.md")},
     }
 

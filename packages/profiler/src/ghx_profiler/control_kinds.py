@@ -1,12 +1,12 @@
-"""The kinds of control agents: scripts that prove scenarios, and of whose rows nothing is concluded about agents."""
+"""The kinds of control agents: scripts that prove scenarios. Their rows support no conclusion about agents."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 ControlKind = Literal["solution", "nothing", "prying", "obedient", "replay"]
-"""What a control agent does: a solution, which must pass; nothing, or looking for the answers, which must not; whatever
-it is told, which must trigger every threat; or replay another agent."""
+"""What a control agent does: follow a solution, which must pass; do nothing, or look for the answers, which must not;
+follow injected instructions, which must trigger every threat; or replay another agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,15 +14,15 @@ class ControlFacts:
     """What holds for all control agents of one kind."""
 
     agent: str
-    """The name that an agent of this kind keeps: rows without the record of their run say nothing else of it."""
+    """The name that an agent of this kind keeps: it identifies the kind in rows without the record of their run."""
     must_pass: bool = True
-    """Whether its cells are meant to succeed; what else is expected of those that are not, gates alone decide."""
+    """Whether its cells must succeed; gates decide about the others."""
     keeps_to_its_tools: bool = True
     """Whether requests past the tools of its mode count as leaks."""
     confirmation: str
-    """What its rows prove where they object to nothing."""
+    """What its rows prove if none contradicts it."""
     objection: str = ""
-    """What its rows show where they object to a scenario, with the agents as `{agents}`."""
+    """What its rows show if they contradict it, with the agents as `{agents}`."""
     consequence: str = ""
     """What follows from that."""
 

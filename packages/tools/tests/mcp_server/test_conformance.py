@@ -183,8 +183,7 @@ def test_whatever_a_client_sends_every_answer_is_a_message(values: list[object])
         session.receive(json.dumps(value).encode())
 
     for message in sent:
-        for each in message if isinstance(message, list) else [message]:
-            jsonrpc_message_adapter.validate_python(each)
+        jsonrpc_message_adapter.validate_python(message)
 
 
 def test_the_data_of_the_tools_is_what_the_capabilities_say() -> None:

@@ -192,7 +192,7 @@ def _fixed_segments(operation: str) -> int:
 
 
 def _not_served_reply(method: str, raw_path: str) -> Reply:
-    """Return 501 for a path that GitHub has, so that no client takes what the emulator lacks for absent; else 404."""
+    """Return 501 for a path that GitHub has and the emulator does not; else 404."""
     operation_name = known_operation(method, raw_path)
     if operation_name is None:
         return no_such_path()

@@ -271,7 +271,7 @@ def _confirm_spend(
 ) -> CostForecast | None:
     """Report what a run, or what is left of one, may cost, and refuse it unless that is limited or agreed to.
 
-    Return what says more when it is told of the run's events; `None` where nothing will be paid for.
+    Return a forecast that follows the run's events; `None` if no agent of the run is paid for.
     """
     from ghx_bench.cli.running.forecast import CostForecast, SessionTally, rows_in
     from ghx_profiler.store.directory import RunDirectory

@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # numpy loads where runs are compared
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flows:
-    """Two modes as agents used them, the second held against the first."""
+    """Two modes as agents used them, the second compared with the first."""
 
     comparison: BaselineComparison
     material: Material

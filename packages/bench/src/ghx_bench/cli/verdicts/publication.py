@@ -1,4 +1,4 @@
-"""What a pipeline is told of a run: JUnit XML, a summary in Markdown, annotations, failed gates on standard error."""
+"""Results of a run for pipelines: JUnit XML, a summary in Markdown, annotations, failed gates on standard error."""
 
 import json
 import os
@@ -213,7 +213,7 @@ def render_summary(
     cases: Sequence[Case],
     quarantine: Sequence[QuarantineEntry],
 ) -> str:
-    """Return the summary of a run: what came of it, its gates, a table of arms, and what was wrong."""
+    """Return the summary of a run: its headline, its gates, a table of arms, and the failed scenarios."""
     parts = [f"## {markdown_text(headline)}", *map(markdown_text, lines)]
     if gates:
         results = [[each.gate, each.result] for each in gates]

@@ -107,11 +107,11 @@ def _type_of(schema: JsonValue) -> str:
 
 _TOLD = frozenset({"type", "enum", "description"})
 _TYPES = frozenset({"items", "anyOf", "oneOf", "$ref"})
-"""What a type may be made of: where it has changed, that is told once."""
+"""Keywords that a type consists of: a changed type is not reported again as a changed schema."""
 
 
 def _rest(schema: JsonValue, ignored: Set[str]) -> str:
-    """Return what is said of an argument beside what is told of it."""
+    """Return the schema of an argument as JSON, without the keywords to ignore."""
     if not isinstance(schema, dict):
         return json.dumps(schema)
     return json.dumps({key: value for key, value in schema.items() if key not in ignored}, sort_keys=True)
@@ -202,7 +202,7 @@ class _Comparison:
         return self.verdicts[key]
 
     def _are_equal(self, old: JsonValue, new: JsonValue) -> bool:
-        """Return whether two schemas are equal but for what takes no value away, whatever else is in them."""
+        """Return whether two schemas are equal, except in keywords that restrict no value."""
         bare, other = (
             {key: value for key, value in each.items() if key not in _SAYS_NOTHING} if isinstance(each, dict) else each
             for each in (old, new)

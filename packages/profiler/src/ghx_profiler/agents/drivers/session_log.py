@@ -29,7 +29,7 @@ class SessionLog:
 
     @property
     def answer(self) -> str:
-        """The text after the last tool call or, if there is none, all text."""
+        """The text after the last tool call; all text of a session without tool calls."""
         last = self._without_noise("".join(self._said_last))
         return last or self._without_noise("".join(self._said))
 
